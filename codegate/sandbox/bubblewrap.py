@@ -10,8 +10,7 @@ import os
 import socket
 import subprocess
 import tempfile
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -31,17 +30,15 @@ from codegate.sandbox.contract import (
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
-    SandboxClosed,
     SandboxError,
     SandboxLimits,
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import AGENT, LIBRARIES, PYTHON, SandboxSession
+from codegate.sandbox.session import AGENT, LIBRARIES, PYTHON
 from codegate.sandbox.sockets import SocketConnection
-from codegate.sandbox.starts import Starts
-from codegate.sandbox.stream import SupervisorStream
 from codegate.sandbox.system_files import binds, hidden, masked, shown
 
 _CLOSE_SECONDS: Final = 10.0
@@ -83,11 +80,7 @@ class BubblewrapBackend:
         # The kernel ties a sandbox's life to the *thread* that started it: one thread starts them all and
         # lives as long as the backend.
         self._starter = ThreadPoolExecutor(1, "codegate-bwrap-start")
-        self._remover = ThreadPoolExecutor(4, "codegate-bwrap-remove")
-        self._live: set[_Enclosure] = set()
-        self._sessions: dict[_Enclosure, SandboxSession] = {}
-        self._lock = threading.Lock()
-        self._starts = Starts()
+        self._fleet = Fleet("codegate-bwrap-remove", removers=4)
 
     @property
     def name(self) -> str:
@@ -145,10 +138,10 @@ class BubblewrapBackend:
         if not isinstance(environment, BubblewrapEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
-        with self._starts.under_way():
+        with self._fleet.starting():
             return self._open(environment, limits)
 
-    def _open(self, environment: BubblewrapEnvironment, limits: SandboxLimits) -> SandboxSession:
+    def _open(self, environment: BubblewrapEnvironment, limits: SandboxLimits) -> Sandbox:
         group = None if self._parents is None else control_group.ControlGroup(self._parents, limits)
         try:
             enclosure, connection = self._start(environment, limits, group)
@@ -156,38 +149,13 @@ class BubblewrapBackend:
             if group is not None:
                 group.remove()
             raise
-        try:
-            variables = {} if environment.interpreter.prefix.is_relative_to("/usr") else LIBRARIES
-            session = SandboxSession(
-                SupervisorStream(connection),
-                enclosure,
-                command_scope(variables, limits, grouped=group is not None),
-                limits,
-                environment.folder.python,
-            )
-        except BaseException:
-            connection.close()
-            enclosure.destroy()
-            raise
-        with self._lock:
-            self._sessions[enclosure] = session
-        if self._starts.closed:
-            session.close()
-            raise SandboxClosed("the sandbox backend was closed.")
-        return session
+        variables = {} if environment.interpreter.prefix.is_relative_to("/usr") else LIBRARIES
+        scope = command_scope(variables, limits, grouped=group is not None)
+        return self._fleet.open(enclosure, connection, scope, limits, environment.folder.python)
 
     def close(self) -> None:
         """See ``Backend.close``."""
-        self._starts.close(_CLOSE_SECONDS)
-        with self._lock:
-            sessions, live = list(self._sessions.values()), list(self._live)
-        for session in sessions:
-            session.close()
-        for enclosure in live:
-            enclosure.destroy()
-        for enclosure in live:
-            enclosure.wait(_CLOSE_SECONDS)
-        self._remover.shutdown()
+        self._fleet.close(_CLOSE_SECONDS)
         self._starter.shutdown()
 
     def sweep(self) -> int:
@@ -196,7 +164,7 @@ class BubblewrapBackend:
 
     def _start(
         self, environment: BubblewrapEnvironment, limits: SandboxLimits, group: control_group.ControlGroup | None
-    ) -> "tuple[_Enclosure, SocketConnection]":
+    ) -> "tuple[_Process, SocketConnection]":
         argv = [self._program, *_arguments(environment, limits)]
         if group is not None:
             argv = ["/bin/sh", "-c", JOIN, "sh", *group.member_files, "--", *argv]
@@ -212,23 +180,10 @@ class BubblewrapBackend:
             raise
         finally:
             theirs.close()
-        enclosure = _Enclosure(process, errors, group, self)
-        with self._lock:
-            self._live.add(enclosure)
-        return enclosure, SocketConnection(ours)
-
-    def remove_later(self, enclosure: "_Enclosure") -> "Future[None]":
-        """Wait for a killed sandbox in the background and remove what is left of it."""
-        return self._remover.submit(self._remove, enclosure)
-
-    def _remove(self, enclosure: "_Enclosure") -> None:
-        enclosure.bury()
-        with self._lock:
-            self._live.discard(enclosure)
-            self._sessions.pop(enclosure, None)
+        return _Process(process, errors, group, self._fleet), SocketConnection(ours)
 
 
-class _Enclosure:
+class _Process(Member):
     """One ``bwrap`` process and its control group."""
 
     def __init__(
@@ -236,32 +191,20 @@ class _Enclosure:
         process: "subprocess.Popen[bytes]",
         errors: IO[bytes],
         group: control_group.ControlGroup | None,
-        backend: BubblewrapBackend,
+        fleet: Fleet,
     ) -> None:
         self._process = process
         self._errors = errors
         self._group = group
-        self._backend = backend
         self._kills = 0
-        self._lock = threading.Lock()
-        self._removal: Future[None] | None = None
+        super().__init__(fleet)
 
-    def destroy(self) -> None:
-        """See ``session.Enclosure``."""
-        with self._lock:
-            if self._removal is not None:
-                return
-            self._process.kill()
-            self._removal = self._backend.remove_later(self)
+    def kill(self) -> None:
+        """See ``Member.kill``."""
+        self._process.kill()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until a destroyed sandbox is gone."""
-        if self._removal is not None:
-            with contextlib.suppress(TimeoutError):
-                self._removal.result(seconds)
-
-    def bury(self) -> None:
-        """Wait for the killed process and remove what is left of it."""
+    def remove(self) -> None:
+        """See ``Member.remove``."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_SECONDS)
         if self._group is not None:

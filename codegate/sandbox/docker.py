@@ -9,7 +9,6 @@ import contextlib
 import os
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -20,17 +19,16 @@ from codegate.sandbox.contract import (
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
-    SandboxClosed,
     SandboxLimits,
 )
 from codegate.sandbox.daemon import connect, explained, read_daemon
 from codegate.sandbox.environment import build_environment
+from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.ownership import current_owner, parse_owner, workflow_job
-from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope
+from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import AttachedConnection
-from codegate.sandbox.starts import Starts
-from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
+from codegate.sandbox.stream import BOOTSTRAP
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -41,7 +39,6 @@ _BUILD_SECONDS: Final = 900
 _PING_SECONDS: Final = 3
 _EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
-_REMOVERS: Final = 4
 _DEADLINE_SLACK: Final = 120.0
 _KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the machine like any other
 
@@ -89,13 +86,9 @@ class DockerBackend:
         self._builder = connect(_BUILD_SECONDS)
         # Its own client: a stream that is only half read can hold up other calls of the same one.
         self._undertaker = connect(_REMOVE_SECONDS)
-        self._remover = ThreadPoolExecutor(_REMOVERS, "codegate-docker-remove")
         self._bases: dict[str, str] = {}
-        self._live: dict[str, _Enclosure] = {}
-        self._sessions: dict[str, SandboxSession] = {}
-        self._lock = threading.Lock()
         self._building = threading.Lock()
-        self._starts = Starts()
+        self._fleet = Fleet("codegate-docker-remove", removers=4)
         try:
             self._description = read_daemon(self._control, runtime)
         except BaseException:
@@ -143,40 +136,15 @@ class DockerBackend:
         if not isinstance(environment, DockerEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
-        with self._starts.under_way():
-            return self._open(environment, limits)
-
-    def _open(self, environment: DockerEnvironment, limits: SandboxLimits) -> SandboxSession:
-        with explained("start a sandbox"):
-            enclosure, connection = self._start(environment, limits)
-        try:
-            session = SandboxSession(
-                SupervisorStream(connection), enclosure, _scope(limits, self._description), limits, environment.python
-            )
-        except BaseException:
-            connection.close()
-            enclosure.destroy()
-            raise
-        with self._lock:
-            self._sessions[enclosure.container] = session
-        if self._starts.closed:
-            session.close()
-            raise SandboxClosed("the sandbox backend was closed.")
-        return session
+        with self._fleet.starting():
+            with explained("start a sandbox"):
+                container, connection = self._start(environment, limits)
+            scope = _scope(limits, self._description)
+            return self._fleet.open(container, connection, scope, limits, environment.python)
 
     def close(self) -> None:
         """See ``Backend.close``."""
-        self._starts.close(_CLOSE_SECONDS)
-        with self._lock:
-            sessions, live = list(self._sessions.values()), list(self._live.values())
-        for session in sessions:
-            session.close()
-        for enclosure in live:
-            enclosure.destroy()
-        limit = time.monotonic() + _CLOSE_SECONDS
-        for enclosure in live:
-            enclosure.wait(limit - time.monotonic())
-        self._remover.shutdown()
+        self._fleet.close(_CLOSE_SECONDS)
         for client in (self._control, self._builder, self._undertaker):
             client.close()
 
@@ -187,47 +155,32 @@ class DockerBackend:
             found = self._undertaker.containers(all=True, filters={"label": OWNER_LABEL})
             for container in found:
                 if _abandoned(container.get("Labels") or {}):
-                    count += self._remove(str(container["Id"]))
+                    count += self.remove(str(container["Id"]))
         return count
 
     def reap(self, job: str) -> int:
         """Remove the sandboxes of all steps of the workflow job ``job``, and return how many there were."""
         with explained("look for the job's sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
-            return sum(self._remove(str(container["Id"])) for container in found)
+            return sum(self.remove(str(container["Id"])) for container in found)
 
-    def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Enclosure, AttachedConnection]":
+    def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Container, AttachedConnection]":
         configuration = _configuration(self._control, environment, limits, self.run_id, self.runtime, self._description)
         created = self._control.create_container_from_config(configuration)  # type: ignore[no-untyped-call]
-        enclosure = _Enclosure(str(created["Id"]), self)
-        with self._lock:
-            self._live[enclosure.container] = enclosure
+        container = _Container(str(created["Id"]), self, self._fleet)
         try:
             attached = self._control.attach_socket(
-                enclosure.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+                container.id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             )
             connection = AttachedConnection(attached)
-            enclosure.connection = connection
-            self._control.start(enclosure.container)
+            container.connection = connection
+            self._control.start(container.id)
         except BaseException:
-            enclosure.destroy()
+            container.destroy()
             raise
-        return enclosure, connection
+        return container, connection
 
-    def remove_later(self, enclosure: "_Enclosure") -> "Future[bool]":
-        """Kill and remove the container in the background."""
-
-        def bury() -> bool:
-            try:
-                return self._remove(enclosure.container)
-            finally:
-                with self._lock:
-                    self._live.pop(enclosure.container, None)
-                    self._sessions.pop(enclosure.container, None)
-
-        return self._remover.submit(bury)
-
-    def _remove(self, container: str) -> bool:
+    def remove(self, container: str) -> bool:
         """Kill and remove a container; a second try covers a daemon that was busy. Return whether it is gone."""
         from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
         from requests.exceptions import RequestException  # noqa: PLC0415
@@ -269,35 +222,27 @@ class DockerBackend:
         return False
 
 
-class _Enclosure:
-    """One container."""
+class _Container(Member):
+    """One container. Its supervisor counts the kernel's kills for memory from inside."""
 
-    def __init__(self, container: str, backend: DockerBackend) -> None:
-        self.container = container
+    def __init__(self, container: str, backend: DockerBackend, fleet: Fleet) -> None:
+        self.id = container
         self.connection: AttachedConnection | None = None
         self._backend = backend
-        self._lock = threading.Lock()
-        self._removal: Future[bool] | None = None
+        super().__init__(fleet)
 
-    def destroy(self) -> None:
-        """See ``session.Enclosure``."""
-        with self._lock:
-            if self._removal is None:
-                self._removal = self._backend.remove_later(self)
+    def kill(self) -> None:
+        """See ``Member.kill``: a supervisor ends with its connection."""
+        if self.connection is not None:
+            self.connection.close()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until a destroyed container is gone."""
-        if self._removal is not None:
-            with contextlib.suppress(TimeoutError):
-                self._removal.result(max(seconds, 0))
-
-    def out_of_memory_kills(self) -> int:
-        """See ``session.Enclosure``: the supervisor reads the control group from inside."""
-        return 0
+    def remove(self) -> None:
+        """See ``Member.remove``."""
+        self._backend.remove(self.id)
 
     def died_of_memory(self) -> bool:
         """See ``session.Enclosure``."""
-        return self._backend.out_of_memory(self.container)
+        return self._backend.out_of_memory(self.id)
 
     def post_mortem(self) -> str:
         """See ``session.Enclosure``."""

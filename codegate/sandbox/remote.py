@@ -11,7 +11,6 @@ import tarfile
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
@@ -25,18 +24,16 @@ from codegate.sandbox.contract import (
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
-    SandboxClosed,
     SandboxError,
     SandboxLimits,
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.images import add_file, add_folder
 from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, LINK, Carrier, Machine, words_of
 from codegate.sandbox.remote_link import INTERPRETER, MASKED
-from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
-from codegate.sandbox.starts import Starts
-from codegate.sandbox.stream import SupervisorStream
+from codegate.sandbox.session import AGENT, USER_ID
 from codegate.sandbox.system_files import MASKED_FILES
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
@@ -49,7 +46,6 @@ _SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files 
 _EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
 _GIBIBYTE: Final = 1 << 30
 _CLOSE_SECONDS: Final = 15.0
-_REMOVERS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -139,11 +135,7 @@ class RemoteBackend:
         self._provider = provider
         self._archives = tempfile.TemporaryDirectory(prefix="codegate-remote-", ignore_cleanup_errors=True)
         self._packing = threading.Lock()
-        self._remover = ThreadPoolExecutor(_REMOVERS, f"codegate-{provider.name}-remove")
-        self._live: dict[str, _Enclosure] = {}
-        self._sessions: dict[str, SandboxSession] = {}
-        self._lock = threading.Lock()
-        self._starts = Starts()
+        self._fleet = Fleet(f"codegate-{provider.name}-remove", removers=8)
 
     @property
     def name(self) -> str:
@@ -191,48 +183,26 @@ class RemoteBackend:
         if not isinstance(environment, RemoteEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
-        with self._starts.under_way():
+        with self._fleet.starting():
             return self._open(environment, limits)
 
-    def _open(self, environment: RemoteEnvironment, limits: SandboxLimits) -> SandboxSession:
+    def _open(self, environment: RemoteEnvironment, limits: SandboxLimits) -> Sandbox:
         with self._explained("start a machine"):
             machine = self._provider.rent(self._order(environment, limits))
-        enclosure = _Enclosure(machine.identity, self)
-        with self._lock:
-            self._live[machine.identity] = enclosure
+        rented = _Rented(machine.identity, self._provider, self._fleet)
         try:
             with self._explained("copy the environment to a machine"):
                 machine.upload(environment.archive, ARCHIVE)
-            enclosure.carrier = Carrier(machine, _wanted(environment, limits, totals=self._provider.totals))
-            session = SandboxSession(
-                SupervisorStream(enclosure.carrier.connection),
-                enclosure,
-                command_scope({}, limits, grouped=self._provider.totals),
-                limits,
-                environment.python,
-            )
+            rented.carrier = Carrier(machine, _wanted(environment, limits, totals=self._provider.totals))
         except BaseException:
-            enclosure.destroy()
+            rented.destroy()
             raise
-        with self._lock:
-            self._sessions[machine.identity] = session
-        if self._starts.closed:
-            session.close()
-            raise SandboxClosed("the sandbox backend was closed.")
-        return session
+        scope = command_scope({}, limits, grouped=self._provider.totals)
+        return self._fleet.open(rented, rented.carrier.connection, scope, limits, environment.python)
 
     def close(self) -> None:
         """See ``Backend.close``."""
-        self._starts.close(_CLOSE_SECONDS)
-        with self._lock:
-            sessions, live = list(self._sessions.values()), list(self._live.values())
-        for session in sessions:
-            session.close()
-        for enclosure in live:
-            enclosure.destroy()
-        for enclosure in live:
-            enclosure.wait(_CLOSE_SECONDS)
-        self._remover.shutdown()
+        self._fleet.close(_CLOSE_SECONDS)
         self._archives.cleanup()
 
     def sweep(self) -> int:
@@ -245,28 +215,6 @@ class RemoteBackend:
                     self._provider.destroy(identity)
                     count += 1
         return count
-
-    def remove_later(self, identity: str) -> "Future[None]":
-        """End a machine in the background. Should that fail, its own time limit ends it."""
-
-        def bury() -> None:
-            try:
-                for _ in range(2):
-                    with contextlib.suppress(Exception):
-                        self._provider.destroy(identity)
-                        return
-            finally:
-                with self._lock:
-                    self._live.pop(identity, None)
-                    self._sessions.pop(identity, None)
-
-        try:
-            return self._remover.submit(bury)
-        except RuntimeError:  # its start took longer than the backend's closing waited
-            bury()
-            done: Future[None] = Future()
-            done.set_result(None)
-            return done
 
     def _order(self, environment: RemoteEnvironment, limits: SandboxLimits) -> Order:
         return Order(
@@ -295,33 +243,26 @@ class RemoteBackend:
             ) from error
 
 
-class _Enclosure:
-    """One machine."""
+class _Rented(Member):
+    """One machine. Should its removal fail, its own time limit ends it."""
 
-    def __init__(self, identity: str, backend: RemoteBackend) -> None:
+    def __init__(self, identity: str, provider: Provider, fleet: Fleet) -> None:
         self.carrier: Carrier | None = None
         self._identity = identity
-        self._backend = backend
-        self._lock = threading.Lock()
-        self._removal: Future[None] | None = None
+        self._provider = provider
+        super().__init__(fleet)
 
-    def destroy(self) -> None:
-        """See ``session.Enclosure``."""
-        with self._lock:
-            if self._removal is None:
-                if self.carrier is not None:
-                    self.carrier.connection.close()
-                self._removal = self._backend.remove_later(self._identity)
+    def kill(self) -> None:
+        """See ``Member.kill``."""
+        if self.carrier is not None:
+            self.carrier.connection.close()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until a destroyed machine is gone."""
-        if self._removal is not None:
-            with contextlib.suppress(TimeoutError):
-                self._removal.result(seconds)
-
-    def out_of_memory_kills(self) -> int:
-        """See ``session.Enclosure``."""
-        return 0
+    def remove(self) -> None:
+        """See ``Member.remove``; a second try covers a provider that was busy."""
+        for _ in range(2):
+            with contextlib.suppress(Exception):
+                self._provider.destroy(self._identity)
+                return
 
     def died_of_memory(self) -> bool:
         """See ``session.Enclosure``."""

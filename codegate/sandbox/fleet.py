@@ -1,0 +1,145 @@
+"""The sandboxes that a backend has open: registered as they start, removed in the background, gone when it closes."""
+
+import contextlib
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from codegate.sandbox.contract import SandboxClosed, SandboxLimits
+from codegate.sandbox.session import SandboxSession, Scope
+from codegate.sandbox.stream import Connection, SupervisorStream
+
+
+class Member(ABC):
+    """One process, container or machine of a fleet: the ``session.Enclosure`` of its sandbox."""
+
+    def __init__(self, fleet: "Fleet") -> None:
+        self._fleet = fleet
+        self._lock = threading.Lock()
+        self._removal: Future[None] | None = None
+        fleet.add(self)
+
+    def destroy(self) -> None:
+        """See ``session.Enclosure``."""
+        with self._lock:
+            if self._removal is None:
+                self.kill()
+                self._removal = self._fleet.remove_later(self)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it is gone, once it was destroyed."""
+        if self._removal is not None:
+            with contextlib.suppress(TimeoutError):
+                self._removal.result(max(seconds, 0))
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Stop it, as far as that takes no time."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Remove what is left of it; this may take a while."""
+
+    def out_of_memory_kills(self) -> int:
+        """See ``session.Enclosure``."""
+        return 0
+
+    @abstractmethod
+    def died_of_memory(self) -> bool:
+        """See ``session.Enclosure``."""
+
+    @abstractmethod
+    def post_mortem(self) -> str:
+        """See ``session.Enclosure``."""
+
+
+class Fleet:
+    """All sandboxes of one backend. Thread-safe.
+
+    Args:
+        name: of the threads that remove them.
+        removers: how many of them are removed at once.
+    """
+
+    def __init__(self, name: str, removers: int) -> None:
+        self._remover = ThreadPoolExecutor(removers, name)
+        self._changed = threading.Condition()
+        self._starts = 0
+        self._closed = False
+        self._members: set[Member] = set()
+        self._sessions: dict[Member, SandboxSession] = {}
+
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[None]:
+        """Count a start for the length of a ``with`` block: ``close`` waits for it.
+
+        Raises:
+            SandboxClosed: the backend was closed.
+        """
+        with self._changed:
+            if self._closed:
+                raise SandboxClosed("the sandbox backend was closed.")
+            self._starts += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._starts -= 1
+                self._changed.notify_all()
+
+    def add(self, member: Member) -> None:
+        """Register what is to be removed at the end, whatever becomes of its start."""
+        with self._changed:
+            self._members.add(member)
+
+    def open(
+        self, member: Member, connection: Connection, scope: Scope, limits: SandboxLimits, python: str
+    ) -> SandboxSession:
+        """Return the session over ``connection``; arguments and errors are those of ``SandboxSession``."""
+        try:
+            session = SandboxSession(SupervisorStream(connection), member, scope, limits, python)
+        except BaseException:
+            connection.close()
+            member.destroy()
+            raise
+        with self._changed:
+            self._sessions[member] = session
+        if self._closed:
+            session.close()
+            raise SandboxClosed("the sandbox backend was closed.")
+        return session
+
+    def remove_later(self, member: Member) -> "Future[None]":
+        """Remove a killed member in the background."""
+        try:
+            return self._remover.submit(self._remove, member)
+        except RuntimeError:  # its start took longer than ``close`` waited
+            self._remove(member)
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+
+    def close(self, seconds: float) -> None:
+        """Refuse new starts, wait for those under way, and remove all members; each wait lasts ``seconds`` at most."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._starts == 0, seconds)
+            sessions, members = list(self._sessions.values()), list(self._members)
+        for session in sessions:
+            session.close()
+        for member in members:
+            member.destroy()
+        limit = time.monotonic() + seconds
+        for member in members:
+            member.wait(limit - time.monotonic())
+        self._remover.shutdown()
+
+    def _remove(self, member: Member) -> None:
+        try:
+            member.remove()
+        finally:
+            with self._changed:
+                self._members.discard(member)
+                self._sessions.pop(member, None)
