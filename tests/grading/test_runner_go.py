@@ -127,6 +127,14 @@ def test_what_a_test_prints_is_no_result(run: RunGo) -> None:
     assert statuses(report) == {"shop_test.go::TestReal": "failed", "shop_test.go::TestGone": "failed"}
 
 
+def test_messages_have_no_marks_of_the_framing(run: RunGo) -> None:
+    # Since Go 1.26 ``t.Error("odd \x1b[1m")`` is framed like this.
+    source = HEAD + 'func TestOdd(t *testing.T) { fmt.Print("\\x0fodd \\x1b\\x1b[1m\\x0e\\n"); t.Fail() }\n'
+    report = run({"shop_test.go": source}, "shop_test.go")
+    assert report.results["shop_test.go::TestOdd"].message.splitlines()[0] == "odd \x1b[1m"
+    assert "\x0f" not in report.output
+
+
 def test_an_early_exit_passes_nothing(run: RunGo) -> None:
     head = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
     source = head + "func TestQuit(t *testing.T) { os.Exit(0) }\n"

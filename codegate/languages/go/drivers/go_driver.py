@@ -34,6 +34,8 @@ GO_SETTINGS = {
 BUILDING = {"GODEBUG": "goindex=0"}
 SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's patterns skip such a name
 MARKER = b"\x16"
+#: Since Go 1.26 errors stand between two marks, and what is printed has its own marks escaped.
+ERROR_MARKS = re.compile(rb"\x1b([\x0e\x0f\x16\x1b])|[\x0e\x0f]")
 MAX_RUNS = 25
 MAX_LINE = 1 << 20
 MAX_TOKENS = 100000
@@ -93,7 +95,7 @@ class Listener:
                 self.note(part)
 
     def note(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace") + "\n"
+        text = ERROR_MARKS.sub(rb"\1", line).decode("utf-8", "replace") + "\n"
         self.last = (self.last + text)[-4 * KEPT :]
         if len(self.said.get(self.current, "")) < KEPT:
             self.said[self.current] = self.said.get(self.current, "") + text
@@ -110,7 +112,7 @@ class Printer:
         self.left = limit
 
     def print(self, data: bytes) -> None:
-        data = data.replace(MARKER, b"")[: self.left]
+        data = ERROR_MARKS.sub(rb"\1", data).replace(MARKER, b"")[: self.left]
         self.left -= len(data)
         while data:
             data = data[os.write(1, data) :]
