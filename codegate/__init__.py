@@ -4,4 +4,4 @@ Rooms, from the bottom up (imports go down only): ``suite``, ``sandbox`` and ``c
 ``solving`` and ``grading``; ``mining`` and ``running``; ``reporting``; ``github``; ``cli``.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
