@@ -6,6 +6,7 @@ and Rowe 1969, JRSS A 132:235). The looks therefore share the error: a look that
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -124,11 +125,11 @@ class GatePolicy(BaseModel):
         description="Compare on the problems that are the same on both sides where the suite has changed since the "
         "baseline was made, and list the others; otherwise such a baseline is incomparable.",
     )
-    after_cutoff: bool = Field(
-        default=False,
-        exclude_if=lambda only: not only,  # a gate without it has the digest that it had before there was such a key
-        description="Compare only on problems whose change is newer than the training cut-offs (`training_cutoff`) of "
-        "candidate and baseline, and list the others: what a model was trained on it may know by heart.",
+    newer_than: date | None = Field(
+        default=None,
+        exclude_if=lambda day: day is None,  # a gate without it has the digest that it had before there was such a key
+        description="Compare only on problems whose change is newer than this day, and list the others: what a model "
+        "was trained on it may know by heart. A candidate or baseline with a later `training_cutoff` is refused.",
     )
     allow_expired: bool = Field(
         default=False,

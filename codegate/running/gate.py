@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
@@ -110,10 +109,10 @@ class Gate:
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on one candidate, on the samples that every problem has so far."""
-    if not gate.policy.after_cutoff:
+    if gate.policy.newer_than is None:
         return _compared(run, candidate, gate, lambda side: side)
-    day = _last_cutoff(candidate, gate.baseline.spec)
-    reason = f"not newer than the training cut-off {day}"
+    day = gate.policy.newer_than
+    reason = f"not newer than {day} (`gate.newer_than`)"
     kept = {
         name
         for name, tags in run.manifest.tags.items()
@@ -124,16 +123,6 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
         Exclusion(problem=name, side="both", reason=reason) for name in run.manifest.problems if name not in kept
     )
     return verdict.model_copy(update={"excluded": (*verdict.excluded, *old)})
-
-
-def _last_cutoff(*specs: CandidateSpec) -> date:
-    known = [spec.training_cutoff for spec in specs if spec.training_cutoff is not None]
-    if specs[0].training_cutoff is None:
-        raise UsageError(
-            f"`gate.after_cutoff` needs the training cut-off of {specs[0].label}.",
-            "Write its `training_cutoff` in codegate.yml.",
-        )
-    return max(known)
 
 
 def _compared(
@@ -203,12 +192,20 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the run's looks were planned for another baseline or policy."""
+    """Raise UsageError if the looks were planned for another gate, or a model was trained after `gate.newer_than`."""
     if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
             "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
         )
+    if gate is None or (day := gate.policy.newer_than) is None:
+        return
+    for spec in (*manifest.candidates, gate.baseline.spec):
+        if spec.training_cutoff is not None and spec.training_cutoff > day:
+            raise UsageError(
+                f"{spec.label} has the training cut-off {spec.training_cutoff}, after `gate.newer_than`, {day}.",
+                "Set `gate.newer_than` to the later day; in a pull request that of the base commit counts.",
+            )
 
 
 def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:

@@ -1,6 +1,7 @@
 """In a pull request the proposal says who is asked, and the base commit everything that decides."""
 
 import json
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,12 +16,12 @@ from tests.github.runner import variables
 from tests.kit.repository import commit_all
 
 RULES = (
-    "suite: suites/own\ncandidates: [reference]\nbudget_usd: 3\ngate: {margin: 0.05}\n"
+    "suite: suites/own\ncandidates: [reference]\nbudget_usd: 3\ngate: {margin: 0.05, newer_than: 2025-01-31}\n"
     "prices: {m-2025-01-01: {input: 2, output: 8}}\n"
 )
 PROPOSED = (
     "suite: suites/easy\ncandidates: ['openai:m-2025-01-01', 'openai:n-2025-01-01']\nbudget_usd: 9999\n"
-    "gate: {margin: 0.25, alpha: 0.01}\nbaseline: other.lock\n"
+    "gate: {margin: 0.25, alpha: 0.01, newer_than: 2025-05-31}\nbaseline: other.lock\n"
     "prices: {m-2025-01-01: {input: 0, output: 0}, n-2025-01-01: {input: 1, output: 1}}\n"
 )
 
@@ -60,6 +61,7 @@ def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, sc
     assert [spec.label for spec in found.settings.candidates] == ["openai:m-2025-01-01", "openai:n-2025-01-01"]
     assert [spec.prices.input for spec in found.settings.candidates if spec.prices] == [Decimal(2), Decimal(1)]
     assert (found.settings.gate.margin, found.settings.budget_usd) == (0.05, Decimal(3))
+    assert found.settings.gate.newer_than == date(2025, 1, 31), "a proposal does not choose its problems"
     assert (found.suite / "suite.yml").read_text() == "own"
     assert not (found.suite.parent / "easy").exists()
     assert found.lock == "codegate.lock"

@@ -1,4 +1,4 @@
-"""The verdict on problems that are newer than the training cut-offs."""
+"""The verdict on problems that are newer than a day."""
 
 from datetime import UTC, date, datetime
 
@@ -33,16 +33,22 @@ def test_a_verdict_can_be_on_newer_problems_alone() -> None:
     worse = run("b", OLD[:10], date(2025, 1, 31))
     (whole,) = gate_run(worse, Gate(before, GatePolicy(confirm_samples=0)))
     assert (whole.kind, whole.problems) == ("regressed", 40)
-    newer = GatePolicy(confirm_samples=0, after_cutoff=True)
+    newer = GatePolicy(confirm_samples=0, newer_than=date(2025, 1, 31))
     (verdict,) = gate_run(worse, Gate(before, newer))
     assert (verdict.kind, verdict.problems) == ("pass", 20)
     assert {one.problem for one in verdict.excluded} == set(OLD)
-    assert verdict.excluded[0].reason == "not newer than the training cut-off 2025-01-31"
-    (late,) = gate_run(run("b", [], date(2025, 3, 1)), Gate(before, newer))
-    assert late.kind == "inconclusive", "no problem is left"
-    with pytest.raises(UsageError, match="needs the training cut-off of openai:b"):
-        gate_run(run("b", [], None), Gate(before, newer))
+    assert verdict.excluded[0].reason == "not newer than 2025-01-31 (`gate.newer_than`)"
+    late = GatePolicy(confirm_samples=0, newer_than=date(2025, 3, 1))
+    (verdict,) = gate_run(worse, Gate(before, late))
+    assert verdict.kind == "inconclusive", "no problem is left"
+
+
+def test_a_model_that_was_trained_later_is_refused() -> None:
+    before = pin([samples_of(run("a", [], None))])
+    gate = Gate(before, GatePolicy(confirm_samples=0, newer_than=date(2025, 1, 31)))
+    with pytest.raises(UsageError, match="openai:b-2025-06-01 has the training cut-off 2025-02-01"):
+        gate_run(run("b", [], date(2025, 2, 1)), gate)
 
 
 def test_a_gate_without_the_key_has_the_digest_that_it_had() -> None:
-    assert "after_cutoff" not in GatePolicy().model_dump(mode="json")
+    assert "newer_than" not in GatePolicy().model_dump(mode="json")
