@@ -19,7 +19,8 @@ from codegate.strict import parse_json
 MAX_RESULT_BYTES: Final = 64 << 20
 
 _LARGEST: Final = 1e15  # of any number: bytes of memory, tokens
-_PLACE: Final = "the result"
+_PLACE: Final = "report.json"
+_AGAIN: Final = "Another version may have written it: use one version in both workflows, or run `codegate report RUN`."
 
 
 def read_result(data: bytes) -> ReportView:
@@ -35,17 +36,17 @@ def read_result(data: bytes) -> ReportView:
     except UnicodeDecodeError as error:
         raise UsageError(f"{_PLACE} is not UTF-8 text.") from error
     if not isinstance(document, dict) or document.get("schema") != REPORT_SCHEMA:
-        raise UsageError(f"{_PLACE} is no {REPORT_SCHEMA}.", "Write it with the version of codegate that reads it.")
+        raise UsageError(f"{_PLACE} is no {REPORT_SCHEMA}.", _AGAIN)
     if any(abs(number) > _LARGEST for number in _numbers(document)):
         raise UsageError(f"{_PLACE} has a number that no report has.")
     try:
         view = TypeAdapter(ReportView).validate_python({key: document[key] for key in document if key != "schema"})
     except ValidationError as error:
-        raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.") from error
+        raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN) from error
     columns = len(view.candidates)
     # Whatever validation let through (a text for a number, a key too many, one too few) is not what is written.
     if any(len(row.cells) != columns for row in view.problems) or json.loads(render_json(view)) != document:
-        raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.")
+        raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN)
     return view
 
 

@@ -78,6 +78,13 @@ def test_a_key_that_is_missing_is_refused_even_where_it_has_a_default() -> None:
     assert "form" in refused(changed)
 
 
+@pytest.mark.parametrize("path", ["schema", "extra"])
+def test_a_report_of_another_version_is_refused_with_the_command_that_writes_it_again(path: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_result(json.dumps(_at(path, "codegate.report/2")).encode())
+    assert "codegate report RUN" in caught.value.remedy
+
+
 def test_a_number_that_no_report_has_is_refused() -> None:
     assert "number" in refused(_at("verdicts/0/margin", 1e60))
     assert "number" in refused(_at("candidates/0/measures/costs/lost_calls", 10**18))
