@@ -236,6 +236,7 @@ class _Work:
         self.recent: datetime | None = None
         self.profile = Profile()
         self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
+        self.futures: dict[str, Future[_Ending]] = {}  # by commit
         self.ended = 0
         self.started = time.monotonic()
 
@@ -251,7 +252,7 @@ class _Work:
             self.recent = max(prospect.unit.date for prospect in queue) - RECENT
         self._recall(queue)
         tasks = deque((prospect, Future[_Ending]()) for prospect in queue)
-        futures = [future for _, future in tasks]
+        self.futures = {prospect.unit.commit: future for prospect, future in tasks}
         # Unlike an executor's, these threads do not keep the process alive: a unit's files are anybody's, and a worker
         # that is stuck in one of them must not outlast the wish to stop.
         names = (f"mine-{number}" for number in range(self.options.concurrency))
@@ -259,8 +260,8 @@ class _Work:
         for worker in workers:
             worker.start()
         try:
-            for prospect, future in zip(queue, futures, strict=True):
-                self._end(prospect, future, total)
+            for prospect in queue:
+                self._end(prospect, self.futures[prospect.unit.commit], total)
         except KeyboardInterrupt as error:
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
@@ -379,10 +380,21 @@ class _Work:
                 f"{prospect.unit.commit[:12]} ({steps.current or 'reading'}, {now - steps.began:.0f} s)"
                 for prospect, steps in tuple(self.trying.values())
             ]
-            left = (now - self.started) / self.ended * (total - self.ended) / 60 if self.ended >= _FEW else 0.0
-            until = f"; at most {left:.0f} min left" if left >= 1 else ""
+            until = f"; at most {left:.0f} min left" if 1 <= (left := self._minutes_left(now)) < math.inf else ""
             message = f"trying {', '.join(at_work)}{until}"
             self.progress(MineEvent("trying", message, self.ended, total, len(self.built)))
+
+    def _minutes_left(self, now: float) -> float:
+        """Return what the budget leaves, or less where the units tried so far took less; remembered ones do not count.
+
+        Units end in any order: a slow one at the head of the queue says nothing about those behind it.
+        """
+        fresh = [future for commit, future in self.futures.items() if commit not in self.recalled]
+        tried = sum(future.done() for future in fresh)
+        budget = self.budget.patience() / 60
+        if tried < _FEW:
+            return budget
+        return min(budget, (now - self.started) / tried * (len(fresh) - tried) / 60)
 
 
 @dataclass(frozen=True)

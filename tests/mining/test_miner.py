@@ -314,6 +314,21 @@ def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBack
     assert report.reasons["budget"] == 6
 
 
+def test_no_estimate_is_longer_than_the_budget(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def progress(event: MineEvent) -> None:
+        if event.kind == "trying":
+            told.append(event.message)
+
+    options = MineOptions(name="pkg", rounds=1, budget_minutes=5.0)
+    mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, progress)
+    assert told[0].endswith("; at most 5 min left"), "as long as too few units have ended for an estimate"
+    for message in told:
+        left = re.search(r"; at most (\d+) min left", message)
+        assert left is None or int(left[1]) <= 5, message
+
+
 @pytest.mark.full
 def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
