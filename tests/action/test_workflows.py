@@ -213,3 +213,27 @@ def test_githubs_page_of_templates_knows_what_each_is(path: Path) -> None:
     properties = json.loads(path.with_suffix(".properties.json").read_text())
     assert set(properties) == {"name", "description", "iconName", "categories"}
     assert properties["name"].startswith("codegate: ")
+
+
+@pytest.mark.requirement("E2")
+def test_everything_that_a_release_publishes_is_attested_before_it_is_published() -> None:
+    """The workflow is read here; only a release runs it."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    attested = {
+        name: step["with"]
+        for name, job in jobs.items()
+        for step in job["steps"]
+        if step.get("uses", "").startswith("actions/attest-build-provenance@")
+    }
+    image, packages = attested.pop("image"), attested.pop("build")
+    assert not attested
+    assert (image["subject-name"], image["subject-digest"]) == ("${{ env.IMAGE }}", "${{ steps.push.outputs.digest }}")
+    assert packages["subject-path"] == "dist/*"
+    assert [jobs[name]["needs"] for name in ("action", "build", "pypi", "notes")] == [
+        "image",
+        "action",
+        "build",
+        "pypi",
+    ]
+    for name in ("image", "build"):
+        assert {"id-token": "write", "attestations": "write"}.items() <= jobs[name]["permissions"].items()
