@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from tests.action.act.harness import Act, uploaded
-from tests.action.act.repository import Repository
+from tests.action.act.repository import Repository, git
 from tests.github.workspace import PROBLEMS
 from tests.kit.github import FakeGitHub
 
@@ -19,6 +19,11 @@ def result(report: zipfile.ZipFile) -> bytes:
 
 @pytest.mark.requirement("X1")
 def test_three_shards_and_a_merge_equal_one_run(act: Act, github: FakeGitHub, repository: Repository) -> None:
+    git(repository.folder, "switch", "--quiet", "main")
+    # By default a shard makes three samples, and a run alone stops at the first look that settles its verdict.
+    repository.configure("reference", "samples: 1\n")
+    repository.commit("one sample")
+    git(repository.folder, "switch", "--quiet", "--create", "one-sample")
     repository.configure("empty")
     repository.commit("another model")
     event = repository.pull_request()
