@@ -77,7 +77,7 @@ def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
     for journal in journals:
         for candidate in journal.manifest.candidates:
             with suppress(UsageError):  # unknown, then
-                found[journal.manifest.id, candidate.key()] = journal.spending(candidate.key()).calls
+                found[journal.manifest.id, candidate.key()] = journal.calls.spending(candidate.key()).calls
     return found
 
 

@@ -11,8 +11,9 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, ProviderFault, cost, worst_case_call_cost
 from codegate.errors import UsageError
+from codegate.running.call_log import Spending
 from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, waits_too_long, with_retries
-from codegate.running.journal import Journal, Spending
+from codegate.running.journal import Journal
 from codegate.running.outcome import Fault
 from codegate.wording import count_of
 
@@ -122,7 +123,7 @@ class ModelCalls:
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
         completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)
-        self._journal.record_answers(candidate.key())
+        self._journal.calls.record_answers(candidate.key())
         return completion
 
     def _try(
@@ -195,7 +196,7 @@ class ModelCalls:
                     )
                 self._changed.wait(_WAIT_SECONDS)
             # Before the call, so that a crash leaves no uncounted one.
-            self._journal.record_call(key, worst, check=check)
+            self._journal.calls.record(key, worst, check=check)
             self._made += not check
             self._begun += 1
             self._spent += worst or 0
@@ -208,6 +209,6 @@ class ModelCalls:
             del self._under_way[number]
             pace.under_way -= 1
             if worst is not None and paid is not None and paid != worst:
-                self._journal.record_cost(key, paid - worst)
+                self._journal.calls.record_cost(key, paid - worst)
                 self._spent += paid - worst
             self._changed.notify_all()

@@ -74,7 +74,7 @@ def check_answering(
     """
     asked = [one for one in _to_ask(journal, suite, cache) if one.key() not in settled]
     calls = ModelCalls(
-        options.models, None, options.budget_usd, options.spent_before + journal.spending(), journal, stop
+        options.models, None, options.budget_usd, options.spent_before + journal.calls.spending(), journal, stop
     )
     answers: dict[str, Completion] = {}
     faults: dict[str, Fault] = {}
@@ -155,7 +155,7 @@ def _to_ask(journal: Journal, suite: Suite, cache: AttemptCache | None) -> list[
 
     One whose answers for the first look are all kept is never asked.
     """
-    known = {*journal.answering(), *(o.candidate for o in journal.load().outcomes if o.attempt is not None)}
+    known = {*journal.calls.answering(), *(o.candidate for o in journal.load().outcomes if o.attempt is not None)}
     first = [job for job in jobs(journal.manifest, suite) if job.sample < journal.manifest.looks[0]]
     found = []
     for candidate in journal.manifest.candidates:

@@ -11,7 +11,6 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import BinaryIO, Final
 from codegate.candidates import Redactor
 from codegate.durable import append_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
+from codegate.running.call_log import CALLS, CallLog
 from codegate.running.outcome import (
     Outcome,
     ProblemRecord,
@@ -38,7 +38,6 @@ from codegate.suite import check_model, read_json
 MAX_JOURNAL_BYTES: Final = 2 << 30
 MAX_LINE_BYTES: Final = 256 << 20
 MAX_TRANSCRIPT_BYTES: Final = 256 << 20
-MAX_CALL_LINE_BYTES: Final = 200
 MAX_PROBLEM_BYTES: Final = 16 << 20
 
 CONFIRMATION: Final = "confirmation"
@@ -48,7 +47,6 @@ MANIFEST: Final = "run.json"
 OUTCOMES: Final = "outcomes.jsonl"
 ANSWERS: Final = "answers.jsonl"
 """Predictions file of a run that calls no model."""
-_CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 _PROBLEMS: Final = "problems"
 _PAID: Final = ".answers"
@@ -62,22 +60,6 @@ RUN_FILES: Final = re.compile(
 """Names, in a run's folder, of the files that a run is resumed from."""
 
 _BLOCK: Final = 1 << 20
-_CALL: Final = re.compile(
-    rb"(?P<what>call|cost|check|answers) (?P<key>[0-9a-f]{16}) "
-    rb"(?P<usd>-|-?[0-9]{1,12}(\.[0-9]{1,30})?(E-[0-9]{1,2})?)\n"
-)
-
-
-@dataclass(frozen=True)
-class Spending:
-    """Model calls made for attempts, and US dollars that all calls cost as far as prices are known."""
-
-    calls: int = 0
-    usd: Decimal = Decimal(0)
-
-    def __add__(self, other: "Spending") -> "Spending":
-        """Return what both are together."""
-        return Spending(self.calls + other.calls, self.usd + other.usd)
 
 
 class Journal:
@@ -88,11 +70,12 @@ class Journal:
         self.manifest = manifest
         self._lock = threading.Lock()
         self._refusal: Exception | None = RuntimeError("the journal is not open for writing")
+        self.calls = CallLog(folder / CALLS, self._open_for_writing)
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
         """Return the journal of a new run; raises UsageError where ``folder`` holds files of one."""
-        for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
+        for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -114,7 +97,7 @@ class Journal:
 
         At the end the journal refuses writes of threads that are still running: another process may hold it then.
         """
-        for name, kind in ((OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
+        for name, kind in ((OUTCOMES, stat.S_ISREG), (CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
                            (_PROBLEMS, stat.S_ISDIR)):  # fmt: skip
             _check_kind(self.folder / name, kind)
         try:
@@ -141,8 +124,7 @@ class Journal:
 
         After a failure every later call fails, because a partial line may have been written.
         """
-        with self._lock:
-            self._check_open()
+        with self._open_for_writing():
             try:
                 append_line(self._outcomes, outcome.line().encode("ascii"))
             except InfrastructureError as error:
@@ -191,40 +173,6 @@ class Journal:
                 )
             yield number, outcome
 
-    def record_call(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
-        """Record durably a call about to be made, with its worst cost, None where unknown.
-
-        ``check``: it only asks whether the candidate answers, and is not of any attempt.
-        """
-        self._append_call(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
-
-    def record_answers(self, candidate: str) -> None:
-        """Record durably that a candidate answers, so that no resumed run asks it for that again."""
-        self._append_call(f"answers {candidate} -")
-
-    def answering(self) -> frozenset[str]:
-        """Return the keys of the candidates that were asked whether they answer, and do."""
-        return frozenset(found["key"].decode() for found in self._calls() if found["what"] == b"answers")
-
-    def record_cost(self, candidate: str, usd: Decimal) -> None:
-        """Correct a recorded call by ``usd``: its cost minus its worst cost."""
-        self._append_call(f"cost {candidate} {usd}")
-
-    def _append_call(self, line: str) -> None:
-        with self._lock:
-            self._check_open()
-            append_line(self.folder / _CALLS, line.encode("ascii"))
-
-    def spending(self, candidate: str | None = None) -> Spending:
-        """Return calls and cost of all executions, or of those of one candidate; an interrupted call at its worst."""
-        calls, usd = 0, Decimal(0)
-        for found in self._calls():
-            if candidate is not None and found["key"] != candidate.encode():
-                continue
-            calls += found["what"] == b"call"
-            usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
-        return Spending(calls, usd)
-
     def spent_this_month(self) -> Decimal:
         """Return US dollars that other runs in the same folder cost, of those that began in this month (UTC).
 
@@ -248,32 +196,15 @@ class Journal:
             if run.manifest.created.startswith(month):
                 of_run = spent.setdefault(run.manifest.id, {True: Decimal(0), False: Decimal(0)})
                 of_run[run.manifest.shard is None] += sum(
-                    (max(each.spending().usd, Decimal(0)) for each in (run, again) if each is not None), Decimal(0)
+                    (max(each.calls.spending().usd, Decimal(0)) for each in (run, again) if each is not None),
+                    Decimal(0),
                 )
         return sum((max(of_run.values()) for of_run in spent.values()), Decimal(0))
-
-    def take_calls(self, other: "Journal") -> None:
-        """Append the recorded calls of ``other``."""
-        for found in other._calls():
-            self._append_call(found[0].rstrip(b"\n").decode("ascii"))
-
-    def _calls(self) -> Iterator["re.Match[bytes]"]:
-        path = self.folder / _CALLS
-        if not os.path.lexists(path):
-            return
-        for number, line in enumerate(read_lines(path, MAX_JOURNAL_BYTES, MAX_CALL_LINE_BYTES), start=1):
-            if not line.endswith(b"\n"):
-                break
-            found = _CALL.search(line)  # an incomplete line may precede it
-            if found is None:
-                raise UsageError(f"{path} line {number} is not of a model call.", "Restore the file.")
-            yield found
 
     def write_attempt(self, attempt: Attempt) -> None:
         """Write an attempt durably."""
         path = self._transcript(attempt.candidate, attempt.problem, attempt.sample)
-        with self._lock:
-            self._check_open()
+        with self._open_for_writing():
             if path.parent.is_symlink():
                 raise UsageError(f"{path.parent} is a symbolic link; runs hold none.", "Remove it.")
             write_atomic(path, json_text(attempt).encode("ascii"))
@@ -281,8 +212,7 @@ class Journal:
 
     def write_problem(self, name: str, record: ProblemRecord) -> None:
         """Write durably what reports show of a problem."""
-        with self._lock:
-            self._check_open()
+        with self._open_for_writing():
             write_atomic(self._problem(name), json_text(record).encode("ascii"))
 
     def read_problem(self, name: str) -> ProblemRecord | None:
@@ -324,8 +254,7 @@ class Journal:
         self._write_record(_SOUNDNESS, record)
 
     def _write_record(self, name: str, record: SandboxRecord | SoundnessRecord) -> None:
-        with self._lock:
-            self._check_open()
+        with self._open_for_writing():
             write_atomic(self.folder / name, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
     def soundness(self) -> SoundnessRecord | None:
@@ -361,9 +290,12 @@ class Journal:
         except (UsageError, UnicodeDecodeError) as error:
             raise UsageError(f"{place} is not an outcome: {error}", "Restore the file.") from error
 
-    def _check_open(self) -> None:
-        if self._refusal is not None:
-            raise self._refusal
+    @contextmanager
+    def _open_for_writing(self) -> Iterator[None]:
+        with self._lock:
+            if self._refusal is not None:
+                raise self._refusal
+            yield
 
     def _transcript(self, candidate: str, problem: str, sample: int) -> Path:
         return self.folder / _TRANSCRIPTS / _usable(candidate) / f"{_usable(problem)}.{sample}.json"

@@ -175,7 +175,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
         if provider is None:
             raise UsageError(f"{judge.label} calls no model, and cannot judge.", "Name a model.")
         calls = ModelCalls(
-            options.models, options.max_model_calls, options.budget_usd, journal.spending(), journal, stop
+            options.models, options.max_model_calls, options.budget_usd, journal.calls.spending(), journal, stop
         )
         _drop_torn_line(path)
         if before is None:

@@ -15,8 +15,8 @@ from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
 from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
+from codegate.running.call_log import Spending
 from codegate.running.engine import EngineName
-from codegate.running.journal import Spending
 from codegate.running.outcome import Origin, RunManifest
 from codegate.solving import prompt_version_of
 from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places

@@ -153,7 +153,7 @@ class _Execution:
             options.models,
             options.max_model_calls,
             options.budget_usd,
-            options.spent_before + journal.spending(),
+            options.spent_before + journal.calls.spending(),
             journal,
             self._stop,
         )

@@ -134,7 +134,7 @@ def run_suite(
         elif gate is not None:
             pinned = _open_pinned(request, gate, candidates, providers, announce)
         if again is not None:
-            options = replace(options, spent_before=again.spending())
+            options = replace(options, spent_before=again.calls.spending())
         with journal.writing():
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions

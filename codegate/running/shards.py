@@ -353,7 +353,7 @@ def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: 
         if assurances := [found for part in parts for found in part.journal.assurances()]:
             merged.record_assurances(assurances)
         for part in parts:
-            merged.take_calls(part.journal)
+            merged.calls.take(part.journal.calls)
             for name in part.journal.manifest.problems:
                 if (record := part.journal.read_problem(name)) is not None:
                     merged.write_problem(name, record)

@@ -268,8 +268,8 @@ def kept(folder: Path) -> tuple[Journal, Run]:
     with journal.writing():
         for outcome in run.outcomes:
             journal.append(outcome)
-        journal.record_call(spec.key())
-        journal.record_call(spec.key())
+        journal.calls.record(spec.key())
+        journal.calls.record(spec.key())
         journal.write_attempt(
             Attempt(solver="single_shot", prompt_version="1", problem="p", candidate=spec.key(), sample=0,
                     messages=(Message(role="assistant", text="This is the fix."),))

@@ -12,7 +12,7 @@ from codegate.errors import UsageError
 from codegate.operations import samples_of
 from codegate.reporting import Evidence, build_view
 from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, run_suite
-from codegate.running.journal import Spending
+from codegate.running.call_log import Spending
 from codegate.suite import Suite
 from tests.kit.scripted_model import ScriptedModel
 from tests.running.test_agents import MODEL, play, spec
@@ -39,7 +39,7 @@ def test_an_unchanged_candidate_is_not_paid_for_twice(suite: Suite, server: Mode
     again, said = made(suite, tmp_path / "2", tmp_path / "c", candidate)
     assert len(server.asked) == 3
     assert "3 of 3 answers are reused from earlier runs" in said
-    spending = Journal.open(tmp_path / "2").spending()
+    spending = Journal.open(tmp_path / "2").calls.spending()
     assert spending == Spending()
     for one, other in zip(
         sorted(first.outcomes, key=lambda o: o.problem), sorted(again.outcomes, key=lambda o: o.problem), strict=True

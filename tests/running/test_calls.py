@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, ProviderFault, Sampling, Usage
 from codegate.errors import UsageError
 from codegate.running import Journal, RunOptions, RunRequest, run_suite
+from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted
-from codegate.running.journal import Spending
 from codegate.suite import Suite
 from tests.kit.runs import manifest
 from tests.running.world import ModelServer, codegate, run_here
@@ -46,17 +46,17 @@ def test_what_a_call_cost_takes_the_place_of_what_it_might_have(journal: Journal
     with journal.writing():
         made = calls(journal, "0.0851")
         made.make(SPEC, said, 0)
-        assert journal.spending() == Spending(1, Decimal("0.0011"))
+        assert journal.calls.spending() == Spending(1, Decimal("0.0011"))
         made.make(SPEC, said, 0)
         with pytest.raises(CallLimitReached, match=r"budget of \$0\.0851 is reached: \$0\.00 are spent.*up to \$0\.08"):
             made.make(SPEC, said, 0)
-    assert journal.spending() == Spending(2, Decimal("0.0022"))
+    assert journal.calls.spending() == Spending(2, Decimal("0.0022"))
 
 
 def test_what_is_not_known_to_be_cheaper_is_counted_in_full(journal: Journal) -> None:
     with journal.writing():
         calls(journal, "1").make(SPEC, lambda: said(None), 0)
-    assert journal.spending() == Spending(1, WORST)
+    assert journal.calls.spending() == Spending(1, WORST)
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_what_was_declined_costs_nothing_and_what_was_cut_off_may_have(
 
     with journal.writing(), pytest.raises(Faulted):
         calls(journal, "1").make(SPEC, fail, 0)
-    assert journal.spending() == Spending(tries, usd)
+    assert journal.calls.spending() == Spending(tries, usd)
 
 
 def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:
     with journal.writing():
-        journal.record_call(SPEC.key(), WORST)  # and then the process was killed
-        before = Journal.open(journal.folder).spending()
+        journal.calls.record(SPEC.key(), WORST)  # and then the process was killed
+        before = Journal.open(journal.folder).calls.spending()
         with pytest.raises(CallLimitReached):
             calls(journal, "0.16", before).make(SPEC, said, 0)
-    assert journal.spending() == Spending(1, WORST)
+    assert journal.calls.spending() == Spending(1, WORST)
 
 
 def test_a_call_waits_for_what_those_under_way_turn_out_to_cost(journal: Journal) -> None:
@@ -155,7 +155,7 @@ def test_a_candidate_whose_server_asks_to_come_back_tomorrow_is_not_asked_again(
         for _ in range(2):
             with pytest.raises(Faulted):
                 made.make(SPEC, asked, 0)
-    assert journal.spending().calls == 1
+    assert journal.calls.spending().calls == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))
@@ -178,7 +178,7 @@ def test_no_budget_is_ever_exceeded(
 
         bill = sum((future.result() for future in [pool.submit(one, *call) for call in asked]), Decimal(0))
     assert bill <= budget
-    assert journal.spending().usd == bill
+    assert journal.calls.spending().usd == bill
 
 
 def test_a_budget_without_prices_is_refused_before_anything_is_spent(

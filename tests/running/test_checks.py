@@ -93,7 +93,9 @@ def test_it_is_paid_once_and_its_cost_counts_against_the_budget(
     with pytest.raises(CodegateError, match="the first request of"):
         run_here(suite, tmp_path / "r", spec, precheck=True)
     journal = Journal.open(tmp_path / "r")
-    assert (journal.spending().calls, journal.spending().usd) == (1, Decimal("5.01")), "the declined one is not billed"
+    assert (journal.calls.spending().calls, journal.calls.spending().usd) == (1, Decimal("5.01")), (
+        "the declined one is not billed"
+    )
     server.script = lambda name, turn, request: Said(answer(name))
     run_here(suite, tmp_path / "r", precheck=True)
     assert len(server.greeted) == 1, "it is known to answer"

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from codegate.candidates import Message
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running import Journal, Outcome, load_run
-from codegate.running.journal import Spending
+from codegate.running.call_log import Spending
 from codegate.solving import Attempt
 from tests.kit.runs import SPECS, manifest, outcome
 
@@ -180,23 +180,23 @@ def test_after_a_write_that_failed_nothing_is_appended_behind_the_torn_line(jour
 
 
 def test_a_call_whose_line_was_cut_short_was_not_made(journal: Journal) -> None:
-    assert journal.spending() == Spending()
+    assert journal.calls.spending() == Spending()
     with journal.writing():
-        journal.record_call("a" * 16, Decimal("0.25"))
-        journal.record_call("b" * 16, Decimal("0.5"))
+        journal.calls.record("a" * 16, Decimal("0.25"))
+        journal.calls.record("b" * 16, Decimal("0.5"))
     path = journal.folder / "calls.log"
     path.write_bytes(path.read_bytes()[:-3])
-    assert Journal.open(journal.folder).spending() == Spending(1, Decimal("0.25"))
+    assert Journal.open(journal.folder).calls.spending() == Spending(1, Decimal("0.25"))
     with journal.writing():
-        journal.record_call("c" * 16)
-        journal.record_cost("a" * 16, Decimal("-0.15"))
-    assert journal.spending() == Spending(2, Decimal("0.10"))
+        journal.calls.record("c" * 16)
+        journal.calls.record_cost("a" * 16, Decimal("-0.15"))
+    assert journal.calls.spending() == Spending(2, Decimal("0.10"))
 
 
 def test_a_count_of_calls_that_is_none_is_refused(journal: Journal) -> None:
     (journal.folder / "calls.log").write_text("call nobody 1\n")
     with pytest.raises(UsageError, match=r"calls\.log line 1 is not of a model call"):
-        journal.spending()
+        journal.calls.spending()
 
 
 @pytest.mark.parametrize("name", ["outcomes.jsonl", "transcripts", "calls.log"])

@@ -78,7 +78,7 @@ def test_a_judge_is_held_against_execution_and_gates_nothing(suite: Suite, serve
     assert len(server.asked) == 3
 
     journal = Journal.open(tmp_path / "run")
-    assert (journal.spending().calls, journal.spending(spec.key()).calls) == (6, 3)
+    assert (journal.calls.spending().calls, journal.calls.spending(spec.key()).calls) == (6, 3)
     judged = read_judged(tmp_path / "run")
     assert judged is not None
     assert sorted(map(str, judged.verdicts.values())) == ["False", "True", "True"]

@@ -51,7 +51,7 @@ def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
     assert (merged.folder / RESULT).read_bytes() == (single.folder / RESULT).read_bytes()
     assert tuple(outcome.key for outcome in run.outcomes) == WHOLE.outcome_keys()
     assert set(run.outcomes) == set(single.load().outcomes), "every outcome, in full"
-    assert merged.spending() == single.spending()
+    assert merged.calls.spending() == single.calls.spending()
     for key in WHOLE.outcome_keys():
         assert merged.read_attempt(*key) == single.read_attempt(*key) is not None
     for name in WHOLE.problems:

@@ -80,7 +80,7 @@ def test_a_shard_is_resumed_and_asks_of_its_own_problems_only(
     assert sorted(run.manifest.problems) == ["calc-double", "calc-square"]
     assert run.manifest.excluded["calc-half"].startswith(f"{QUARANTINED}the reference fix does not pass here")
     assert [outcome.grade is not None for outcome in run.outcomes] == [True, True]
-    assert merged.spending().calls == 3
+    assert merged.calls.spending().calls == 3
     assert len(lines(merged.folder)) == 2, "the fault that was tried again is no outcome of the run"
 
 

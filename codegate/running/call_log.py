@@ -1,0 +1,97 @@
+"""``calls.log`` of a run: every model call durably recorded before it is made, at its worst cost, then corrected."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+from codegate.durable import append_line
+from codegate.errors import UsageError
+from codegate.strict import read_lines
+
+CALLS: Final = "calls.log"
+
+MAX_LOG_BYTES: Final = 2 << 30
+MAX_LINE_BYTES: Final = 200
+_LINE: Final = re.compile(
+    rb"(?P<what>call|cost|check|answers) (?P<key>[0-9a-f]{16}) "
+    rb"(?P<usd>-|-?[0-9]{1,12}(\.[0-9]{1,30})?(E-[0-9]{1,2})?)\n"
+)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Model calls made for attempts, and US dollars that all calls cost as far as prices are known."""
+
+    calls: int = 0
+    usd: Decimal = Decimal(0)
+
+    def __add__(self, other: "Spending") -> "Spending":
+        """Return what both are together."""
+        return Spending(self.calls + other.calls, self.usd + other.usd)
+
+
+class CallLog:
+    """The calls of one run.
+
+    Args:
+        path: the file.
+        writing: held for each line that is added; raises where the run is not open for writing.
+    """
+
+    def __init__(self, path: Path, writing: Callable[[], AbstractContextManager[None]]) -> None:
+        self._path = path
+        self._writing = writing
+
+    def record(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
+        """Record durably a call about to be made, with its worst cost, None where unknown.
+
+        ``check``: it only asks whether the candidate answers, and is not of any attempt.
+        """
+        self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
+
+    def record_cost(self, candidate: str, usd: Decimal) -> None:
+        """Correct a recorded call by ``usd``: its cost minus its worst cost."""
+        self._append(f"cost {candidate} {usd}")
+
+    def record_answers(self, candidate: str) -> None:
+        """Record durably that a candidate answers, so that no resumed run asks it for that again."""
+        self._append(f"answers {candidate} -")
+
+    def answering(self) -> frozenset[str]:
+        """Return the keys of the candidates that were asked whether they answer, and do."""
+        return frozenset(found["key"].decode() for found in self._lines() if found["what"] == b"answers")
+
+    def spending(self, candidate: str | None = None) -> Spending:
+        """Return calls and cost of all executions, or of those of one candidate; an interrupted call at its worst."""
+        calls, usd = 0, Decimal(0)
+        for found in self._lines():
+            if candidate is not None and found["key"] != candidate.encode():
+                continue
+            calls += found["what"] == b"call"
+            usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
+        return Spending(calls, usd)
+
+    def take(self, other: "CallLog") -> None:
+        """Append the recorded calls of ``other``."""
+        for found in other._lines():
+            self._append(found[0].rstrip(b"\n").decode("ascii"))
+
+    def _append(self, line: str) -> None:
+        with self._writing():
+            append_line(self._path, line.encode("ascii"))
+
+    def _lines(self) -> Iterator["re.Match[bytes]"]:
+        if not os.path.lexists(self._path):
+            return
+        for number, line in enumerate(read_lines(self._path, MAX_LOG_BYTES, MAX_LINE_BYTES), start=1):
+            if not line.endswith(b"\n"):
+                break
+            found = _LINE.search(line)  # an incomplete line may precede it
+            if found is None:
+                raise UsageError(f"{self._path} line {number} is not of a model call.", "Restore the file.")
+            yield found
