@@ -301,6 +301,12 @@ class TestLines:
         assert lines
         assert all(line.steps[0].checked[0].startswith("total(12n, 0xff, '") for line in lines)
 
+    def test_words_of_a_text_are_replaced_one_by_one_too(self) -> None:
+        given = Line("a", (Step(checked=("parse('name=\"shelf\" sort=\"up\"')",)),))
+        lines = probes_of(JAVASCRIPT, [given], frozenset({"shelf"}), "seed")
+        texts = [line.steps[0].checked[0] for line in lines]
+        assert any("name=" in text and "sort=" in text and "shelf" not in text for text in texts)
+
     def test_two_short_words_do_not_become_one(self) -> None:
         pieces = Pieces(Random(3), lambda _: True, numbers=True)
         assert len({pieces.text(letter) for letter in "abcdefgh"}) == 8

@@ -327,6 +327,14 @@ class TestModule:
         assert {"a)", "a != 'milks')"} <= set(recorded)
         assert any(text.startswith("a < tail(") for text in recorded)
 
+    def test_what_is_counted_or_searched_is_recorded_too(self) -> None:
+        source = ast.parse(
+            "def test_join():\n    text = join('milk')\n    assert 'tea' in text\n    assert len(split(text)) == 2\n"
+        )
+        module, _ = probe_module(source, {"test_join": [""]}, frozenset({"milk", "tea"}), "seed")
+        recorded = [line.partition("lambda: ")[2] for line in module.splitlines() if "lambda: " in line]
+        assert {"text)", "'tea' in text)", "split(text))", "len(split(text)))"} <= set(recorded)
+
     def test_functions_of_a_test_are_named_as_they_are_shown(self) -> None:
         message = f"{MARK}" + json.dumps(
             [[1, "f()", "raises TypeError: TestCodegateShown.test_codegate_shown_0.<locals>.f() x"]]

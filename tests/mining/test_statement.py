@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from codegate.grading import TestResult
 from codegate.mining.probes.example import Example
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
-from codegate.mining.statements.interface import interface_of
+from codegate.mining.statements.interface import NO_INTERFACE, interface_of
 from codegate.mining.statements.material import entries_of
-from codegate.mining.statements.statement import StatementText, count_words, write_statement
+from codegate.mining.statements.statement import StatementText, count_words, gates_of, write_statement
 from codegate.mining.statements.testsource import named_case
 from codegate.mining.statements.vocabulary import FixVocabulary, gives_away, vocabulary
 from codegate.suite import Tree
@@ -128,9 +128,22 @@ class TestSlots:
         title = "Totals of nothing crash; totals of nothing should be zero"
         assert write(title) == "no source says more than the title, and no probe shows it"
 
-    def test_a_topic_with_a_long_example_is_wrong(self) -> None:
-        long = replace(EXAMPLE, expression=f"total({list(range(30))})", observed="1", called="total")
-        assert written("Fix page count of lists", examples=[long]).text.startswith("# Page count of lists is wrong\n")
+    @pytest.mark.parametrize(
+        ("example", "title"),
+        [
+            ({"expression": f"total({list(range(30))})"}, "Page count of lists: `total()` gives `1` instead of `0`"),
+            ({"expression": "found"}, "Page count of lists: `total()` gives `1` instead of `0`"),
+            (
+                {"expression": 'fmt.Printf("%#v\\n", total(1))'},
+                "Page count of lists: `total(1)` gives `1` instead of `0`",
+            ),
+            ({"expression": "found", "observed": "1" * 80}, "Page count of lists: `total()` gives a wrong result"),
+            ({"expression": "found.first", "observed": "1" * 80}, "Page count of lists is wrong"),
+        ],
+    )
+    def test_a_topic_is_completed_by_what_the_function_gives(self, example: dict[str, str], title: str) -> None:
+        shown = replace(EXAMPLE, **{"called": "total", "observed": "1", **example})  # type: ignore[arg-type]
+        assert written("Fix page count of lists", examples=[shown]).text.startswith(f"# {title}\n")
 
     def test_a_long_sentence_is_no_title(self) -> None:
         many = " and ".join(["The total of an empty list is wrong"] * 4)
@@ -395,6 +408,14 @@ class TestGates:
         assert isinstance(found, StatementText)
         assert "basket" not in found.text
         assert found.dropped == ("commit: shows the hidden literal 'one basket'",)
+
+    def test_a_literal_that_the_fix_has_too_may_be_shown(self) -> None:
+        fix = f"{FIXED}WORDS = ['half_dozen']\n"
+        hidden = "def test_total():\n    assert total('half_dozen eggs') == total(['half_dozen'])\n"
+        cut = cut_of(BASE, {"pkg/sums.py": fix}, {"tests/test_sums.py": hidden})
+        gates = gates_of(cut, outcomes_of("tests/test_sums.py::test_total", None), NO_INTERFACE, "")
+        assert not gates.reason("The word half_dozen is not known.")
+        assert gates.reason("The text half_dozen eggs is not known.")
 
     @pytest.mark.parametrize("name", ["empty\u200b_amount", "empty\\_amount", "empty&#95;amount", "еmpty_amount"])
     def test_a_name_is_seen_through_its_disguise(self, name: str) -> None:

@@ -31,7 +31,7 @@ from codegate.mining.probes.lines import (
 from codegate.mining.probes.literals import hidden_texts, is_data
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.mining.statements.vocabulary import added_text
+from codegate.mining.statements.vocabulary import added_text, written_out
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
@@ -164,10 +164,10 @@ def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[
 def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> frozenset[str]:
     """Return the literals of a test file that an example may not show.
 
-    A message that it shares with the fix is not one of them: that is told in any case, as a required form.
+    What it shares with the fix is not one of them: no one can guess it.
     """
     texts, added = hidden_texts(literals_of(dialect, source), public), added_text(cut)
-    told = {text for text in texts if " " in text.strip() and text in added}
+    told = {text for text in texts if " " in text.strip() and text in added} | written_out(texts, added)
     return frozenset(text for text in texts if not any(text in one for one in told))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
 from codegate.mining.probes.example import Example
-from codegate.mining.probes.literals import Choose, Pieces
+from codegate.mining.probes.literals import Choose, Pieces, single_words
 from codegate.suite import Tree
 
 if TYPE_CHECKING:
@@ -220,7 +220,8 @@ def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], se
 def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) -> Iterator[Line]:
     """Yield a line with other literals, those first that are others in most places."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
-    original = literals_of(dialect, whole)
+    written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
+    original = frozenset(written)
     parts = {part for name in dialect.used(whole) for part in (name, *name.split("_"))}
 
     def unused(word: str) -> bool:
@@ -248,6 +249,9 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     yield way(unused, numbers=False)
     yield way(lambda _word: False)
     yield way(free, least=1)
+    # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
+    for single in single_words(written, unused):
+        yield way(lambda word, single=single: word.lower() == single, numbers=False)  # type: ignore[misc]
     for only in range(_MAX_SINGLE):
         yield way(unused, only=only)
 

@@ -45,6 +45,7 @@ _MEANINGS: Final = frozenset(
     " november december day days week weeks month months year years hour hours minute minutes second seconds".split()
 )
 _MAX_DRAWS: Final = 20
+_MAX_SINGLE_WORDS: Final = 8
 _VOWELS: Final = "aeiou"
 _CONSONANTS: Final = "bdfgklmnprstv"
 
@@ -119,6 +120,13 @@ def shows(text: str, hidden: Collection[str]) -> str:
                 return literal
             at = text.find(literal, at + 1)
     return ""
+
+
+def single_words(texts: Iterable[str], allowed: Choose) -> list[str]:
+    """Return a few words of texts, in small letters: letters alone, and words in capitals, often a grammar's, last."""
+    words = dict.fromkeys(word for text in texts for word in re.findall(r"[A-Za-z]+", text) if allowed(word))
+    ordered = sorted(words, key=lambda word: (len(word) == 1, word.isupper()))
+    return list(dict.fromkeys(map(str.lower, ordered)))[:_MAX_SINGLE_WORDS]
 
 
 def is_data(text: str) -> bool:

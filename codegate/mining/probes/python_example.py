@@ -18,7 +18,7 @@ from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
 from codegate.mining.probes.tables import with_constants
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.mining.statements.vocabulary import added_text
+from codegate.mining.statements.vocabulary import added_text, written_out
 
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
@@ -82,9 +82,9 @@ def python_examples(
         if probes:
             runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))
             functions = _functions(source, names)
-            # What the tests compare with and the fix itself says is told in any case, as a required form.
-            told = {text for text in asserted_literals(functions) if text in added}
+            # What the fix itself says cannot be guessed: what tests compare with is told in any case.
             literals = hidden_literals(functions, public)
+            told = {text for text in asserted_literals(functions) if text in added} | written_out(literals, added)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))
             modules = _Modules(fixture_modules(cut.base, path, source), _imported(source), _statements(old))
             tried = _examples(modules, probes, runs, hidden)

@@ -270,7 +270,7 @@ def _recording(statement: ast.stmt) -> ast.stmt | None:
             return _many(statement, [inner or ast.Call(given, call.args[2:], call.keywords)])
         if _ASSERT_METHOD.fullmatch(method) and call.args:
             sides = [argument for argument in call.args[:2] if not _is_literal(argument)]
-            return _many(statement, sides[:1])
+            return _many(statement, _counted(sides[:1]))
     if isinstance(statement, ast.With) and _expects_error(statement):
         last = statement.body[-1]
         if isinstance(last, ast.Expr):
@@ -307,23 +307,33 @@ def _record(place: ast.stmt, expression: ast.expr) -> ast.stmt:
 
 
 def _actual(test: ast.expr) -> list[ast.expr]:
-    """Return the sides of an assertion that the code under test makes."""
+    """Return the sides of an assertion that the code under test makes; what is counted or searched comes first."""
     if isinstance(test, ast.BoolOp):
         return [side for value in test.values for side in _actual(value)]
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _actual(test.operand)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        if isinstance(test.ops[0], ast.In | ast.NotIn) and isinstance(test.comparators[0], ast.Name):
-            return [ast.Compare(test.left, [ast.In()], test.comparators)]  # the container itself may show nothing
         sides = [test.left, test.comparators[0]]
         made = [side for side in sides if not _is_literal(side)]
+        if isinstance(test.ops[0], ast.In | ast.NotIn) and isinstance(test.comparators[0], ast.Name):
+            # The container itself may show nothing.
+            return [test.comparators[0], ast.Compare(test.left, [ast.In()], test.comparators)]
         called = [side for side in made if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(side))]
         # Where the comparison itself may be what is wrong, its result is recorded too.
         ordered = isinstance(test.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-        return [*(called or made)[:1], *([test] if made and (ordered or not called) else [])]
+        return [*_counted((called or made)[:1]), *([test] if made and (ordered or not called) else [])]
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance" and test.args:
         return test.args[:1]
     return [] if _is_literal(test) else [test]
+
+
+def _counted(made: list[ast.expr]) -> list[ast.expr]:
+    """Return expressions, before each ``len(x)`` what is counted."""
+    inner = [
+        argument for call in made if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "len"
+        for argument in call.args[:1]
+    ]  # fmt: skip
+    return [*inner, *made]
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -2,17 +2,15 @@
 
 import ast
 import copy
-import re
 from collections.abc import Iterator
 from itertools import islice
 from random import Random
 from typing import Final
 
-from codegate.mining.probes.literals import Choose, Replacer
+from codegate.mining.probes.literals import Choose, Replacer, single_words
 from codegate.mining.probes.tables import Function
 
 _MAX_SINGLE: Final = 4
-_MAX_SINGLE_WORDS: Final = 6
 _SHORT: Final = 2
 
 
@@ -48,20 +46,13 @@ def variants(
     yield replacer(free, numbers=True, least=1), copy.deepcopy(plain)
     # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
     yield replacer(lambda word: unused(word) and not word.isupper(), numbers=False), copy.deepcopy(plain)
-    for single in _single_words(plain, unused):
+    texts = [node.value for node in ast.walk(plain) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for single in single_words(texts, unused):
         yield replacer(lambda word, single=single: word.lower() == single, numbers=False), copy.deepcopy(plain)  # type: ignore[misc]
     for only in range(_MAX_SINGLE):
         yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
     for source in islice(_without_option(plain), _MAX_SINGLE):
         yield replacer(free, numbers=False), source
-
-
-def _single_words(plain: Function, allowed: Choose) -> list[str]:
-    """Return a few words of the function's texts, in small letters: those in capitals, often a grammar's, last."""
-    texts = [node.value for node in ast.walk(plain) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    words = dict.fromkeys(word for text in texts for word in re.findall(r"[A-Za-z]{3,}", text) if allowed(word))
-    ordered = dict.fromkeys(word.lower() for word in sorted(words, key=str.isupper))
-    return list(ordered)[:_MAX_SINGLE_WORDS]
 
 
 def _without_option(plain: Function) -> Iterator[Function]:

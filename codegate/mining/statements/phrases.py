@@ -46,7 +46,7 @@ ACTION: Final = _opens(
     implement\w* switch\w* convert\w* extract\w* wrap\w* check\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w*
     delet\w+ drop\w* split\w* merge\w* adjust\w* tweak\w* improv\w+ document\w* typo\w* tests? see closes? note todo
     create\w* defin\w+ initiali[sz]e\w* cast\w* strip\w* sort\w* reorder\w* inline\w* delay\w* store\w* cache\w*
-    instead because hence show_that shows_that"""
+    enhanc\w* instead because hence show_that shows_that"""
 )
 #: A first word in front of an article is an order ("Route the value …"), unless it is one of these.
 ORDER: Final = re.compile(
@@ -155,7 +155,7 @@ _DOING: Final = (
 )
 DOING: Final = dict(pair.split(":") for pair in _DOING.split())
 _NO_SUBJECTS: Final = """is are was were be been being get gets got has have had a an the as not and or when if that of
-    in to for with by from"""
+    in to for with by from longer"""
 BEFORE_PARTICIPLE: Final = frozenset(_NO_SUBJECTS.split())
 TENSES: Final[tuple[tuple[str, str], ...]] = (
     (r"\bthan previously\b", "than before"),

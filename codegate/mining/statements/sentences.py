@@ -46,7 +46,9 @@ _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|
 _MYST_ROLE: Final = re.compile(r"\{([\w:+-]{1,30})\}(?=`)")
 _ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
 _REFERENCE: Final = re.compile(
-    r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`|`#\d{1,7}`__?", re.IGNORECASE
+    r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`|`#\d{1,7}`__?"
+    r"|\((?:issue|pr|pull|gh|bug|ticket)s?[- ]?\d{1,7}\b[^()]{0,60}\)",
+    re.IGNORECASE,
 )
 _HYPERLINK: Final = re.compile(r"`([^`<>\n]{1,200}?)\s*<[^>\n]{1,500}>`_{1,2}")
 _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
@@ -344,7 +346,9 @@ _RULES: Final[tuple[_Rule, ...]] = (
     ),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),
-    _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
+    _rule(
+        r"^(?P<x>(?:(?!\b(?:was|were)\b).){2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer
+    ),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
     _rule(r"^(?P<x>.{2,150}?) can now (?P<y>.+)", _can_now),
     _rule(

@@ -25,7 +25,7 @@ from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
 from codegate.mining.statements.titles import headline, symptom_of, title_from
-from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
+from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary, written_out
 
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
@@ -202,12 +202,13 @@ def _exception_of(result: TestResult) -> str:
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return what a statement of this problem may not show; the interface is disclosed."""
-    known = vocabulary(cut).without({*interface.names, *interface.unresolvable})
     tests = python_tests(cut, outcomes.fail_to_pass)
     others = failing_literals(cut, outcomes.fail_to_pass, public)
     hidden = hidden_literals(tests, public)
     required = (hidden & asserted_literals(tests)) | (others & source_literals(cut))
-    secret = (hidden | others).difference(_exact(cut, required))
+    told = written_out(hidden | others, added_text(cut))
+    known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *told})
+    secret = (hidden | others).difference(_exact(cut, required), told)
     return Gates(known, secret, required, internal_names(cut) - interface.names)
 
 

@@ -36,6 +36,8 @@ from codegate.mining.statements.sentences import (
     split,
 )
 
+#: What shows a value, around the expression whose value it is.
+_PRINTED: Final = re.compile(r'fmt\.Print\w*\((?:"(?:[^"\\]|\\.)*", )?(.*)\)')
 _MIN_WORDS: Final = 2
 _MAX_SHOWN: Final = 90
 _MAX_SENTENCE: Final = 14  # words of a sentence that makes a title
@@ -242,11 +244,16 @@ def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str
     elif error:
         wrong = first.observed.startswith(error[0])
         what = f"raises `{error[1]}` with a wrong message" if wrong else f"does not raise `{error[1]}`"
-    inside = first.called in first.expression
-    call = first.expression if ("(" in first.expression and inside) or first.expression.endswith("]") else ""
-    if call and len(f"{call}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
-        return f"`{call}` {what}"
-    return f"`{names[0]}()` {what}" if "raise" in what and len(names) == 1 and names[0] and inside else ""
+    printed = _PRINTED.fullmatch(first.expression)
+    expression = printed[1] if printed is not None else first.expression
+    # What a name stands for is what its function gave.
+    inside = first.called in expression or expression.isidentifier()
+    call = expression if ("(" in expression and inside) or expression.endswith("]") else ""
+    name = f"`{names[0]}()`" if len(names) == 1 and names[0] and inside else ""
+    for subject in (f"`{call}`" if call else "", name):
+        if subject and len(f"{subject}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
+            return f"{subject} {what}"
+    return f"{name} {what}" if name and "raise" in what else f"{name} gives a wrong result" if name else ""
 
 
 def _wrong(title: str) -> str:

@@ -74,6 +74,11 @@ def added_text(cut: Cut) -> str:
     return "\n".join(line for lines in added_lines(cut).values() for line in lines)
 
 
+def written_out(texts: Iterable[str], added: str) -> frozenset[str]:
+    """Return those of ``texts`` that the lines which a fix adds have as whole literals: no one can guess them."""
+    return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
+
+
 def absent(names: Collection[str], base: Mapping[str, TreeFile]) -> set[str]:
     """Return those of ``names`` (identifiers) that no file of ``base`` has as a word."""
     left = {name: re.compile(rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])" % re.escape(name.encode())) for name in names}
