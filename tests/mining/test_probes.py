@@ -169,12 +169,12 @@ class TestExamples:
             "    assert join(['walnut', 'quince'])\n"
         )
         right = "def join(words, last='and'):\n    return last\n"
-        wrong = "def join(words, last='and'):\n    return last + ' !' * (words == ['walnut', 'quince'])\n"
+        wrong = "def join(words, last='and'):\n    return last + ' !' * (words[0][1:] == 'alnut')\n"
         plum = tests.replace("'plum') is True", "'plum') == 'plum'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": plum})
         assert examples(cut, sandboxes, recipe) == []  # the word is in both values, not in what differs
         right = "def join(words, last='and'):\n    return bool(words)\n"
-        wrong = right.replace("bool(words)", "words != ['walnut', 'quince']")
+        wrong = right.replace("bool(words)", "words[0][1:] != 'alnut'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
         assert examples(cut, sandboxes, recipe) == []
 
@@ -286,6 +286,13 @@ class TestExample:
     def test_a_number_of_things_is_not_shown(self, expression: str) -> None:
         assert not Example("page = 1", expression, "1", "2").may_be_shown([])
         assert Example("page = 1", expression, "raises OverflowError: too large", "2").may_be_shown([])
+
+    def test_a_text_that_the_tests_forbid_may_be_what_happens_today(self) -> None:
+        assert Example("page = 1", "f(page)", "'a walnut'", "'a'").may_be_shown(["walnut"])
+        assert not Example("page = 1", "f(page)", "'a'", "'a walnut'").may_be_shown(["walnut"])
+
+    def test_values_that_differ_where_no_reader_sees_it_are_not_shown(self) -> None:
+        assert not Example("", "f(1)", f"'{'a' * 400}b'", f"'{'a' * 400}c'").may_be_shown([])
 
     def test_what_is_left_after_an_error_is_a_poor_example(self) -> None:
         assert Example("try:\n    f(1)\nexcept Exception:\n    pass", "page", "1", "2").poor

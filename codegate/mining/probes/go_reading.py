@@ -60,6 +60,8 @@ class GoReader:
             return _condition(statement)
         if call is not None and call.type == "call_expression":
             arguments = _arguments(call)
+            if guarded := _guarded(function, arguments):
+                return Step(guarded)
             helper = self.helpers.get(function)
             if helper is not None:
                 return self._helped(helper, arguments) if is_fresh(statement, self.base) else None
@@ -240,6 +242,14 @@ def _is_made(node: "Node") -> bool:
     if node.type in {"func_literal", "nil", "true", "false"} or text_of(node) in {"t", "tb"}:
         return False
     return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
+
+
+def _guarded(function: str, arguments: list["Node"]) -> str:
+    """Return what runs the function that an assertion such as ``assert.Panics`` is given, or an empty string."""
+    plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
+    if len(plain) != 1 or not re.search(r"[Pp]anics", function):
+        return ""
+    return f"func() {{\n\tdefer func() {{ _ = recover() }}()\n\t{text_of(field(plain[0], 'body'))[1:-1].strip()}\n}}()"
 
 
 def fails(node: "Node") -> bool:

@@ -28,7 +28,7 @@ from codegate.mining.probes.lines import (
     shape_of,
     slices,
 )
-from codegate.mining.probes.literals import hidden_texts, is_data
+from codegate.mining.probes.literals import hidden_texts, is_secret
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_text, written_out
@@ -68,7 +68,8 @@ class _File:
         source: as it is after the fix.
         dialect: its language.
         base: the file before the fix; empty where there is none.
-        hidden: literals that only it has.
+        literals: those that only it has.
+        hidden: those of them that may not be shown.
         unseen: modules that no reader has.
     """
 
@@ -76,6 +77,7 @@ class _File:
     source: str
     base: str
     dialect: Dialect
+    literals: frozenset[str]
     hidden: frozenset[str]
     unseen: tuple[str, ...]
     probes: dict[str, Line]
@@ -156,8 +158,9 @@ def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[
             base = decode(cut.base[path].data) if path in cut.base else ""
             found = probes_of(dialect, dialect.lines(source, names, base), known, seed)
             probes = {str(_APART * len(files) + number): line for number, line in enumerate(found)}
+            own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, dialect, source, public)
-            files += [_File(path, source, base, dialect, texts, unseen, probes)] if probes else []
+            files += [_File(path, source, base, dialect, own, texts, unseen, probes)] if probes else []
     return files
 
 
@@ -260,7 +263,9 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
     text = f"{line.code}\n{difference.expression}"
     if literals_of(dialect, text) <= literals_of(dialect, "\n".join(_texts(line.own))):
         return None
-    asked = {own for own in _texts(line.own) if any(map(is_data, literals_of(dialect, own)))}
+    asked = {
+        own for own in _texts(line.own) if any(is_secret(text, file.literals) for text in literals_of(dialect, own))
+    }  # fmt: skip
     asked = {own for own in asked if not appears(own, file.base)}
     (_, own_before), (_, own_after) = difference.own
     if own_after == "true" and difference.after[1] == "false":

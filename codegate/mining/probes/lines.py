@@ -277,7 +277,8 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
     """Return what of a line leads to one expression that it checks, the shortest first.
 
     The first has the statements alone that the names in the expression need; the second has all that came before,
-    the calls of earlier assertions included, but for names that nobody uses.
+    the calls of earlier assertions included, but for names that nobody uses; the third has those too that are used
+    together with a name that the expression needs.
 
     Args:
         dialect: the language.
@@ -286,11 +287,12 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
         expression: what is checked; empty where the step itself raises.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
-    kept: dict[bool, list[Step]] = {}
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))
-    for everything in (False, True):
-        needed = dialect.used("\n".join([last.text, expression])) & local
-        kept[everything] = [last]
+    named = dialect.used("\n".join([last.text, expression])) & local
+    connected = _connected(dialect, line.steps[:step], named, local)
+    found: list[Line] = []
+    for everything, needed in ((False, named), (True, named), (True, connected)):
+        kept = [last]
         for before in reversed(line.steps[:step]):
             text = before.text
             if everything and not text:
@@ -299,10 +301,21 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
             if text and (bound & needed if bound else everything or used & needed):
                 # What a declaration gives a value needs none from before.
                 anew = bound if not everything and _DECLARES.match(text) else frozenset[str]()
-                needed = (needed - anew) | (used - anew) & local
-                kept[everything].insert(0, replace(before, text=text, checked=()))
-    found = [replace(line, steps=dialect.tidy(tuple(kept[everything]), expression)) for everything in (False, True)]
-    return found if found[0] != found[1] else found[:1]
+                needed = (needed - anew) | (used - anew) & local  # noqa: PLW2901 (grows on the way)
+                kept.insert(0, replace(before, text=text, checked=()))
+        shorter = replace(line, steps=dialect.tidy(tuple(kept), expression))
+        found += [shorter] if shorter not in found else []
+    return found
+
+
+def _connected(
+    dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
+) -> frozenset[str]:
+    """Return ``names`` and those that steps bind or use together with one of them: each may change what it holds."""
+    mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
+    while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
+        names |= found
+    return names
 
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:

@@ -134,6 +134,17 @@ def is_data(text: str) -> bool:
     return any(_is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
 
 
+def is_secret(text: str, hidden: Collection[str]) -> bool:
+    """Return whether a literal is data of a test, and not a text that the base has too.
+
+    Args:
+        text: the literal.
+        hidden: texts that only tests have; see ``hidden_texts``.
+    """
+    public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
+    return is_data(text) and not public
+
+
 def _is_free(piece: str) -> bool:
     return (piece.isalpha() or piece.isdigit()) and piece.lower() not in _MEANINGS
 

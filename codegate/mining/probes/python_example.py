@@ -12,7 +12,7 @@ from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
-from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_data
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_secret
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
@@ -37,11 +37,15 @@ class _Modules:
         all: it and those with its fixtures, the nearest first.
         imported: names that it imports.
         old: the statements of its version before the fix.
+        literals: those that only the tests have.
+        hidden: those of them that may not be shown.
     """
 
     all: Sequence[ast.Module]
     imported: frozenset[str]
     old: frozenset[str]
+    literals: frozenset[str]
+    hidden: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,9 @@ def python_examples(
             literals = hidden_literals(functions, public)
             told = {text for text in asserted_literals(functions) if text in added} | written_out(literals, added)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))
-            modules = _Modules(fixture_modules(cut.base, path, source), _imported(source), _statements(old))
-            tried = _examples(modules, probes, runs, hidden)
+            fixtures = fixture_modules(cut.base, path, source)
+            modules = _Modules(fixtures, _imported(source), _statements(old, literals), literals, hidden)
+            tried = _examples(modules, probes, runs)
             shown = shown_module([example for _, _, example in tried])
             again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
             for function, rank, example in _confirmed(tried, again):
@@ -122,7 +127,7 @@ def _run(runs: Probing, state: str) -> dict[str, list[Record]]:
 
 
 def _examples(
-    modules: _Modules, probes: Mapping[str, PythonProbe], runs: Probing, hidden: frozenset[str]
+    modules: _Modules, probes: Mapping[str, PythonProbe], runs: Probing
 ) -> list[tuple[str, tuple[int, ...], Example]]:
     """Return what the probes' records differ in, the clearest first, with the function and the rank of each."""
     before = _run(runs, "before")
@@ -135,7 +140,7 @@ def _examples(
                 (example, difference.own)
                 for difference in _differences(*runs_of)
                 if (example := _example(modules, probe, probes[probe.own], difference, every_call=every_call))
-                and example.may_be_shown(hidden)
+                and example.may_be_shown(modules.hidden)
                 and "import *" not in example.code
             ]
             if allowed:
@@ -207,8 +212,8 @@ def _example(
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     if changes(*difference.own) == changes(observed, expected):
-        asked = _statements(ast.parse(f"{own.code(line)}\n{text}")) - modules.old
-        kept = asked & _statements(ast.parse(f"{code}\n{text}"))
+        asked = _statements(ast.parse(f"{own.code(line)}\n{text}"), modules.literals) - modules.old
+        kept = asked & _statements(ast.parse(f"{code}\n{text}"), modules.literals)
         if kept or _data(f"{short}\n{text}") <= _data(probe.original):
             return None  # what was replaced has no effect, and what has one is the test's own
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
@@ -222,16 +227,18 @@ def _example(
     return Example(shown, text, observed, expected, fixtures, called_by(code, text))
 
 
-def _statements(tree: ast.Module | None) -> frozenset[str]:
-    """Return the statements of a module that hold a word or a number, and no other statement."""
+def _statements(tree: ast.Module | None, literals: frozenset[str]) -> frozenset[str]:
+    """Return the statements of a module that hold data of its tests, and no other statement."""
     nodes = ast.walk(tree) if tree is not None else ()
     simple = (node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body"))
-    return frozenset(ast.unparse(node) for node in simple if any(map(_tells, ast.walk(node))))
-
-
-def _tells(node: ast.AST) -> bool:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value is not None and not isinstance(value, bool) and is_data(str(value))
+    return frozenset(
+        ast.unparse(node) for node in simple
+        if any(
+            isinstance(each, ast.Constant) and not isinstance(each.value, bool) and each.value is not None
+            and is_secret(str(each.value), literals)
+            for each in ast.walk(node)
+        )
+    )  # fmt: skip
 
 
 def _same_in_another_order(observed: str, expected: str) -> bool:

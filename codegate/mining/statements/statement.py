@@ -12,7 +12,7 @@ from typing import Final, Literal
 from codegate.grading import TestResult
 from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, function_of, public_text
+from codegate.mining.probes.example import MAX_SHOWN, Example, function_of, public_text
 from codegate.mining.probes.line_example import failing_literals, source_literals
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.proving.outcomes import TestOutcomes
@@ -30,7 +30,6 @@ from codegate.mining.statements.vocabulary import FixVocabulary, added_text, giv
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}
-_MAX_SHOWN: Final = 300
 _QUOTED_LENGTH: Final = 8
 _MAX_REQUIRED: Final = 24
 _ALIKE: Final = 0.75
@@ -329,7 +328,7 @@ def _shown(example: Example, *, first: bool) -> list[str]:
 
 
 def _result(word: str, value: str) -> str:
-    value = value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]} ..."
+    value = value if len(value) <= MAX_SHOWN else f"{value[:MAX_SHOWN]} ..."
     fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", value)), default=0))
     return f"{word}:\n\n{fence}\n{value}\n{fence}"
 
