@@ -138,7 +138,10 @@ class TestSlots:
                 "Page count of lists: `total(1)` gives `1` instead of `0`",
             ),
             ({"expression": "found", "observed": "1" * 80}, "Page count of lists: `total()` gives a wrong result"),
-            ({"expression": "found.first", "observed": "1" * 80}, "Page count of lists is wrong"),
+            (
+                {"expression": "found.first", "observed": "1" * 80},
+                "Page count of lists: `found.first` is wrong after `total()`",
+            ),
         ],
     )
     def test_a_topic_is_completed_by_what_the_function_gives(self, example: dict[str, str], title: str) -> None:

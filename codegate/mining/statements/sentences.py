@@ -204,24 +204,10 @@ def _within(match: re.Match[str]) -> _Slots:
     yield "observed", f"In {match['x']}, {_present(match['y'])}"
 
 
-def _cause(match: re.Match[str]) -> _Slots:
-    moved = re.fullmatch(_MOVED, match["x"]) if match["verb"].lower().startswith("caus") else None
-    if moved is not None:
-        who, verb, many = moved["who"], moved["verb"], plural(moved["who"])
-        verb = {True: "are", False: "is"}[many] if verb == "be" else verb if many else third(verb)
-        yield "observed", capital(f"{who} {moved['how'] or ''}{verb}{moved['rest']}")
-        return
-    forms = {
-        "caused": "causes",
-        "causing": "causes",
-        "made": "makes",
-        "prevented": "prevents",
-        "preventing": "prevents",
-    }
-    yield "observed", f"A bug {forms.get(match['verb'].lower(), match['verb'])} {match['x']}"
-
-
 def _being(match: re.Match[str]) -> _Slots:
+    if _PREPOSITION.match(f"{match['x'].rpartition(' ')[2]} "):
+        yield from _noun(match)
+        return
     yield "observed", capital(f"{match['x']} {'are' if plural(match['x']) else 'is'} {match['y']}")
 
 
@@ -229,7 +215,7 @@ def _doing(match: re.Match[str]) -> _Slots:
     if " by " in f" {match['x']} ":
         return
     noun = re.match(BUG, match["y"]) or (_PREPOSITION.match(match["y"]) and match["verb"].lower() not in _ALONE)
-    if noun or _PREPOSITION.match(f"{match['x'].rpartition(' ')[2]} "):
+    if noun or match["x"].lower() in _ARTICLES or _PREPOSITION.match(f"{match['x'].rpartition(' ')[2]} "):
         yield from _noun(match)
         return
     subject, verb = match["x"], DOING[match["verb"].lower()]
@@ -263,7 +249,8 @@ def _unwanted(match: re.Match[str]) -> _Slots:
 
 def _no_longer(match: re.Match[str]) -> _Slots:
     if _is_verb(match["verb"]):
-        yield "observed", f"{match['x']} {match['verb']}{match['y']}"
+        singular = (match["how"] or "").strip().lower() in {"does", "will"} and not plural(match["x"])
+        yield "observed", f"{match['x']} {third(match['verb']) if singular else match['verb']}{match['y']}"
         yield "expected", f"{match['x']} should not {base_form(match['verb'])}{match['y']}"
 
 
@@ -320,7 +307,6 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Slots]) -> _Rule:
     return re.compile(pattern, re.IGNORECASE), make
 
 
-_CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _OF_THE_PROGRAM: Final = re.compile(r"(?:ensure|allow|accept|reject|raise|return|throw|warn)\b", re.IGNORECASE)
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 #: Verbs that need no object, so that what follows may be a preposition.
@@ -328,8 +314,8 @@ _ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leakin
 _PREPOSITION: Final = re.compile(
     r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
 )
+_ARTICLES: Final = frozenset({"a", "an", "the"})
 _THIRD: Final = "|".join([*PRESENT.values(), *DOING.values()])
-_MOVED: Final = r"(?P<who>.{2,80}?) to (?P<how>always |never |\w+ly )?(?P<verb>[a-z]+)(?P<rest>\b.*)"
 _STATES: Final = r"(?:\w+[ai]ble|deterministic|consistent|optional|case-(?:in)?sensitive)"
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
@@ -337,7 +323,6 @@ _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|prese
 _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|that when)(?: when)?,? (?P<x>.+)", _clause),
     _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:be|{TO_DO}) .+)", _demanded),
-    _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|whereby) (?P<y>.+)", _within),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?)(?<! by) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
@@ -345,9 +330,10 @@ _RULES: Final[tuple[_Rule, ...]] = (
         rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing
     ),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
-    _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),
+    _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have)(?P<how>) no longer(?P<y> .*)", _no_longer),
     _rule(
-        r"^(?P<x>(?:(?!\b(?:was|were)\b).){2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer
+        r"^(?P<x>(?:(?!\b(?:was|were)\b).){2,150}?) (?P<how>(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)",
+        _no_longer,
     ),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
     _rule(r"^(?P<x>.{2,150}?) can now (?P<y>.+)", _can_now),

@@ -253,7 +253,10 @@ def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str
     for subject in (f"`{call}`" if call else "", name):
         if subject and len(f"{subject}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
             return f"{subject} {what}"
-    return f"{name} {what}" if name and "raise" in what else f"{name} gives a wrong result" if name else ""
+    if name:
+        return f"{name} {what}" if "raise" in what else f"{name} gives a wrong result"
+    plain = not crash and not error and expression and len(expression) <= _MAX_SHOWN // 2 and "`" not in expression
+    return f"`{expression}` is wrong after `{names[0]}()`" if plain and len(names) == 1 and names[0] else ""
 
 
 def _wrong(title: str) -> str:
