@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from daytona import Sandbox
     from daytona.handle.pty_handle import PtyHandle
 
-PLAIN: Final = "stty raw -echo"
+_PLAIN: Final = "stty raw -echo"
 """From here on the terminal changes nothing: no echo, no line of limited length."""
 
 _API: Final = "https://app.daytona.io/api"
@@ -111,7 +111,7 @@ class _Machine:
     def start(self, command: str) -> Iterator[str]:
         """See ``remote.Machine``."""
         self._terminal = self._sandbox.process.create_pty_session(f"codegate-{uuid.uuid4()}")
-        self._terminal.send_input(f"{PLAIN} && {command}\n")
+        self._terminal.send_input(f"{_PLAIN} && {command}\n")
         for data in self._terminal:
             yield data.decode("ascii", "replace")
 

@@ -32,6 +32,8 @@ class E2BService:
         refusal: status and message of the answer to the next orders; None: they are served.
     """
 
+    name, title, tier = "e2b", "E2B", "firecracker"
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._server = Server(self._respond)
@@ -44,6 +46,14 @@ class E2BService:
     def variables(self) -> Mapping[str, str]:
         """Return what tells the SDK to come here."""
         return {"E2B_API_URL": self._server.url, "E2B_SANDBOX_URL": self._server.url, "E2B_API_KEY": KEY}
+
+    def labels(self, name: str) -> dict[str, str]:
+        """Return the labels of a sandbox that codegate set."""
+        return dict(self.orders[name].get("metadata") or {})
+
+    def place(self, labels: dict[str, str]) -> None:
+        """Start a sandbox that nobody here ordered."""
+        self._create({"templateID": "t", "metadata": labels})
 
     def close(self) -> None:
         for machine in self.machines.values():

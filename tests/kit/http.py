@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
@@ -29,13 +30,14 @@ class Request:
 class Reply:
     """What the server answers: a body with a status, or bytes that ``raw`` writes itself.
 
-    ``cut``: it hangs up after so many bytes of the body.
+    ``upgraded`` speaks another protocol on the connection. ``cut``: it hangs up after so many bytes of the body.
     """
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
     raw: Callable[[Any], None] | None = None
+    upgraded: Callable[[socket.socket], None] | None = None
     cut: int | None = None
 
 
@@ -62,6 +64,10 @@ class Server:
                 with contextlib.suppress(OSError):  # the client has heard enough
                     if reply.raw is not None:
                         reply.raw(self.wfile)
+                        return
+                    if reply.upgraded is not None:
+                        reply.upgraded(self.connection)
+                        self.close_connection = True
                         return
                     self.send_response(reply.status)
                     for name, value in reply.headers.items():

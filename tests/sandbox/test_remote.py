@@ -1,13 +1,12 @@
-"""Sandboxes on rented machines, by the real SDK against a provider that this machine plays."""
+"""Sandboxes on rented machines, by the real SDKs against providers that this machine plays."""
 
 import os
-import pty
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -24,13 +23,17 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.conformance import CHECKS, Check, Subject, lifecycle
 from codegate.sandbox.contract import Backend
-from codegate.sandbox.daytona import PLAIN
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL, Order, Provider, RemoteBackend
+from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL
 from tests.kit.e2b_service import E2BService
-from tests.kit.machine import PYTHON, Machine
+from tests.kit.machine import PYTHON
+
+if TYPE_CHECKING:
+    from tests.kit.daytona_service import DaytonaService
 
 pytestmark = pytest.mark.bwrap
+
+Service: TypeAlias = "E2BService | DaytonaService"
 
 LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8 << 20)
 
@@ -38,19 +41,28 @@ LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8
 ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing"}
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[E2BService]:
+@pytest.fixture(scope="module", params=["e2b", "daytona"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service; `make test-daytona` installs the SDK of Daytona."""
     if os.geteuid() != 0:
         pytest.skip("a rented machine is played by root")
-    with closing(E2BService(tmp_path_factory.mktemp("e2b"))) as found, pytest.MonkeyPatch.context() as patch:
+    kind = E2BService if request.param == "e2b" else _daytona()
+    with closing(kind(tmp_path_factory.mktemp(request.param))) as found, pytest.MonkeyPatch.context() as patch:
         for name, value in found.variables.items():
             patch.setenv(name, value)
         yield found
 
 
+def _daytona() -> type["DaytonaService"]:
+    pytest.importorskip("daytona")
+    from tests.kit.daytona_service import DaytonaService  # needs what the SDK installs
+
+    return DaytonaService
+
+
 @pytest.fixture(scope="module")
-def e2b(service: E2BService) -> Iterator[Backend]:
-    with closing(select_backend("e2b", "tests")) as backend:
+def rented(service: Service) -> Iterator[Backend]:
+    with closing(select_backend(service.name, "tests")) as backend:
         yield backend
 
 
@@ -62,8 +74,8 @@ def there(recipe: EnvironmentRecipe) -> EnvironmentRecipe:
 
 
 @pytest.fixture(scope="module")
-def prepared(e2b: Backend, there: EnvironmentRecipe) -> PreparedEnvironment:
-    return e2b.prepare(there)
+def prepared(rented: Backend, there: EnvironmentRecipe) -> PreparedEnvironment:
+    return rented.prepare(there)
 
 
 def checks() -> Iterator[object]:
@@ -76,30 +88,36 @@ def checks() -> Iterator[object]:
 @pytest.mark.parametrize("check", list(checks()))
 @pytest.mark.requirement("S3")
 def test_a_rented_machine_conforms(
-    check: Check, e2b: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
+    check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
 ) -> None:
-    check(Subject(e2b, prepared, there, totals=True))
+    check(Subject(rented, prepared, there, totals=True))
 
 
 @pytest.mark.requirement("S3")
 def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_sandbox(
-    service: E2BService, e2b: Backend, prepared: PreparedEnvironment
+    service: Service, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     before = set(service.orders)
-    with closing(e2b.open(prepared, LIMITS)) as sandbox:
+    with closing(rented.open(prepared, LIMITS)) as sandbox:
         sandbox.put((SandboxFile("a", bytes(range(256))),))
         assert sandbox.run(Command(("cat", "a"))).stdout == bytes(range(256))
         (name,) = set(service.orders) - before
         order = service.orders[name]
-        assert order["allow_internet_access"] is False
-        assert LIMITS.lifetime_seconds < order["timeout"] <= LIMITS.lifetime_seconds + 180
-        assert order["metadata"] == {RUN_LABEL: "tests", OWNER_LABEL: str(current_owner())}
-        assert service.templates[order["templateID"]]["memoryMB"] == 1024
+        if isinstance(service, E2BService):
+            assert order["allow_internet_access"] is False
+            seconds, memory = order["timeout"], service.templates[order["templateID"]]["memoryMB"]
+        else:
+            assert order["networkBlockAll"] is True
+            assert order["autoDeleteInterval"] == 0
+            seconds, memory = order["ttlMinutes"] * 60, order["memory"] << 10
+        assert LIMITS.lifetime_seconds < seconds <= LIMITS.lifetime_seconds + 180
+        assert memory == 1024
+        assert service.labels(name) == {RUN_LABEL: "tests", OWNER_LABEL: str(current_owner())}
         assert "secret" not in str(order).lower()
     until_gone(service, name)
 
 
-def until_gone(service: E2BService, name: str) -> None:
+def until_gone(service: Service, name: str) -> None:
     limit = time.monotonic() + 15
     while name in service.machines:
         assert time.monotonic() < limit
@@ -107,9 +125,9 @@ def until_gone(service: E2BService, name: str) -> None:
 
 
 @pytest.mark.requirement("S3")
-def test_closing_the_backend_destroys_every_machine(service: E2BService, there: EnvironmentRecipe) -> None:
+def test_closing_the_backend_destroys_every_machine(service: Service, there: EnvironmentRecipe) -> None:
     before = set(service.machines)
-    backend = select_backend("e2b", "tests")
+    backend = select_backend(service.name, "tests")
     environment = backend.prepare(there)
     sandboxes = [backend.open(environment, LIMITS) for _ in range(2)]
     assert len(service.machines) == len(before) + 2
@@ -121,43 +139,43 @@ def test_closing_the_backend_destroys_every_machine(service: E2BService, there: 
         backend.open(environment, LIMITS)
 
 
-def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: E2BService, e2b: Backend) -> None:
+def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: Service, rented: Backend) -> None:
     here = str(current_owner()).split(":")
     dead = ":".join((here[0], here[1], "999999999", "1"))
     for owner in (dead, str(current_owner()), "elsewhere:1:1:1", None):
-        service._create({"templateID": "t", "metadata": {} if owner is None else {OWNER_LABEL: owner}})
+        service.place({} if owner is None else {OWNER_LABEL: owner})
     before = set(service.machines)
-    assert e2b.sweep() == 1
+    assert rented.sweep() == 1
     (gone,) = before - set(service.machines)
-    assert service.orders[gone]["metadata"] == {OWNER_LABEL: dead}
+    assert service.labels(gone) == {OWNER_LABEL: dead}
     for name in before - {gone}:
         service.machines.pop(name).kill()
 
 
 def test_a_machine_that_goes_away_is_nobodys_fault(
-    service: E2BService, e2b: Backend, prepared: PreparedEnvironment
+    service: Service, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     before = set(service.machines)
-    sandbox = e2b.open(prepared, LIMITS)
+    sandbox = rented.open(prepared, LIMITS)
     (name,) = set(service.machines) - before
     service.machines[name].kill()
-    with pytest.raises(SandboxError, match="machine went away"):
+    with pytest.raises(SandboxError, match="stream broke"):
         sandbox.run(Command(("true",)))
 
 
 @pytest.mark.requirement("S3")
 def test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_usage(
-    service: E2BService, e2b: Backend, prepared: PreparedEnvironment
+    service: Service, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     for status, kind, words in (
-        (429, InfrastructureError, "cannot start a machine at E2B"),
-        (500, InfrastructureError, "cannot start a machine at E2B"),
-        (401, UsageError, "E2B does not accept the key"),
+        (429, InfrastructureError, f"cannot start a machine at {service.title}"),
+        (500, InfrastructureError, f"cannot start a machine at {service.title}"),
+        (401, UsageError, f"{service.title} does not accept the key"),
     ):
         service.refusal = (status, "no more sandboxes for you")
         try:
             with pytest.raises(kind, match=words):
-                e2b.open(prepared, LIMITS)
+                rented.open(prepared, LIMITS)
         finally:
             service.refusal = None
 
@@ -179,73 +197,20 @@ def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, mon
     assert raised.value.remedy == f'pip install "codegate-ci[{name}]"'
 
 
-def test_an_environment_on_an_image_is_refused(e2b: Backend, there: EnvironmentRecipe) -> None:
+def test_an_environment_on_an_image_is_refused(rented: Backend, there: EnvironmentRecipe) -> None:
     with pytest.raises(SandboxError, match="take none"):
-        e2b.prepare(replace(there, image="python@sha256:" + "0" * 64))
+        rented.prepare(replace(there, image="python@sha256:" + "0" * 64))
 
 
-def test_what_it_does_not_promise_is_stated(e2b: Backend) -> None:
-    description = e2b.describe()
-    assert (description.name, description.tier, description.totals) == ("e2b", "firecracker", True)
-    assert any("envd" in words for words in description.weaknesses)
+def test_what_it_does_not_promise_is_stated(service: Service, rented: Backend) -> None:
+    description = rented.describe()
+    assert (description.name, description.tier, description.totals) == (service.name, service.tier, True)
+    assert any("only bubblewrap keeps code away from it" in words for words in description.weaknesses)
 
 
-class Terminal:
-    """A machine that has only a terminal, as Daytona's."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.identity = "terminal"
-        self._ours, self._theirs = pty.openpty()
-
-    def upload(self, file: Path, target: str) -> None:
-        self.machine.write(target, file.read_bytes())
-
-    def start(self, command: str) -> Iterator[str]:
-        process = self.machine.start(["/bin/bash", "-i"], self._theirs)
-        os.close(self._theirs)
-        self.send(f"{PLAIN} && {command}\n")
-        with suppress(OSError):  # the end of a terminal
-            while True:
-                yield os.read(self._ours, 4096).decode("ascii", "replace")
-        process.wait()
-        os.close(self._ours)
-
-    def send(self, text: str) -> None:
-        data = text.encode("ascii")
-        while data:
-            data = data[os.write(self._ours, data) :]
-
-
-class Terminals(Provider):
-    """Rents one machine with a terminal."""
-
-    name = title = tier = engine = "terminals"
-    totals = process_limit = True
-    weaknesses = ()
-    refusals = ()
-
-    def __init__(self, folder: Path) -> None:
-        self._machine = Terminal(Machine(folder / "terminal"))
-
-    def rent(self, order: Order) -> Terminal:
-        return self._machine
-
-    def rented(self) -> Iterator[tuple[str, str]]:
-        return iter(())
-
-    def destroy(self, identity: str) -> None:
-        self._machine.machine.kill()
-
-
-def test_the_stream_survives_a_terminal(there: EnvironmentRecipe, tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("a rented machine is played by root")
+def test_the_stream_carries_every_byte(rented: Backend, prepared: PreparedEnvironment) -> None:
     data = bytes(range(256)) * 8000
-    with (
-        closing(RemoteBackend("tests", Terminals(tmp_path))) as backend,
-        closing(backend.open(backend.prepare(there), LIMITS)) as sandbox,
-    ):
+    with closing(rented.open(prepared, LIMITS)) as sandbox:
         sandbox.put((SandboxFile("a", data),))
         done = sandbox.run(Command(("cat", "a"), output_bytes=4 << 20))
     assert (done.exit_code, done.stdout == data) == (0, True)
