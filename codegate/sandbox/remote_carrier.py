@@ -89,6 +89,7 @@ class Carrier:
                     self._take(line)
                 elif READY in line:
                     self._ready.set()
+                    noise = ""
                 else:
                     noise = f"{noise} {line}"[-500:]
             self._failure = self._failure or noise.strip()

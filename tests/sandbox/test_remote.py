@@ -159,7 +159,7 @@ def test_a_machine_that_goes_away_is_nobodys_fault(
     sandbox = rented.open(prepared, LIMITS)
     (name,) = set(service.machines) - before
     service.machines[name].kill()
-    with pytest.raises(SandboxError, match="stream broke"):
+    with pytest.raises(SandboxError, match="machine went away"):
         sandbox.run(Command(("true",)))
 
 
