@@ -3,6 +3,7 @@
 The only stream in both directions is a terminal's, by a WebSocket. https://www.daytona.io/docs
 """
 
+import contextlib
 import os
 import uuid
 from collections.abc import Iterator
@@ -89,7 +90,10 @@ class _Provider(Provider):
 
     def destroy(self, identity: str) -> None:
         """See ``remote.Provider``."""
-        self._client.get(identity).delete()
+        from daytona import DaytonaNotFoundError  # noqa: PLC0415 - as above
+
+        with contextlib.suppress(DaytonaNotFoundError):
+            self._client.get(identity).delete()
 
 
 class _Machine:

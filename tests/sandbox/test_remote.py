@@ -24,7 +24,7 @@ from codegate.sandbox import (
 from codegate.sandbox.conformance import CHECKS, Check, Subject, lifecycle
 from codegate.sandbox.contract import Backend
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL
+from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL, RemoteBackend
 from tests.kit.e2b_service import E2BService
 from tests.kit.machine import PYTHON
 
@@ -150,6 +150,11 @@ def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: Service, rent
     assert service.labels(gone) == {OWNER_LABEL: dead}
     for name in before - {gone}:
         service.machines.pop(name).kill()
+
+
+def test_a_machine_that_is_gone_is_destroyed_without_an_error(rented: Backend) -> None:
+    assert isinstance(rented, RemoteBackend)
+    rented._provider.destroy("gone")
 
 
 def test_a_machine_that_goes_away_is_nobodys_fault(
