@@ -27,6 +27,7 @@ from codegate.mining.sources.history import Unit, path_from
 from codegate.mining.statements.statement import StatementText
 from codegate.mining.units import BUG_LIKE, BugScore, Prospect, Rejected
 from codegate.sandbox import Backend
+from codegate.strict import read_bytes
 from codegate.suite import (
     LockedEnvironment,
     ProblemManifest,
@@ -42,6 +43,7 @@ from codegate.suite import (
     write_suite,
 )
 from codegate.suite.exchange import (
+    MAX_FILE_BYTES,
     Skipped,
     SweBenchRow,
     check_any,
@@ -121,8 +123,10 @@ def import_proven(
     languages = known_languages(EnvironmentResolver(options.python or running_python()))
     today = datetime.now(UTC).date()
     if kind == "humaneval":
-        # The tasks declare nothing: the first environment for an empty tree is the test runner alone.
-        environment = next(languages["python"].environments(Tree(), Tree(), today), None)
+        # The tasks declare nothing: the first environment is the test runner alone, and numpy where a test imports it.
+        numpy = b"import numpy" in read_bytes(file, MAX_FILE_BYTES)
+        declared = Tree({"requirements.txt": TreeFile(b"numpy\n")} if numpy else {})
+        environment = next(languages["python"].environments(Tree(), declared, today), None)
         if environment is None:
             raise UsageError("the test runner cannot be resolved to packages.", "Check the package index.")
         return import_tasks(file, out, name, environment)

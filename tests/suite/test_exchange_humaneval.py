@@ -61,9 +61,19 @@ def test_an_mbpp_task_shows_one_assertion_and_grades_by_each() -> None:
     assert other == name
 
 
+def test_what_mbpp_plus_compares_is_one_more_test() -> None:
+    plus = 'import numpy as np\n\n\ninputs = [[8], ["a\\nb"]]\nfor one in inputs:\n    assert one\n'
+    _, (problem, _) = task_problem(Row(1, {**MBPP, "test": plus}), ENVIRONMENT)
+    assert problem.tests.FAIL_TO_PASS[3:] == ("tests/test_solution.py::test_plus",)
+    hidden = problem.hidden["tests/test_solution.py"]
+    assert hidden is not None
+    assert "def test_plus():\n    import numpy as np\n    inputs = [[8], ['a\\nb']]\n" in hidden.data.decode()
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("task_id", "x"), ("code", "def f(:"), ("code", "x = 1"), ("test_list", []), ("test_list", ["assert other(1)"]),
+    [("test", None), ("test", "for"),
+     ("task_id", "x"), ("code", "def f(:"), ("code", "x = 1"), ("test_list", []), ("test_list", ["assert other(1)"]),
      ("test_list", ["assert halve(1\n"]), ("code", "(" * 100_000)],
 )  # fmt: skip
 def test_what_is_no_mbpp_task_is_named(field: str, value: object) -> None:

@@ -8,10 +8,11 @@ from codegate.suite.exchange.export import ExportFormat, export_suite, repositor
 from codegate.suite.exchange.harbor import read_tasks
 from codegate.suite.exchange.humaneval import task_problem
 from codegate.suite.exchange.predictions import Prediction, few, predictions_for, write_predictions
-from codegate.suite.exchange.rows import Row, Skipped, check_any, convert_each, read_rows
+from codegate.suite.exchange.rows import MAX_FILE_BYTES, Row, Skipped, check_any, convert_each, read_rows
 from codegate.suite.exchange.swebench import SweBenchRow, check_row, instance_ids
 
 __all__ = [
+    "MAX_FILE_BYTES",
     "ExportFormat",
     "Prediction",
     "Row",

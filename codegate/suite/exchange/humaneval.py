@@ -3,7 +3,8 @@
 Fields (openai/human-eval, ``HumanEval.jsonl``): ``task_id``, ``prompt`` (source up to the body to write),
 ``canonical_solution`` (that body), ``test`` (source that defines ``check(candidate)``), ``entry_point``.
 Fields (google-research, ``mbpp.jsonl`` and ``sanitized-mbpp.json``): ``task_id``, ``text`` or ``prompt``, ``code``,
-``test_list`` (assertions), ``test_imports`` or ``test_setup_code``.
+``test_list`` (assertions), ``test_imports`` or ``test_setup_code``; of MBPP+ (evalplus/mbppplus) also ``test``, source
+that compares many results.
 """
 
 import ast
@@ -62,6 +63,7 @@ class _Mbpp(BaseModel):
     test_list: tuple[Source, ...] = Field(min_length=1, max_length=100)
     test_imports: tuple[Source, ...] = ()
     test_setup_code: Annotated[str, StringConstraints(max_length=MAX_SOURCE)] = ""
+    test: Source = "pass"
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def _mbpp(row: Row) -> _Task:
         body = ast.parse(task.code).body
         for one in (*task.test_list, *task.test_imports, task.test_setup_code):
             ast.parse(one)
+        plus = ast.unparse(ast.parse(task.test))  # its strings are on one line each, so it can be indented
     except (SyntaxError, ValueError, MemoryError) as error:
         raise UsageError(f"the task is no Python: {error}.") from error
     functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
@@ -127,11 +130,9 @@ def _mbpp(row: Row) -> _Task:
     entry = functions[called[0]]
     entry.body, entry.decorator_list = [*ast.parse(f"{task.text!r}\nraise NotImplementedError").body], []
     stub = f"{ast.unparse(entry)}\n"
-    tests = tuple(f"test_{number}" for number in range(1, len(task.test_list) + 1))
-    written = (
-        f"def {test}():\n{textwrap.indent(one.strip(), '    ')}\n"
-        for test, one in zip(tests, task.test_list, strict=True)
-    )
+    bodies = {f"test_{number}": one.strip() for number, one in enumerate(task.test_list, start=1)}
+    bodies |= {"test_plus": plus} if "test" in task.model_fields_set else {}
+    written = (f"def {test}():\n{textwrap.indent(one, '    ')}\n" for test, one in bodies.items())
     head = "\n".join((*task.test_imports, task.test_setup_code, f"from solution import {entry.name}"))
     statement = (
         f"{task.text.strip()}\n\nIt is the function `{entry.name}` in `{MODULE}`, whose body is missing. For example:"
@@ -140,7 +141,7 @@ def _mbpp(row: Row) -> _Task:
     )
     solution = f"{task.code.rstrip()}\n".replace("\r\n", "\n")
     title, name = f"MBPP/{task.task_id}", f"mbpp-{task.task_id}"
-    return _Task(name, title, "mbpp", stub, solution, "\n\n\n".join((head.strip(), *written)), tests, statement)
+    return _Task(name, title, "mbpp", stub, solution, "\n\n\n".join((head.strip(), *written)), tuple(bodies), statement)
 
 
 def _problem(task: _Task, environment: EnvironmentManifest) -> tuple[str, tuple[Problem, Tree]]:
