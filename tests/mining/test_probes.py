@@ -178,6 +178,17 @@ class TestExamples:
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
         assert examples(cut, sandboxes, recipe) == []
 
+    def test_another_error_for_other_data_is_an_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "import pytest\n\nfrom lists import join\n\ndef test_join():\n"
+            "    with pytest.raises(IndexError):\n        join('walnut', 5)\n"
+        )
+        wrong = "def join(words, last):\n    raise ValueError\n"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("Value", "Index")}, {"test_lists.py": tests})
+        [found] = examples(cut, sandboxes, recipe)
+        assert "walnut" not in found.expression
+        assert (found.observed, found.expected) == ("raises ValueError", "raises IndexError")
+
     def test_other_data_in_calls_without_effect_hides_no_case(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:

@@ -50,12 +50,13 @@ class _Modules:
 
 @dataclass(frozen=True)
 class _Difference:
-    """A value before the fix and after it, and what the test's own literals give in its place."""
+    """A value before the fix and after it; ``own_text`` and ``own`` are those of the test's own literals."""
 
     line: int
     text: str
     observed: str
     expected: str
+    own_text: str
     own: tuple[str, str]
 
 
@@ -185,13 +186,13 @@ def _differences(
     before: list[Record], after: list[Record], own_before: list[Record], own_after: list[Record]
 ) -> Iterator[_Difference]:
     """Yield what the records of a probe differ in, beside those of the test's own literals."""
-    own = [(old[2], new[2]) for old, new in zip(own_before, own_after, strict=False)]
+    own = [(new[1], (old[2], new[2])) for old, new in zip(own_before, own_after, strict=False)]
     for number, ((line, text, observed), (end, last, expected)) in enumerate(zip(before, after, strict=False)):
         if (line, text, observed) == (end, last, expected):
             continue
         # Where one of the two raised earlier, the other one's record says what the value is of.
         place = (end, last) if end >= line else (line, text)
-        yield _Difference(*place, observed, expected, own[number] if number < len(own) else ("", ""))
+        yield _Difference(*place, observed, expected, *(own[number] if number < len(own) else ("", ("", ""))))
         if line != end:
             return  # from here on the records are not of the same values
 
@@ -212,7 +213,7 @@ def _example(
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     if changes(*difference.own) == changes(observed, expected):
-        asked = _statements(ast.parse(f"{own.code(line)}\n{text}"), modules.literals) - modules.old
+        asked = _statements(ast.parse(f"{own.code(line)}\n{difference.own_text}"), modules.literals) - modules.old
         kept = asked & _statements(ast.parse(f"{code}\n{text}"), modules.literals)
         if kept or _data(f"{short}\n{text}") <= _data(probe.original):
             return None  # what was replaced has no effect, and what has one is the test's own
