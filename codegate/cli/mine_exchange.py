@@ -89,7 +89,7 @@ def import_command(
         say(f"and {count_of(len(report.skipped) - _SHOWN, 'row')} more")
     for problem, rejected in report.rejected.items():
         say(f"{problem}: {rejected.reason}: {rejected.detail}")
-    differing = [problem for problem, agreement in report.agreements.items() if not agreement.exact]
+    differing = [problem for problem, agreement in report.agreements.items() if agreement.exact is False]
     if differing:
         say(f"published and measured tests differ: {', '.join(differing)}")
     emit(

@@ -74,11 +74,11 @@ class Agreement:
     """The tests that a row publishes next to the measured ones.
 
     Attributes:
-        exact: whether the fail-to-pass tests are the same.
+        exact: whether the fail-to-pass tests are the same; None: the row publishes none.
         lines: the counts, and one line for each kind of disagreement.
     """
 
-    exact: bool
+    exact: bool | None
     lines: tuple[str, ...]
 
 
@@ -276,6 +276,8 @@ def compare(row: SweBenchRow, tests: TestSets) -> Agreement:
 
     A published id that was cut at a blank (SWE-bench has hundreds) stands for the measured ones it begins.
     """
+    if not row.FAIL_TO_PASS:
+        return Agreement(None, ("the row publishes no tests",))
     cut = tuple(test for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS) if "[" in test and not test.endswith("]"))
 
     def lost(published: tuple[str, ...], measured: tuple[str, ...]) -> list[str]:
@@ -315,11 +317,12 @@ def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
         upstream=row.instance_id,
     )
     text = row.problem_statement
+    tags = {True: {"published": "agrees"}, False: {"published": "differs"}, None: {}}[agreement.exact]
     facts = {
         **old.model_dump(by_alias=True),
         "id": row.id,
         "statement": {"mode": "imported", "sha256": sha256(text.encode("utf-8"))},
-        "tags": {**old.tags, "published": "agrees" if agreement.exact else "differs"},
+        "tags": {**old.tags, **tags},
         "provenance": provenance,
     }
     manifest = ProblemManifest.model_validate(facts)

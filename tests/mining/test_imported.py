@@ -236,6 +236,13 @@ def test_what_was_published_and_what_was_measured_stand_side_by_side(repository:
     assert manifest.provenance.upstream == row_of(commit, repository)["instance_id"]
 
 
+def test_a_row_that_publishes_no_tests_does_not_differ(repository: Path, commit: str) -> None:
+    unit = cut_one(row_of(commit, repository, FAIL_TO_PASS=[], PASS_TO_PASS=[]), repository)
+    made, agreement = finish(built(unit), unit)
+    assert (agreement.exact, agreement.lines) == (None, ("the row publishes no tests",))
+    assert "published" not in made.problem.manifest.tags
+
+
 def test_an_id_that_was_cut_at_a_blank_stands_for_those_it_begins() -> None:
     _, row = check_row(Row(1, {
         "repo": "a/b", "instance_id": "a__b-1", "base_commit": "a" * 40, "patch": "x", "test_patch": "y",
