@@ -15,7 +15,7 @@ from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import Pinned
 from codegate.github.step import Skipped
 from codegate.running import CONFIG_NAME, Config, Gate, named_candidates
-from codegate.running.config import load_config, priced
+from codegate.running.config import load_config, priced, prompt_files
 from codegate.strict import shown
 from codegate.suite import git, read_commit
 
@@ -71,6 +71,8 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
     proposed = _config(inputs.workspace, config, needed=inputs.config is not None)
     if base is not None:
         _read_base(inputs.workspace, base, config, scratch)
+        for prompt in prompt_files(scratch / config):
+            _read_base(inputs.workspace, base, (PurePosixPath(config).parent / prompt).as_posix(), scratch)
     rules = proposed if base is None else _config(scratch, config, needed=False)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
     trusted = rules.candidates if rules is not None and base is not None else ()

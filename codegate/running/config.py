@@ -24,7 +24,7 @@ from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
 from codegate.sandbox import CHOICE_PATTERN, check_choice
 from codegate.solving import read_prompt
-from codegate.suite import read_yaml
+from codegate.suite import is_plain_path, read_yaml
 
 CONFIG_NAME = "codegate.yml"
 
@@ -164,6 +164,15 @@ def load_config(path: Path) -> Config:
             )
     judge = priced((config.judge,), config.prices)[0] if config.judge else None
     return config.model_copy(update={"candidates": candidates, "judge": judge})
+
+
+def prompt_files(path: Path) -> tuple[str, ...]:
+    """Return the files that the prompts of the configuration at ``path`` are in, relative to its folder."""
+    if not path.exists():
+        return ()
+    prompts = [one.prompt for one in read_yaml(path, Config).candidates if one.prompt is not None]
+    names = {name for prompt in prompts for name in (prompt.system, prompt.task) if name is not None}
+    return tuple(sorted(filter(is_plain_path, names)))  # ``load_config`` refuses the others
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:

@@ -84,6 +84,16 @@ def test_a_pull_request_runs_no_program_for_a_key_and_sends_none_elsewhere(works
     assert project(workspace, base, scratch).settings.candidates[0].api_key_command == ("gcloud", "auth")
 
 
+def test_prompts_of_the_base_are_read_from_it_and_proposed_ones_are_under_test(workspace: Path, scratch: Path) -> None:
+    rules = "suite: suites/own\ncandidates: [{provider: openai, model: m-2025-01-01, prompt: {system: p/s.md}}]\n"
+    files = {"ci/codegate.yml": rules, "ci/p/s.md": "Be good.", "ci/suites/own/suite.yml": "own"}
+    base = commit(workspace, files)
+    (workspace / "ci/p/s.md").write_text("Be better.")
+    found = project(workspace, base, scratch, config="ci/codegate.yml")
+    texts = [one.prompt.system_text for one in (*found.settings.candidates, *found.trusted) if one.prompt is not None]
+    assert texts == ["Be better.", "Be good."]
+
+
 def test_without_a_base_the_workspace_has_the_say(workspace: Path, scratch: Path) -> None:
     commit(workspace, {"ci/codegate.yml": RULES.replace("suites/own", "../suites/own"), "ci/codegate.lock": "pinned"})
     found = project(workspace, None, scratch, config="ci/codegate.yml")
