@@ -308,6 +308,22 @@ class TestLines:
         assert [step.text for step in short.steps[:-1]] == [steps[0]]
         assert [step.text for step in long.steps[:-1]] == list(steps[:4])
 
+    def test_assertions_are_methods_too(self) -> None:
+        source = """
+            package a
+
+            func TestA(t *testing.T) {
+                r := require.New(t)
+                r.NoError(box.Open("walnut"))
+                for _, tt := range []struct{ name string }{{"quince"}} {
+                    r.Equal("q", box.First(tt.name))
+                }
+                box.Equal("plum")
+            }
+        """
+        lines = read(GO, source, "TestA")
+        assert [text for line in lines[1:] for text in checked(line)] == ['box.Open("walnut")', 'box.First("quince")']
+
     def test_what_asserts_a_panic_runs_the_function(self) -> None:
         source = """
             package a
@@ -325,6 +341,12 @@ class TestLines:
         lines = probes_of(JAVASCRIPT, [given], frozenset({"shelf"}), "seed")
         texts = [line.steps[0].checked[0] for line in lines]
         assert any("name=" in text and "sort=" in text and "shelf" not in text for text in texts)
+
+    def test_a_word_that_programs_know_is_replaced_alone(self) -> None:
+        given = Line("a", (Step(checked=("width('auto', 'walnut')",)),))
+        texts = [line.steps[0].checked[0] for line in probes_of(JAVASCRIPT, [given], frozenset(), "seed")]
+        assert [text for text in texts if "auto" not in text and "walnut" in text]
+        assert not [text for text in texts if "auto" not in text and "walnut" not in text]
 
     def test_two_short_words_do_not_become_one(self) -> None:
         pieces = Pieces(Random(3), lambda _: True, numbers=True)

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 _FAILING: Final = re.compile(r"\.(?:Error|Fatal|Fail)\w*$")
 _IDLE: Final = re.compile(r"\.(?:Parallel|Helper|Log|Logf|Skip|Skipf|SkipNow|Cleanup)$")
 _ASSERTING: Final = re.compile(r"(?:assert|require|is|qt|c)\.\w+")
+#: Assertions as methods of what ``require.New(t)`` gives, whatever its name.
+_METHOD: Final = re.compile(
+    r"\w+\.(?:(?:No|Equal)?Error\w*|(?:Not)?(?:Equal\w*|Contains|Nil|Empty|Zero|Panics\w*)|ElementsMatch|Len|True|False)"
+)
 _ERROR_WANTED: Final = re.compile(
     r"\berr\w* == nil|!= true|== false|\berr\w*\.Error\(\)|errors\.(?:As|Is)\(|"
-    r"(?:assert|require|is|qt|c)\.(?:Error\w*|EqualError|Panics\w*)\("
+    r"(?<!t)\.(?:Error(?:f|Is|As|Contains\w*)?|EqualError\w*|Panics\w*)\((?!\))"
 )
 _TYPE: Final = re.compile(r"u?int\d*|float\d+|string|byte|rune|bool")
 _UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64", ""})
@@ -67,7 +71,7 @@ class GoReader:
                 return self._helped(helper, arguments) if is_fresh(statement, self.base) else None
             if _FAILING.search(function) and function.count(".") == 1 and function.startswith("t"):
                 return None
-            if _ASSERTING.fullmatch(function) or any(text_of(each) in {"t", "tb"} for each in arguments):
+            if _asserts(call) or any(text_of(each) in {"t", "tb"} for each in arguments):
                 checked = tuple(text_of(each) for each in arguments if _is_made(each))
                 if checked:
                     return Step(checked=checked, raises=bool(_ERROR_WANTED.search(text_of(call))))
@@ -244,6 +248,13 @@ def _is_made(node: "Node") -> bool:
     return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
 
 
+def _asserts(call: "Node") -> bool:
+    """Return whether a call is one of a library's assertions."""
+    name = text_of(field(call, "function"))
+    alone = call.parent is not None and call.parent.type == "expression_statement"
+    return bool(_ASSERTING.fullmatch(name) or (alone and _METHOD.fullmatch(name)))
+
+
 def _guarded(function: str, arguments: list["Node"]) -> str:
     """Return what runs the function that an assertion such as ``assert.Panics`` is given, or an empty string."""
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
@@ -256,7 +267,7 @@ def fails(node: "Node") -> bool:
     """Return whether there is an assertion in a statement or a function."""
     return any(
         inner.type == "call_expression"
-        and (_FAILING.search(name := text_of(field(inner, "function"))) or _ASSERTING.fullmatch(name))
+        and (_FAILING.search(name := text_of(field(inner, "function"))) or _asserts(inner))
         and not name.startswith(("fmt", "errors"))
         for inner in walk(node)
     )

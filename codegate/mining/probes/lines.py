@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
 from codegate.mining.probes.example import Example
-from codegate.mining.probes.literals import Choose, Pieces, single_words
+from codegate.mining.probes.literals import Choose, Pieces, is_free, single_words
 from codegate.suite import Tree
 
 if TYPE_CHECKING:
@@ -224,8 +224,11 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     original = frozenset(written)
     parts = {part for name in dialect.used(whole) for part in (name, *name.split("_"))}
 
-    def unused(word: str) -> bool:
+    def other(word: str) -> bool:
         return len(word) != _SHORT and word not in parts and word.lower() not in parts
+
+    def unused(word: str) -> bool:
+        return is_free(word) and other(word)
 
     def free(word: str) -> bool:
         return len(word) > _SHORT and word not in known and unused(word)
@@ -250,7 +253,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     yield way(lambda _word: False)
     yield way(free, least=1)
     # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
-    for single in single_words(written, unused):
+    for single in single_words(written, other):
         yield way(lambda word, single=single: word.lower() == single, numbers=False)  # type: ignore[misc]
     for only in range(_MAX_SINGLE):
         yield way(unused, only=only)

@@ -123,15 +123,15 @@ def shows(text: str, hidden: Collection[str]) -> str:
 
 
 def single_words(texts: Iterable[str], allowed: Choose) -> list[str]:
-    """Return a few words of texts, in small letters: letters alone, and words in capitals, often a grammar's, last."""
+    """Return a few words of texts, in small letters; those last that are often of a grammar, or one letter."""
     words = dict.fromkeys(word for text in texts for word in re.findall(r"[A-Za-z]+", text) if allowed(word))
-    ordered = sorted(words, key=lambda word: (len(word) == 1, word.isupper()))
+    ordered = sorted(words, key=lambda word: (not is_free(word), len(word) == 1, word.isupper()))
     return list(dict.fromkeys(map(str.lower, ordered)))[:_MAX_SINGLE_WORDS]
 
 
 def is_data(text: str) -> bool:
     """Return whether a literal has a word or a number that could be another one."""
-    return any(_is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
+    return any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
 
 
 def is_secret(text: str, hidden: Collection[str]) -> bool:
@@ -145,7 +145,8 @@ def is_secret(text: str, hidden: Collection[str]) -> bool:
     return is_data(text) and not public
 
 
-def _is_free(piece: str) -> bool:
+def is_free(piece: str) -> bool:
+    """Return whether a word or a number is none that a program knows by heart."""
     return (piece.isalpha() or piece.isdigit()) and piece.lower() not in _MEANINGS
 
 
@@ -198,7 +199,7 @@ class Pieces:
         piece = match[0]
         if piece.isdigit():
             return self._digits(piece) if self.numbers else piece
-        return self._word(piece) if _is_free(piece) and self.words(piece) else piece
+        return self._word(piece) if piece.isalpha() and self.words(piece) else piece
 
     def _digits(self, digits: str) -> str:
         if digits not in self._known:

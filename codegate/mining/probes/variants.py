@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 from typing import Final
 
-from codegate.mining.probes.literals import Choose, Replacer, single_words
+from codegate.mining.probes.literals import Choose, Replacer, is_free, single_words
 from codegate.mining.probes.tables import Function
 
 _MAX_SINGLE: Final = 4
@@ -26,13 +26,16 @@ def variants(
     foreign = {part for name in named - local for part in (name, *name.split("_"))}
 
     def free(word: str) -> bool:
-        return len(word) > _SHORT and word not in known and word not in parts and word.lower() not in parts
+        return word not in known and len(word) > _SHORT and unused(word)
 
     def linked(word: str) -> bool:
-        return len(word) > _SHORT and word not in foreign and word.lower() not in foreign
+        return len(word) > _SHORT and is_free(word) and word not in foreign and word.lower() not in foreign
+
+    def other(word: str) -> bool:
+        return len(word) != _SHORT and word not in parts and word.lower() not in parts
 
     def unused(word: str) -> bool:
-        return len(word) != _SHORT and word not in parts and word.lower() not in parts
+        return is_free(word) and other(word)
 
     def replacer(words: Choose, *, numbers: bool, only: int | None = None, least: int = 2) -> Replacer:
         renamed = local if words is linked else frozenset[str]()
@@ -47,7 +50,7 @@ def variants(
     # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
     yield replacer(lambda word: unused(word) and not word.isupper(), numbers=False), copy.deepcopy(plain)
     texts = [node.value for node in ast.walk(plain) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    for single in single_words(texts, unused):
+    for single in single_words(texts, other):
         yield replacer(lambda word, single=single: word.lower() == single, numbers=False), copy.deepcopy(plain)  # type: ignore[misc]
     for only in range(_MAX_SINGLE):
         yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
