@@ -1,9 +1,10 @@
 """Records the run behind docs/measures.md: ``python -m tests.docs.record``, with bubblewrap, a few minutes.
 
 A model server on this machine plays two models and a judge over HTTP, in the tool loop, on the bundled suites pooled
-into one. ``careful`` knows the reference fixes of all but some problems of arbiter, where it has a wrong solution with
-an edge-case error, and needs a second try for some. ``hasty`` has wrong solutions for most of arbiter. What is graded
-is executed; times are the server's own and the machine's. Texts are left out of what is kept.
+into one. ``careful`` knows the reference fixes of all but some problems of arbiter and tiers, where it has a wrong
+solution with an edge-case error, and needs a second try for some. ``hasty`` has wrong solutions for most of these, and
+code in most of its answers. What is graded is executed; times are the server's own and the machine's. Texts are left
+out of what is kept.
 """
 
 import json
@@ -20,12 +21,14 @@ from codegate.running import Journal, Outcome, RunOptions, RunRequest, run_suite
 from codegate.running.config import load_config
 from codegate.running.outcome import json_text
 from codegate.suite import Base, EnvironmentManifest, Problem, Suite, load_base, load_suite, write_suite
-from tests.bundled.wrong import WRONG
+from tests.bundled import test_tiers
+from tests.bundled import wrong as arbiter
 from tests.kit.http import Reply, Request, Server, as_json
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RECORDED: Final = Path(__file__).parent / "recorded"
-SUITES: Final = ("arbiter", "functions", "refactoring")
+SUITES: Final = ("arbiter", "functions", "refactoring", "tiers", "answers")
+WRONG: Final = (*arbiter.WRONG, *((name, failure, old, new) for name, _, failure, old, new in test_tiers.WRONG))
 CONFIG: Final = """\
 candidates:
 {candidates}
@@ -45,15 +48,14 @@ def pooled(out: Path) -> Suite:
     environments, problems, bases = [], [], {}
     for suite in (load_suite(ROOT / "suites" / name) for name in SUITES):
         for entry in suite.manifest.environments:
-            facts = json.loads(
-                entry.model_dump_json().replace(f"environments/{entry.id}/", f"environments/{suite.name}/")
-            )
+            name = f"{suite.name}-{entry.id}"
+            facts = json.loads(entry.model_dump_json().replace(f"environments/{entry.id}/", f"environments/{name}/"))
             locked = suite.locked(entry.id)
-            environments.append(replace(locked, manifest=EnvironmentManifest(**facts | {"id": suite.name})))
+            environments.append(replace(locked, manifest=EnvironmentManifest(**facts | {"id": name})))
         for problem in suite.problems:
             place = f"bases/{problem.id}"
             bases[place] = load_base(suite, problem)
-            changes = {"environment": suite.name, "base": Base(folder=place)}
+            changes = {"environment": f"{suite.name}-{problem.manifest.environment}", "base": Base(folder=place)}
             changes["tags"] = {**problem.manifest.tags, "suite": suite.name}
             problems.append(replace(problem, manifest=problem.manifest.model_copy(update=changes)))
     return write_suite(out, name="bundled", repository=None, environments=environments, problems=problems, bases=bases)
@@ -69,8 +71,11 @@ def files_of(problem: Problem, classes: tuple[str, ...]) -> dict[str, str]:
 
 
 def answer(model: str, problem: Problem, turn: int, place: int) -> dict[str, Any]:
-    """Return the message of ``model`` at a turn: files to write, then a word."""
+    """Return the message of ``model`` at a turn: files to write, then a word; to a question, its answer."""
     careful = model.startswith("careful")
+    if problem.manifest.answer is not None:
+        more = "" if careful or place % 3 == 0 else "\n```python\npass\n```\n"
+        return {"role": "assistant", "content": problem.reference_answer + more}
     wrong = ("edge_case_error",) if careful else ("logic_error", "temporal_reasoning_error")
     miss = place % 4 == 0 if careful else place % 3 != 0
     second = careful and place % 5 == 1
