@@ -140,9 +140,8 @@ def without_changed(
     return left, right, exclusions
 
 
-def only_problems(side: CandidateSamples, kept: Collection[str], reason: str) -> CandidateSamples:
-    """Return the samples of the problems in ``kept`` alone; the others are excluded for ``reason``."""
-    gone = {name: reason for name in side.problem_digests if name not in kept}
+def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
+    """Return the samples without those of the problems in ``gone``, which has the reasons."""
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 

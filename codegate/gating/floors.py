@@ -24,6 +24,8 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
     """
     check_samples(candidate, "candidate")
     check_must_pass(candidate, candidate, policy)
+    if not candidate.problem_digests:
+        raise UsageError("no problem is left to hold against the floors.", "Correct `gate.newer_than`.")
     critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
     carried = {tag for name in candidate.problem_digests for tag in candidate.tags.get(name, ())}
     for tag, meant in unseen_floors(carried, policy).items():

@@ -32,6 +32,7 @@ from codegate.running import (
     run_exit_code,
     run_suite,
 )
+from codegate.running.gate import check_cutoffs
 from codegate.running.judge import judge_run
 from codegate.suite import load_suite
 
@@ -72,6 +73,7 @@ def run(
     """
     if floors is not None:
         check_policy(floors, load_suite(request.suite))  # better before the model calls than after
+        check_cutoffs(request.candidates, floors)
     finished, journal = run_suite(request, progress, announce)
     chosen = request.gate or floors if finished.manifest.shard is None else None
     return _traced(_report(finished, journal, chosen, reports, terms, baseline), journal)

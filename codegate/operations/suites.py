@@ -16,6 +16,7 @@ from codegate.gating.cohorts import unseen_floors
 from codegate.mining import KINDS, MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
 from codegate.mining.statements.scrub import scrub_text
 from codegate.running import new_run_id, opened_backend
+from codegate.running.gate import is_older
 from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
 from codegate.sandbox import Backend, Choice
@@ -90,18 +91,23 @@ def _pinned(backend: Backend, image: str) -> str:
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError where the policy names a problem or a cohort that the suite's runs do not have."""
-    problems = {problem.id for problem in suite.active}
+    """Raise UsageError where the policy names a problem or a cohort that the compared problems do not have."""
+    tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
+    problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
+    newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
+    if newer and not problems:
+        raise UsageError(f"suite {suite.name} has no active problem{newer}.", "Correct the day, or mine more problems.")
     for name in policy.must_pass:
         if name not in problems:
             raise UsageError(
-                f"`gate.must_pass` names {name!r}, which is no active problem of suite {suite.name}.",
+                f"`gate.must_pass` names {name!r}, which is no active problem of suite {suite.name}{newer}.",
                 f"Did you mean {near[0]}?" if (near := get_close_matches(name, problems, 1)) else "Remove it.",
             )
-    carried = {tag for problem in suite.active for tag in tags_of(problem.manifest)}
+    carried = {tag for own in problems.values() for tag in own}
     for tag, meant in unseen_floors(carried, policy).items():
         raise UsageError(
-            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name} carries{meant}",
+            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name} carries"
+            f"{newer}{meant}",
             "`codegate mine report SUITE` counts the problems by tag.",
         )
 

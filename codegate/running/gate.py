@@ -1,6 +1,6 @@
 """Gate a run: the samples of each verdict, when it is settled, and the exit code."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegate.candidates import CandidateSpec
@@ -8,7 +8,7 @@ from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, CandidateSamples, GatePolicy, Sample, Verdict, compare, confirm, worst_first
 from codegate.gating.baseline import EXPIRE_DAYS, Age
-from codegate.gating.comparability import only_problems, only_stored_answers
+from codegate.gating.comparability import only_stored_answers, without_problems
 from codegate.gating.floors import against_floors
 from codegate.gating.verdict import Exclusion
 from codegate.running.endings import limit_advice
@@ -109,20 +109,25 @@ class Gate:
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on one candidate, on the samples that every problem has so far."""
-    if gate.policy.newer_than is None:
-        return _compared(run, candidate, gate, lambda side: side)
-    day = gate.policy.newer_than
-    reason = f"not newer than {day} (`gate.newer_than`)"
-    kept = {
-        name
-        for name, tags in run.manifest.tags.items()
-        if any(tag > f"date:{day}" for tag in tags if tag[:5] == "date:")
-    }
-    verdict = _compared(run, candidate, gate, lambda side: only_problems(side, kept, reason))
-    old = tuple(
-        Exclusion(problem=name, side="both", reason=reason) for name in run.manifest.problems if name not in kept
-    )
-    return verdict.model_copy(update={"excluded": (*verdict.excluded, *old)})
+    old = _older(run, gate.policy)
+    return _listing(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
+
+
+def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
+    """Return whether the policy leaves out a problem with these tags as not newer than its day, or without a date."""
+    day = policy.newer_than
+    return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
+
+
+def _older(run: Run, policy: GatePolicy) -> dict[str, str]:
+    """Return the run's problems that the policy leaves out by their age, with the reason."""
+    tags, reason = run.manifest.tags, f"not newer than {policy.newer_than} (`gate.newer_than`)"
+    return {name: reason for name in run.manifest.problems if is_older(tags.get(name, ()), policy)}
+
+
+def _listing(verdict: Verdict, old: Mapping[str, str]) -> Verdict:
+    listed = tuple(Exclusion(problem=name, side="both", reason=reason) for name, reason in old.items())
+    return verdict.model_copy(update={"excluded": (*verdict.excluded, *listed)}) if old else verdict
 
 
 def _compared(
@@ -192,16 +197,21 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the looks were planned for another gate, or a model was trained after `gate.newer_than`."""
+    """Raise UsageError if the looks were planned for another gate; or as ``check_cutoffs``."""
     if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
             "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
         )
-    if gate is None or (day := gate.policy.newer_than) is None:
-        return
-    for spec in (*manifest.candidates, gate.baseline.spec):
-        if spec.training_cutoff is not None and spec.training_cutoff > day:
+    if gate is not None:
+        check_cutoffs((*manifest.candidates, gate.baseline.spec), gate.policy)
+
+
+def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> None:
+    """Raise UsageError if a model was trained after the day of `gate.newer_than`."""
+    day = policy.newer_than
+    for spec in candidates:
+        if day is not None and spec.training_cutoff is not None and spec.training_cutoff > day:
             raise UsageError(
                 f"{spec.label} has the training cut-off {spec.training_cutoff}, after `gate.newer_than`, {day}.",
                 "Set `gate.newer_than` to the later day; in a pull request that of the base commit counts.",
@@ -218,9 +228,11 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
     """
     if isinstance(gate, GatePolicy):
         check_gate(run.manifest, None)
+        together, older = run.manifest.candidates, _older(run, gate)
+        check_cutoffs(together, gate)
         check_finished(run)
-        together = run.manifest.candidates
-        return tuple(against_floors(candidate_samples(run, one), gate, len(together)) for one in together)
+        narrowed = (without_problems(candidate_samples(run, one), older) for one in together)
+        return tuple(_listing(against_floors(samples, gate, len(together)), older) for samples in narrowed)
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]

@@ -45,3 +45,7 @@ def test_floors_alone_decide_a_run_and_are_checked_before_it(suite: Suite, tmp_p
     refused = codegate("run", "--out", "refused", cwd=tmp_path)
     assert (refused.code, (tmp_path / "refused").exists()) == (2, False)
     assert "a tag that no problem of suite calc carries" in refused.stderr
+    (tmp_path / "codegate.yml").write_text(f"{head}{FLOOR.replace('gate: {', 'gate: {newer_than: 2025-01-31, ')}")
+    refused = codegate("run", "--out", "refused", cwd=tmp_path)
+    assert (refused.code, (tmp_path / "refused").exists()) == (2, False)
+    assert "suite calc has no active problem newer than 2025-01-31" in refused.stderr

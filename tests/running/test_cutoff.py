@@ -50,5 +50,31 @@ def test_a_model_that_was_trained_later_is_refused() -> None:
         gate_run(run("b", [], date(2025, 2, 1)), gate)
 
 
+def test_floors_alone_are_held_against_newer_problems_alone() -> None:
+    newer = GatePolicy.model_validate(
+        {"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}, "newer_than": date(2025, 1, 31)}
+    )
+    remembers = run("a", NEW[:15], date(2025, 1, 31))
+    (verdict,) = gate_run(remembers, newer)
+    assert (verdict.kind, verdict.problems, verdict.candidate_rate) == ("regressed", 20, 0.25)
+    assert {one.problem for one in verdict.excluded} == set(OLD)
+    with pytest.raises(UsageError, match="has the training cut-off 2025-02-01"):
+        gate_run(run("b", [], date(2025, 2, 1)), newer)
+    with pytest.raises(UsageError, match="no problem is left"):
+        gate_run(remembers, newer.model_copy(update={"newer_than": date(2025, 3, 1)}))
+
+
+def test_a_problem_in_quarantine_is_listed_beside_older_ones() -> None:
+    before = pin([samples_of(run("a", [], None))])
+    later = run("b", [], None)
+    manifest = later.manifest.without({NEW[0]: "it is flaky"})
+    manifest = manifest.model_copy(update={"tags": {name: TAGS[name] for name in manifest.problems}})
+    kept = tuple(outcome for outcome in later.outcomes if outcome.problem != NEW[0])
+    later = later.model_copy(update={"manifest": manifest, "outcomes": kept})
+    (verdict,) = gate_run(later, Gate(before, GatePolicy(newer_than=date(2025, 1, 31))))
+    reasons = {one.problem: one.reason for one in verdict.excluded}
+    assert (verdict.problems, len(reasons), reasons[NEW[0]]) == (19, 21, "quarantined: it is flaky")
+
+
 def test_a_gate_without_the_key_has_the_digest_that_it_had() -> None:
     assert "newer_than" not in GatePolicy().model_dump(mode="json")
