@@ -216,11 +216,11 @@ def survives_losses(
 ) -> bool:
     """Return whether a pass holds with losses counted as failures.
 
-    Problems without a graded sample always count, single samples where many are lost.
+    Problems without a graded sample always count, and samples that a limit of the configuration took: those of slow
+    answers are not lost at random. Other single samples count where many are lost.
     """
-    pairs = dict(matched.pairs)
-    if _share_lost(candidate, matched) > _MANY:
-        pairs = _with_failures(candidate, matched)
+    many = _share_lost(candidate, matched) > _MANY
+    pairs = _with_failures(candidate, matched, None if many else CUT)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
         passed, n = tally(baseline.samples.get(name, ()))
         if n:
@@ -247,13 +247,17 @@ def _share_lost(candidate: CandidateSamples, matched: Matched) -> float:
     return sum(sample.passed is None for sample in samples) / max(len(samples), 1)
 
 
-def _with_failures(candidate: CandidateSamples, matched: Matched) -> dict[str, Pair]:
-    return {
-        name: pair._replace(
-            candidate_n=pair.candidate_n + sum(sample.passed is None for sample in candidate.samples[name])
+def _with_failures(
+    candidate: CandidateSamples, matched: Matched, causes: Collection[str | None] | None = None
+) -> dict[str, Pair]:
+    """Return the counts with lost samples as failures: all, or those with one of ``causes``."""
+
+    def lost(name: str) -> int:
+        return sum(
+            sample.passed is None and (causes is None or sample.failure in causes) for sample in candidate.samples[name]
         )
-        for name, pair in matched.pairs.items()
-    }
+
+    return {name: pair._replace(candidate_n=pair.candidate_n + lost(name)) for name, pair in matched.pairs.items()}
 
 
 def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:

@@ -32,7 +32,7 @@ def side(
                     index=index,
                     passed=passed,
                     score=None if passed is None else 100.0 * passed,
-                    failure="provider.timeout" if passed is None else None if passed else "logic_error",
+                    failure="provider.overloaded" if passed is None else None if passed else "logic_error",
                 )
                 for index, passed in enumerate(entries)
             )

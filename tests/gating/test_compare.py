@@ -199,7 +199,7 @@ def test_lost_samples_count_on_neither_side() -> None:
     assert verdict.problems == 39
     assert verdict.difference == 0.0
     assert [(e.problem, e.side, e.reason) for e in verdict.excluded] == [
-        ("p000", "candidate", "no counted sample: provider.timeout")
+        ("p000", "candidate", "no counted sample: provider.overloaded")
     ]
     assert "Without a graded sample, and left out: 1 of 40 problems." in verdict.reason
 

@@ -60,6 +60,19 @@ def test_what_must_pass_and_was_truncated_is_no_regression() -> None:
     assert compare(side(uniform(30, 30, 3)), failing(30, 30), policy).kind == "inconclusive"
 
 
+@pytest.mark.parametrize(("cause", "kind"), [("provider.timeout", "inconclusive"), ("provider.overloaded", "pass")])
+def test_a_pass_must_hold_with_answers_that_took_too_long_as_failures(cause: str, kind: str) -> None:
+    baseline = side({f"p{i:03}": [*([True] * 8), *([False] * 2)] for i in range(30)})
+    made = side({f"p{i:03}": [*([True] * 7), *([False] * 2), None] for i in range(30)}, label="new")
+    samples = {
+        name: (*entries[:-1], entries[-1].model_copy(update={"failure": cause}))
+        for name, entries in made.samples.items()
+    }
+    verdict = compare(baseline, made.model_copy(update={"samples": samples}), POLICY)
+    assert verdict.kind == kind
+    assert ("with the lost samples counted as failures it would not pass" in verdict.reason) == (kind != "pass")
+
+
 @given(st.integers(0, 30), st.sampled_from(["pass", "incomparable", "infrastructure"]))
 def test_other_verdicts_stand(cut: int, kind: str) -> None:
     assert judge_limits(failing(30, cut), kind, "So.") == (kind, "So.")  # type: ignore[arg-type]  # of the list above

@@ -51,7 +51,7 @@ def test_every_sample_of_every_run_is_in_the_baseline_and_none_else(runs: list[l
 @pytest.mark.parametrize(
     ("results", "told"),
     [
-        ({"a": [True, None], "b": [True, True]}, "a: sample 1 was lost to provider.timeout"),
+        ({"a": [True, None], "b": [True, True]}, "a: sample 1 was lost to provider.overloaded"),
         ({"a": [True, True], "b": []}, "b: no sample"),
         ({"a": [True, True], "b": [True]}, "b: sample 1 is missing"),
         ({}, "it has no problems"),
