@@ -274,7 +274,9 @@ class TestExamples:
     def test_what_an_operator_gives_is_no_functions_result(self) -> None:
         assert called_by("a = join(1)", "a < join(2)") == ""
         assert called_by("a = join(1)", "a") == "join"
-        assert called_by("words.index(join(1))", "") == "index"
+        assert called_by("words.lookup(join(1))", "") == "lookup"
+        assert called_by("a = join(1)", "a.strip()") == "join"
+        assert called_by("import lists\na = lists.format(1)", "a") == "format"
 
     def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (

@@ -176,6 +176,7 @@ def test_a_title_is_one_of_a_bug(title: str, shown: str) -> None:
 
 def test_of_several_words_the_noun_says_whether_there_are_many() -> None:
     assert plural("Errors thrown in builders")
+    assert plural("Leading spaces like a tab")
     assert not plural("The broken list")
 
 

@@ -177,6 +177,12 @@ class TestSlots:
         assert "KeyError" not in written("Fix total of nothing", other, examples=[EXAMPLE]).text
         assert "KeyError" not in written("Fix total of nothing", other, examples=[replace(EXAMPLE, observed="1")]).text
 
+    def test_without_a_title_what_a_test_demands_by_its_name_is_the_symptom(self) -> None:
+        outcomes = outcomes_of("tests/test_sums.py::test_zero_in_lists_of_numbers_is_not_an_error", None)
+        found = write_statement(unit_of("Fix #12"), sums_cut(), outcomes, examples=[EXAMPLE])
+        assert isinstance(found, StatementText)
+        assert found.text.startswith("# Zero in lists of numbers is an error\n")
+
     def test_an_example_without_a_word_is_no_statement(self) -> None:
         assert written("Fix #12", examples=[EXAMPLE]).text.startswith("# `total([])` raises `IndexError`\n")
         long = replace(EXAMPLE, expression=f"total({list(range(30))})")

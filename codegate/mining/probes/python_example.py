@@ -24,6 +24,8 @@ _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
 _MAX_TRIED: Final = 8
 _BUILTINS: Final = frozenset(dir(builtins))
+#: Methods of plain values.
+_METHODS: Final = frozenset[str]().union(*(dir(kind) for kind in (str, bytes, list, dict, set)))
 _QUERIES: Final = frozenset({"bool", "dict", "len", "list", "repr", "set", "sorted", "str", "tuple"})
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
@@ -269,7 +271,10 @@ def called_by(code: str, expression: str) -> str:
             name = ast.unparse(function).rpartition(".")[2]
             if name in _STARTERS:
                 return ""
-            if name.isidentifier() and not hasattr(builtins, name) and name not in local:
+            owner = function.value if isinstance(function, ast.Attribute) else None
+            module = isinstance(owner, ast.Name) and local.get(owner.id) is None
+            everyday = name in (_BUILTINS if owner is None else frozenset() if module else _METHODS)
+            if name.isidentifier() and not everyday and name not in local:
                 return name
     return ""
 

@@ -12,7 +12,7 @@ def capital(text: str) -> str:
 
 def plural(subject: str) -> bool:
     """Return whether the head of the noun phrase ``subject`` is a plural."""
-    after = r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) |(?<=s) \w+(?:ed|en|wn) "
+    after = r" (?:of|in|on|with|for|from|to|when|that|at|by|like|\w+ing) |(?<=s) \w+(?:ed|en|wn) "
     phrase = re.split(after, subject.strip())[0]
     if " and " in phrase:
         return True

@@ -157,8 +157,8 @@ def symptom_of(
     if short:
         return short[0]
     names = list(dict.fromkeys(example.called for example in examples))
-    others = (each.text.rstrip(".") for each in expected if not (examples and each.source == "test"))
-    demands = [(title, names), *((text, ()) for text in others)] if demand else []
+    others = (each.text.rstrip(".") for each in expected if not (title and examples and each.source == "test"))
+    demands = [(title, names), *((text, ()) for text in others)] if demand or not title else []
     unmet = next(filter(None, (_unmet(text, called) for text, called in demands)), "")
     raised = next((each.text for each in observed if each.source == EXCEPTION), "")
     crash = re.match(r"(?:raises|throws) (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
