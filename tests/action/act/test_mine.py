@@ -14,6 +14,10 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 
 SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n"
 TEST = "from pkg.sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+MESSAGE = """Fix the total of nothing (#3)
+
+The total of an empty list raises an IndexError. The total of an empty list should be 0.
+"""
 NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
 
 
@@ -24,7 +28,7 @@ def test_the_history_becomes_a_suite_to_look_over(act: Act, github: FakeGitHub, 
         "pkg/sums.py": SUMS.replace("items[0] + sum(items[1:])", "sum(items)"),
         "tests/test_sums.py": TEST + NOTHING,
     }
-    history.commit("Fix the total of nothing, an IndexError (#3)", fixed)
+    history.commit(MESSAGE, fixed)
     history.git("remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
     install(history.folder, "codegate-mine.yml")
     team = Repository(history.folder)
