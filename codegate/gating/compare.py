@@ -262,7 +262,7 @@ def _demands(
     if ungraded := tuple(sorted(set(policy.must_pass) - graded)):
         return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
     critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
-    missing = (sides.baseline.tags.get(name, ()) for name in sides.baseline.problem_digests.keys() - graded)
+    missing = (sides.tags.get(name, ()) for name in sides.baseline.problem_digests.keys() - graded)
     if unsampled := sorted(critical.intersection(tag for tags in missing for tag in (*tags, ALL))):
         return "inconclusive", f"not every problem under the critical floor of {unsampled[0]!r} has a graded sample."
     for tag, meant in sides.unseen().items():
