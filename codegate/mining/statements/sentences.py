@@ -50,10 +50,8 @@ _REFERENCE: Final = re.compile(
     r"|\((?:issue|pr|pull|gh|bug|ticket)s?[- ]?\d{1,7}\b[^()]{0,60}\)",
     re.IGNORECASE,
 )
-_HYPERLINK: Final = re.compile(r"`([^`<>\n]{1,200}?)\s*<[^>\n]{1,500}>`_{1,2}")
 _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
 _DOUBLE: Final = re.compile(r"``([^`\n]{1,300})``")
-_EMPTY: Final = re.compile(r"(?<!\w)(?:\(\s*[,;]?\s*\)|\[\s*\])")
 _CREDIT: Final = re.compile(
     r"\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?"
     r"| ?\((?:a |an |the )?(?:bug |error |regression )?introduced (?:in|by|with)\b[^()]{0,60}\)",
@@ -116,9 +114,9 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Slots]]
 def plain(text: str) -> str:
     """Return ``text`` without marks, links and credits, and without when a bug began."""
     text = _MYST_ROLE.sub(r":\1:", text)
-    text = _HYPERLINK.sub(r"\1", _ROLE.sub(r"`\1`", _REFERENCE.sub("", text)))
+    text = _ROLE.sub(r"`\1`", _REFERENCE.sub("", text))
     text = _CREDIT.sub("", _DOUBLE.sub(r"`\1`", text))
-    return " ".join(_EMPTY.sub("", _MARKDOWN_LINK.sub(r"\1", text)).split()).strip(" -*•")
+    return " ".join(_MARKDOWN_LINK.sub(r"\1", text).split()).strip(" -*•")
 
 
 def split(text: str) -> Iterator[str]:
@@ -232,8 +230,8 @@ def _lacking(match: re.Match[str]) -> _Slots:
 def _noun(match: re.Match[str]) -> _Slots:
     topic, _, rest = re.sub(FIX, "", match[0], flags=re.IGNORECASE).partition(": ")
     if rest and not DEFECT.search(topic):
-        # An order to the code ("keep the bounds") is the fix in words; one to the program is a demand.
-        yield from () if DEMAND.match(rest) and not _OF_THE_PROGRAM.match(rest) else read(rest)
+        # An order ("keep the bounds") may be the fix in words.
+        yield from () if DEMAND.match(rest) else read(rest)
     elif DEFECT.search(topic):
         yield "observed", PROBLEM + topic
 
@@ -307,7 +305,6 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Slots]) -> _Rule:
     return re.compile(pattern, re.IGNORECASE), make
 
 
-_OF_THE_PROGRAM: Final = re.compile(r"(?:ensure|allow|accept|reject|raise|return|throw|warn)\b", re.IGNORECASE)
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 #: Verbs that need no object, so that what follows may be a preposition.
 _ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leaking", "blocking"})
