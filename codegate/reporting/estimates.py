@@ -103,7 +103,7 @@ def mean(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
     """Return the mean over problems of each problem's mean, with Student's interval from the spread of the problems.
 
     Args:
-        groups: the values of each problem; an empty group says nothing.
+        groups: the values of each problem, none negative, and so no end of the interval; an empty group says nothing.
         of: what a value is one of; n counts the values.
     """
     known = [group for group in groups if group]
@@ -115,7 +115,7 @@ def mean(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
     if len(means) < 2:
         return Estimate(n, value, of=of)
     half = student_quantile(0.975, len(means) - 1) * statistics.stdev(means) / math.sqrt(len(means))
-    return Estimate(n, value, value - half, value + half, of)
+    return Estimate(n, value, max(value - half, 0.0), value + half, of)
 
 
 def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
