@@ -185,9 +185,10 @@ def _confirmation_cost(run: Run, terms: Terms) -> str:
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
+        paid = f", {dollars(spent.total_usd)}" if spent.total_usd is not None else ""
         parts.append(
             f"{one_line(spec.label)} was sampled again to confirm the regression: "
-            f"{count_of(spent.attempts, 'attempt')}, {dollars(spent.total_usd)}"
+            f"{count_of(spent.attempts, 'attempt')}{paid}"
         )
     return "; ".join(parts)
 

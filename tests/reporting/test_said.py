@@ -331,6 +331,8 @@ def test_what_a_confirmation_took_is_said(name: str) -> None:
     assert said in plainly(PEOPLE[name](view))
     assert json.loads(render_json(view))["runs"][0]["confirmation"] == said
     assert "sampled again" not in plainly(PEOPLE[name](build_view([looped()])))
+    unpriced = build_view([looped().model_copy(update={"confirmation": again})])
+    assert unpriced.runs[0].confirmation == said.removesuffix(f", {cost}"), "an unknown cost is left out"
 
 
 @pytest.mark.parametrize(
