@@ -128,7 +128,8 @@ def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
     empty = (figures.UNKNOWN,) if view.baseline else ()  # a baseline keeps results, neither times nor tokens
     for name, tell in _MEASURES:
         yield Figure(name), *(tell(entry.measures) for entry in view.candidates), *empty
-    yield Figure("Without a grade"), *map(_ungraded, view.candidates), *empty
+    if any(entry.graded < entry.planned for entry in view.candidates):
+        yield Figure("Without a grade"), *map(_ungraded, view.candidates), *empty
 
 
 def _ungraded(entry: CandidateView) -> Figure:

@@ -174,6 +174,10 @@ def test_console_says_the_verdicts_and_the_numbers() -> None:
     assert "\x1b" not in text
 
 
+def test_a_run_without_gaps_lists_no_missing_grades_as_unknown() -> None:
+    assert "Without a grade" not in render_console(build_view([run_of({"one": {"p1": [True], "p2": [False]}})]))
+
+
 def test_console_colours_only_on_request() -> None:
     assert "\x1b[1;31m" in render_console(example_view(), color=True)
 
