@@ -100,6 +100,15 @@ def test_a_limit_that_truncates_the_first_answers_ends_the_run(
     assert len(server.asked) == 9
 
 
+def test_no_limit_is_advised_that_a_small_context_has_no_room_for(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = cut(100_000)
+    small = server.spec(sampling={"max_output_tokens": 200}, max_prompt_tokens=3000)
+    with pytest.raises(UsageError, match=r"Raise `sampling.max_output_tokens` from 200 to 400;"):
+        run_here(suite, tmp_path / "r", small, samples=3)
+
+
 def test_a_servers_own_limit_is_not_called_ours(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = cut(700)
     with pytest.raises(UsageError, match=r"below `sampling.max_output_tokens` \(32000\): raise the output limit or"):
