@@ -24,6 +24,8 @@ from codegate.wording import count_of
 
 PATIENCE_SECONDS: Final = 30.0
 """A model that takes longer to answer the first request is not waited for: it may have to be loaded first."""
+_QUIET_SECONDS: Final = 5.0
+"""After which it is announced that an answer is waited for."""
 _POLL_SECONDS: Final = 0.05
 _OUR_LIMIT: Final = "output limit", "max_tokens", "max_completion_tokens", "max_output_tokens"
 """In refusals of the output limit, which in the first request is not the candidate's own."""
@@ -97,11 +99,14 @@ def check_answering(
             arguments = (candidate, smallest_request(candidate, provider))
             threads.append(threading.Thread(target=ask, args=arguments, name="codegate-check", daemon=True))
             threads[-1].start()
-    until = time.monotonic() + PATIENCE_SECONDS
+    begun, told = time.monotonic(), False
     # Polling, as the scheduler does: a signal handler sets the event.
-    while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+    while any(thread.is_alive() for thread in threads) and (waited := time.monotonic() - begun) < PATIENCE_SECONDS:
         if stop.is_set():
             raise Interrupted("interrupted before the first problem.", f"Continue with:\n{resume}")
+        if waited >= _QUIET_SECONDS and not told:
+            told = True
+            announce(f"waiting for the first answer of a model, for {PATIENCE_SECONDS:g} s at most")
         time.sleep(_POLL_SECONDS)
     if failures:
         error = failures[0]

@@ -139,9 +139,14 @@ def test_a_model_that_is_slow_to_answer_is_not_waited_for(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codegate.running.checks.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("codegate.running.checks._QUIET_SECONDS", 0.1)
     server.greeting = lambda request: Said(hang=True)
-    run = run_here(suite, tmp_path / "r", server.spec(), precheck=True)
+    notes: list[str] = []
+    run = run_here(suite, tmp_path / "r", server.spec(), precheck=True, announce=notes.append)
     assert all(outcome.grade and outcome.grade.resolved for outcome in run.outcomes)
+    said = [note for note in notes if "first" in note]
+    assert said[0] == "waiting for the first answer of a model, for 0.2 s at most"
+    assert said[1].endswith("no answer to the first request within 0.2 s; the run goes on")
 
 
 @pytest.mark.usefixtures("no_sandbox")

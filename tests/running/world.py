@@ -230,7 +230,10 @@ def serving() -> Iterator[ModelServer]:
         server.close()
 
 
-def run_here(suite: Suite, out: Path, *candidates: CandidateSpec, samples: int = 1, **options: Any) -> Run:
+def run_here(
+    suite: Suite, out: Path, *candidates: CandidateSpec, samples: int = 1,
+    announce: Callable[[str], None] = lambda text: None, **options: Any,
+) -> Run:  # fmt: skip
     """Carry out a run in this process with bubblewrap; ``out`` is continued when it holds a run.
 
     Whether candidates answer and problems are sound is looked at where a test says ``precheck=True``.
@@ -238,4 +241,4 @@ def run_here(suite: Suite, out: Path, *candidates: CandidateSpec, samples: int =
     resume = out if (out / "run.json").exists() else None
     chosen = RunOptions(**({"precheck": False} | options))
     request = RunRequest(suite.folder, candidates, samples, "bwrap", out, resume, chosen)
-    return run_suite(request, lambda step: None, lambda text: None)[0]
+    return run_suite(request, lambda step: None, announce)[0]
