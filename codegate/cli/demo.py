@@ -15,7 +15,7 @@ import click
 import codegate
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
-from codegate.cli.output import json_wanted, say
+from codegate.cli.output import columns, json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
@@ -65,7 +65,7 @@ def command(out: Path, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
     say("4. A good and a worse candidate, compared with it")
     _, journal = _run(out, "upgrade", ("good", "worse"), chosen)
     report = gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
-    say(render_console(report.view))
+    say(render_console(report.view, width=columns()))
     for verdict in report.verdicts:
         say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
     for name in ("html", "junit", "json"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FILE, FOLDER, dollars, json_option
-from codegate.cli.output import emit, note, say
+from codegate.cli.output import columns, emit, note, say
 from codegate.errors import ExitCode
 from codegate.operations import judge
 from codegate.reporting import judge_table, render_tables
@@ -50,7 +50,7 @@ def command(
         transcripts=path.parent if path is not None and name is None else Path(),
     )
     view, lost = judge(run, named or (settings.judge if settings is not None else None), options, note)
-    say(render_tables([judge_table(view.candidates)]))
+    say(render_tables([judge_table(view.candidates)], width=columns()))
     rows = [{"candidate": entry.label, **asdict(entry.judged)} for entry in view.candidates if entry.judged]
     emit({"schema": "codegate.judge-table/1", "not_judged": lost, "candidates": rows})
     return ExitCode.INFRASTRUCTURE if lost else ExitCode.PASS

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,6 +126,11 @@ def print_error(error: CodegateError) -> None:
     if _json_wanted:
         about = {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)}
         click.echo(_json({"schema": "codegate.error/1", "error": about}))
+
+
+def columns() -> int:
+    """Return how wide a table on stdout may be: the terminal's width, 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def on_terminal() -> bool:

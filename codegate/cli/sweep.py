@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FOLDER, json_option
-from codegate.cli.output import emit, say
+from codegate.cli.output import columns, emit, say
 from codegate.operations import sweep
 from codegate.reporting import render_tables, sweep_tables
 
@@ -22,5 +22,5 @@ def command(runs: tuple[Path, ...]) -> None:
     nothing is gated: the exit code is 0 whatever it shows.
     """
     found = sweep(runs)
-    say(render_tables(sweep_tables(found)))
+    say(render_tables(sweep_tables(found), width=columns()))
     emit({"schema": "codegate.sweep/1", **asdict(found)})

@@ -5,6 +5,7 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -56,3 +57,16 @@ def test_notes_stand_whole_above_the_bar_of_a_terminal_of_80_columns() -> None:
     assert "29/1234" in text, "counters are not cropped"
     assert not re.search(r"\x1b\[[1-9;]+m", text), "no colours, as NO_COLOR says"
     assert all(len(line) <= 80 for line in text.replace("\r", "\n").splitlines() if "\x1b" not in line)
+
+
+def test_a_table_is_as_wide_as_the_terminal() -> None:
+    program = (sys.executable, "-c", "from codegate.cli.output import columns; print(columns())")
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    here, there = pty.openpty()
+    termios.tcsetwinsize(there, (24, 80))
+    subprocess.run(program, stdout=there, env=environment, check=True, timeout=60)
+    os.close(there)
+    assert os.read(here, 100).split() == [b"80"]
+    os.close(here)
+    piped = subprocess.run(program, stdout=subprocess.PIPE, env=environment, check=True, timeout=60)
+    assert piped.stdout.split() == [b"100"]
