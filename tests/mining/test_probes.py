@@ -406,6 +406,16 @@ class TestModule:
         _, probes = probe_module(ast.parse(tests), {"TestOld.test_old": []}, frozenset(), "seed")
         assert next(iter(probes.values())).code(9).splitlines()[0] == "from lists import Old"
 
+    def test_items_of_a_dictionary_are_rows_of_a_table(self) -> None:
+        tests = (
+            "def test_join():\n    cases = {'milk': 3, 'eggs': 5}\n    for text, count in cases.items():\n"
+            "        assert join(text) == count\n"
+        )
+        text, probes = probe_module(ast.parse(tests), {"test_join": []}, frozenset(), "seed")
+        assert "for " not in text
+        codes = [probe.code(9) for probe in probes.values()]
+        assert any("text = 'eggs'\ncount = 5" in code for code in codes)
+
     def test_a_loop_over_a_table_is_one_probe_a_row(self) -> None:
         tests = (
             "class TestJoin(TestCase):\n    def test_join(self):\n"

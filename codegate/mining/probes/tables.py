@@ -106,17 +106,27 @@ def _loops_unrolled(function: Function) -> Iterator[Function]:
         if isinstance(target, ast.Name)
     }
     for at, loop in enumerate(function.body):
-        table = tables.get(loop.iter.id) if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name) else None
-        table = loop.iter if isinstance(loop, ast.For) and table is None else table
-        if isinstance(loop, ast.For) and isinstance(table, ast.List | ast.Tuple) and table.elts:
-            for row in table.elts[:_MAX_ROWS]:
-                once = copy.deepcopy(function)
-                taken = once.body[at]
-                assert isinstance(taken, ast.For)  # noqa: S101 (a copy of the loop)
-                once.body[at : at + 1] = [*_bindings(taken.target, row), *taken.body]
-                yield once
+        rows = _rows(loop.iter, tables) if isinstance(loop, ast.For) else []
+        for row in rows[:_MAX_ROWS]:
+            once = copy.deepcopy(function)
+            taken = once.body[at]
+            assert isinstance(taken, ast.For)  # noqa: S101 (a copy of the loop)
+            once.body[at : at + 1] = [*_bindings(taken.target, row), *taken.body]
+            yield once
+        if rows:
             return
     yield function
+
+
+def _rows(iterated: ast.expr, tables: Mapping[str, ast.expr]) -> list[ast.expr]:
+    """Return the rows of a table that a loop runs over: a list, a tuple, or the items of a dictionary."""
+    method = iterated.func if isinstance(iterated, ast.Call) and not iterated.args else None
+    items = isinstance(method, ast.Attribute) and method.attr == "items"
+    table = method.value if isinstance(method, ast.Attribute) and items else iterated
+    table = tables.get(table.id, table) if isinstance(table, ast.Name) else table
+    if items and isinstance(table, ast.Dict) and None not in table.keys:
+        return [ast.Tuple([key, value], ast.Load()) for key, value in zip(table.keys, table.values, strict=True) if key]
+    return table.elts if isinstance(table, ast.List | ast.Tuple) and not items else []
 
 
 def _bindings(target: ast.expr, row: ast.expr) -> list[ast.stmt]:
