@@ -216,11 +216,9 @@ def survives_losses(
 ) -> bool:
     """Return whether a pass holds with losses counted as failures.
 
-    Problems without a graded sample always count, and samples that a limit of the configuration took: those of slow
-    answers are not lost at random. Other single samples count where many are lost.
+    Problems without a graded sample always count, single samples as in ``with_losses``.
     """
-    many = _share_lost(candidate, matched) > _MANY
-    pairs = _with_failures(candidate, matched, None if many else CUT)
+    pairs = with_losses(candidate, matched.pairs)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
         passed, n = tally(baseline.samples.get(name, ()))
         if n:
@@ -228,27 +226,36 @@ def survives_losses(
     return pairs == matched.pairs or _decision(pairs, sources, terms) == "pass"
 
 
+def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
+    """Return the counts with those lost samples as failures that a pass must hold with.
+
+    That are samples that a limit of the configuration took, because slow answers are not lost at random, and all where
+    many are lost.
+    """
+    return _with_failures(candidate, pairs, None if _share_lost(candidate, pairs) > _MANY else CUT)
+
+
 def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
     """Return a warning with the verdict that counts losses as failures; None where few are lost.
 
     Losses are taken to be random; answers that a limit of the configuration cut would have failed.
     """
-    share = _share_lost(candidate, matched)
+    share = _share_lost(candidate, matched.pairs)
     if share <= _WARN_ABOVE:
         return None
     return (
         f"{share:.0%} of the candidate's samples were lost to infrastructure faults; counted as failures they would "
-        f"make the verdict {_decision(_with_failures(candidate, matched), sources, terms)}."
+        f"make the verdict {_decision(_with_failures(candidate, matched.pairs), sources, terms)}."
     )
 
 
-def _share_lost(candidate: CandidateSamples, matched: Matched) -> float:
-    samples = [sample for name in matched.pairs for sample in candidate.samples[name]]
+def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float:
+    samples = [sample for name in problems for sample in candidate.samples[name]]
     return sum(sample.passed is None for sample in samples) / max(len(samples), 1)
 
 
 def _with_failures(
-    candidate: CandidateSamples, matched: Matched, causes: Collection[str | None] | None = None
+    candidate: CandidateSamples, pairs: Mapping[str, Pair], causes: Collection[str | None] | None = None
 ) -> dict[str, Pair]:
     """Return the counts with lost samples as failures: all, or those with one of ``causes``."""
 
@@ -257,7 +264,7 @@ def _with_failures(
             sample.passed is None and (causes is None or sample.failure in causes) for sample in candidate.samples[name]
         )
 
-    return {name: pair._replace(candidate_n=pair.candidate_n + lost(name)) for name, pair in matched.pairs.items()}
+    return {name: pair._replace(candidate_n=pair.candidate_n + lost(name)) for name, pair in pairs.items()}
 
 
 def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:

@@ -4,7 +4,7 @@ from codegate.errors import UsageError
 from codegate.gating.cohorts import ALL, broken_floors, cohort_warnings, cohorts, problems_of, unseen_floors
 from codegate.gating.comparability import check_samples
 from codegate.gating.compare import check_must_pass
-from codegate.gating.decision import NEAR, judge_limits, too_thin
+from codegate.gating.decision import NEAR, judge_limits, too_thin, with_losses
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.sentence import listed
@@ -16,8 +16,8 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
     """Decide whether the candidate meets the absolute demands of the policy, on the samples that it has.
 
     ``regressed``: below a critical floor beyond chance, or a problem that must pass never did. ``pass``: every measured
-    rate reaches its floor, problems without a graded sample counted as failed. ``inconclusive``: below a floor, which
-    may be chance. ``candidates`` share the error of the first.
+    rate reaches its floor, problems without a graded sample counted as failed, and lost samples as in ``with_losses``.
+    ``inconclusive``: below a floor, which may be chance. ``candidates`` share the error of the first.
 
     Raises:
         UsageError: the samples contradict themselves, or the policy demands nothing that this suite has.
@@ -91,7 +91,7 @@ def _decided(
         return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
     if policy.min_problems is not None and len(pairs) < policy.min_problems:
         return "inconclusive", f"{len(pairs)} problems were graded; a pass takes at least {policy.min_problems}."
-    found = {group.tag: group for group in groups}
+    found, held = {group.tag: group for group in groups}, with_losses(candidate, pairs)
     reached = []
     for tag in sorted(tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"):
         floor, lost = (
@@ -106,10 +106,12 @@ def _decided(
                 f"{measured}, below the critical floor of {floor:.1%}; with so few problems this may be chance. More "
                 "problems would settle it."
             )
-        if group.candidate_rate * group.problems < floor * (group.problems + len(lost)) - NEAR:
+        solved = sum(pair.candidate_rate for name, pair in held.items() if tag in (*candidate.tags.get(name, ()), ALL))
+        if solved < floor * (group.problems + len(lost)) - NEAR:
+            without = f"{len(lost)} more have no graded sample; counted" if lost else "Some samples were lost; counted"
             return "inconclusive", (
-                f"{measured}. {len(lost)} more have no graded sample; counted as failed they would take it below the "
-                f"critical floor of {floor:.1%}. Sample them with `codegate run --resume`."
+                f"{measured}. {without} as failed they would take it below the critical floor of {floor:.1%}. Sample "
+                "them with `codegate run --resume`."
             )
         reached.append(f"{measured}, the floor is {floor:.1%}.")
     if policy.must_pass:

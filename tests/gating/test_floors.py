@@ -68,6 +68,9 @@ def test_lost_samples_never_make_a_pass() -> None:
     assert "7 more have no graded sample" in reached.reason
     assert against_floors(solving(100, 100, lost=20), policy).kind == "infrastructure"
     assert against_floors(solving(100, 100, lost=100), policy).kind == "infrastructure"
+    some = against_floors(side({f"p{i:03}": [True, True, True, None, None] for i in range(40)}), policy)
+    assert (some.kind, "Some samples were lost; counted as failed" in some.reason) == ("inconclusive", True)
+    assert against_floors(side({f"p{i:03}": [*([True] * 9), None] for i in range(40)}), policy).kind == "pass"
     unseen = side({**uniform(40, 40), "p007": [None]}).model_copy(update={"tags": {"p007": ("tier:1",)}})
     assert against_floors(unseen, floor("tier:1", 0.5)).kind == "inconclusive"
 
