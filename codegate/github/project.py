@@ -126,7 +126,13 @@ def _candidates(inputs: Inputs, config: Config | None, needed: bool) -> tuple[Ca
     found: list[CandidateSpec] = []
     for name in inputs.candidates:
         known = [spec for spec in configured if name in {spec.label, spec.model, f"{spec.provider}:{spec.model}"}]
-        found += known[:1] or named_candidates((name,), "input `candidates`")
+        fitting = [spec for spec in known if spec.label == name] or known
+        if len(fitting) > 1:
+            raise UsageError(
+                f"input `candidates`: {len(fitting)} candidates of the configuration fit {shown(name)!r}.",
+                "Give each a `name` of its own, and the input that of one.",
+            )
+        found += fitting or named_candidates((name,), "input `candidates`")
     return tuple(found)
 
 

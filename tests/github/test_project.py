@@ -178,6 +178,17 @@ def test_an_input_names_a_configured_candidate(workspace: Path, scratch: Path) -
     )
 
 
+def test_an_input_that_fits_several_candidates_chooses_none(workspace: Path, scratch: Path) -> None:
+    model = "{provider: openai, model: m-2025-01-01, name: %s, sampling: {max_output_tokens: %d}}"
+    commit(
+        workspace, {"codegate.yml": f"suite: s\ncandidates: [{model % ('short', 2000)}, {model % ('long', 9000)}]\n"}
+    )
+    (spec,) = project(workspace, None, scratch, candidates="long").settings.candidates
+    assert spec.sampling.max_output_tokens == 9000
+    with pytest.raises(UsageError, match=r"2 candidates of the configuration fit 'm-2025-01-01'"):
+        project(workspace, None, scratch, candidates="m-2025-01-01")
+
+
 def test_candidates_of_the_inputs_win(workspace: Path, scratch: Path) -> None:
     base = commit(workspace, {"codegate.yml": RULES, "suites/own/suite.yml": "own"})
     found = project(workspace, base, scratch, candidates="empty", repository="sub")
