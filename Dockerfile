@@ -22,9 +22,9 @@ RUN echo /opt/codegate/source >"$(echo /opt/codegate/venv/lib/python3*/site-pack
     /opt/codegate/venv/bin/python -m compileall -q /opt/codegate/source && \
     /opt/codegate/venv/bin/python -I -m codegate --version && \
     /opt/codegate/venv/bin/python -I -c "import anthropic.resources.messages, anyio._backends._asyncio, boto3, \
-botocore.auth, codegate.github.entry, codegate.mining, docker, genai_prices.data_snapshot, google.auth.identity_pool, \
-google.auth.transport.requests, google.oauth2.service_account, httpcore2, junit_xml, openai.resources.chat, \
-openai.resources.responses, opentelemetry.exporter.otlp.proto.http.trace_exporter, rich.progress, truststore, uv"
+    botocore.auth, codegate.github.entry, codegate.mining, docker, genai_prices.data_snapshot, google.auth.identity_pool, \
+    google.auth.transport.requests, google.oauth2.service_account, httpcore2, junit_xml, openai.resources.chat, \
+    openai.resources.responses, opentelemetry.exporter.otlp.proto.http.trace_exporter, rich.progress, truststore, uv"
 
 # After the job; a path, because that is all the runner takes.
 RUN printf '#!/bin/sh\nexec /opt/codegate/venv/bin/python -I -m codegate action --reap\n' >/opt/codegate/reap && \
