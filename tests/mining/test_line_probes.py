@@ -342,6 +342,10 @@ class TestLines:
         texts = [line.steps[0].checked[0] for line in lines]
         assert any("name=" in text and "sort=" in text and "shelf" not in text for text in texts)
 
+    def test_keys_of_a_go_tag_stay(self) -> None:
+        pieces = Pieces(Random(3), lambda _: True, numbers=True)
+        assert pieces.text('env:"WALNUT" envDefault:"plum"').split('"')[::2] == ["env:", " envDefault:", ""]
+
     def test_a_word_that_programs_know_is_replaced_alone(self) -> None:
         given = Line("a", (Step(checked=("width('auto', 'walnut')",)),))
         texts = [line.steps[0].checked[0] for line in probes_of(JAVASCRIPT, [given], frozenset(), "seed")]
@@ -502,10 +506,11 @@ class TestRealJavaScript:
 @pytest.mark.bwrap
 class TestRealGo:
     WRONG = (
-        'package shop\n\nimport "strings"\n\nfunc Join(words []string, last string) string {\n'
-        '\treturn strings.Join(words, ", ")\n}\n'
+        'package shop\n\nimport (\n\t"errors"\n\t"strings"\n)\n\nfunc Join(words []string, last string) string {\n'
+        '\treturn strings.Join(words, ", ")\n}\n\n'
+        'func Check(word string) error {\n\tif word != "x" {\n\t\treturn errors.New("y")\n\t}\n\treturn nil\n}\n'
     )
-    RIGHT = WRONG.replace('", "', '" "+last+" "')
+    RIGHT = WRONG.replace('", "', '" "+last+" "').replace('!= "x"', '== "quince"').replace('"y"', '"bad"')
     TESTS = (
         'package shop\n\nimport "testing"\n\nfunc TestJoin(t *testing.T) {\n'
         "\ttests := map[string]struct {\n\t\twords []string\n\t\twant  string\n\t}{\n"
@@ -514,7 +519,8 @@ class TestRealGo:
         '\t\t\tif got := Join(tt.words, "and"); got != tt.want {\n\t\t\t\tt.Errorf("got %q", got)\n\t\t\t}\n'
         "\t\t})\n\t}\n}\n\n"
         'func TestBytes(t *testing.T) {\n\tlimit := byte(255)\n\tif got := Join([]string{"a", "b"}, string(limit)); '
-        'got != "x" {\n\t\tt.Error(got)\n\t}\n}\n'
+        'got != "x" {\n\t\tt.Error(got)\n\t}\n}\n\n'
+        'func TestBad(t *testing.T) {\n\tif err := Check("quince"); err.Error() != "bad" {\n\t\tt.Error(err)\n\t}\n}\n'
     )
 
     def test_rows_are_run_and_what_does_not_compile_is_left_out(
@@ -527,8 +533,10 @@ class TestRealGo:
         monkeypatch.setenv("GOPROXY", publish(tmp_path))
         base = {"shop.go": self.WRONG, "go.mod": MODULE, "go.sum": texts["go.sum"]}
         cut = cut_of(base, {"shop.go": self.RIGHT}, {"shop_test.go": self.TESTS})
-        found = examples(cut, sandboxes, manifest, "go", "shop_test.go::TestJoin/two", "shop_test.go::TestBytes")
+        tests = ("TestJoin/two", "TestBytes", "TestBad")
+        found = examples(cut, sandboxes, manifest, "go", *(f"shop_test.go::{test}" for test in tests))
         sandboxes.close()
+        # With other words the fix gives ``TestBad`` no error, and its assertion panics.
         [joined] = found
         assert joined.code.startswith('got := Join([]string{"')
         assert joined.expression == 'fmt.Printf("%q\\n", got)'

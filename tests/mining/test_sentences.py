@@ -32,6 +32,7 @@ from codegate.mining.statements.titles import title_of
         ),
         ("As a result the bounds were no longer kept apart (issue12, pr34 by Ann).",
          [("observed", "As a result the bounds are no longer kept apart.")]),
+        ("Fix Encoding Totals Back to Map Bug", []),
         ("Fix the failing total of lists", [("observed", "Problem: the failing total of lists.")]),
         ("Fix a leak of lists that live after being replaced",
          [("observed", "Problem: a leak of lists that live after being replaced.")]),

@@ -232,7 +232,7 @@ def _checks(values: "list[Node]", *, raises: bool) -> Step:
             text = text_of(side)
             called_with = side.type in FUNCTIONS or (raises and side.type == "identifier")
             found.append((_result(side) or f"({text})()") if called_with else text)
-    return Step(checked=tuple(found), raises=raises)
+    return Step(checked=tuple(found), raises=raises, panics=raises)
 
 
 def _result(function: "Node") -> str:

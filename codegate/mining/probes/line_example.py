@@ -218,8 +218,8 @@ def _differences(
             number += 1
             if old is None or new is None:
                 continue
-            wrong = new[0] == "x" or (new[0] == "e" and old[0] != "e")
-            if old != new and not (wrong and not step.raises):
+            wrong = not step.panics if new[0] == "x" else new[0] == "e" and old[0] != "e" and not step.raises
+            if old != new and not wrong:
                 yield _Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
             if any(place < 0 and -1 - place <= at for place, _, _ in (*before, *after)):
                 return

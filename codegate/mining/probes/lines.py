@@ -42,12 +42,14 @@ class Step:
         text: what is executed; empty where there is an assertion only.
         checked: expressions whose values an assertion compares, after ``text``.
         raises: the assertion asks for an error.
+        panics: it asks for one that is thrown, or for a panic.
         depth: how many blocks it is in; names of an inner block hide those of an outer one.
     """
 
     text: str = ""
     checked: tuple[str, ...] = ()
     raises: bool = False
+    panics: bool = False
     depth: int = 0
 
 

@@ -12,10 +12,10 @@ MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
 
 #: A terminal's code, a byte or a character by its number ("%2C", "\\x1b", "&#39;", "0x1F"), a word with the mark that
-#: makes it a name of its language ("<style>", "$ref", "%s", "&amp;"), or digits.
+#: makes it a name of its language ("<style>", "$ref", "%s", "&amp;", the key of Go's 'json:"name"'), or digits.
 _PIECE: Final = re.compile(
     r"\x1b\[[\d;?]*[A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
-    r"|(?:[$@%&\\]|</?)?[A-Za-z]+|\d+"
+    r"|[A-Za-z]\w*:(?=\")|(?:[$@%&\\]|</?)?[A-Za-z]+|\d+"
 )
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -124,7 +124,7 @@ def shows(text: str, hidden: Collection[str]) -> str:
 
 def single_words(texts: Iterable[str], allowed: Choose) -> list[str]:
     """Return a few words of texts, in small letters; those last that are often of a grammar, or one letter."""
-    words = dict.fromkeys(word for text in texts for word in re.findall(r"[A-Za-z]+", text) if allowed(word))
+    words = dict.fromkeys(word for text in texts for word in _PIECE.findall(text) if word.isalpha() and allowed(word))
     ordered = sorted(words, key=lambda word: (not is_free(word), len(word) == 1, word.isupper()))
     return list(dict.fromkeys(map(str.lower, ordered)))[:_MAX_SINGLE_WORDS]
 

@@ -22,6 +22,7 @@ ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
     unit_tests?
+    (?:failing|broken|flaky)_tests?
     test(?:s|ed|ing)?_(?:case|suite|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI
     TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*

@@ -237,6 +237,9 @@ def _noun(match: re.Match[str]) -> _Slots:
 
 
 def _demanded(match: re.Match[str]) -> _Slots:
+    if match["y"][0].isupper():  # a noun of a title in capitals
+        yield from _noun(match)
+        return
     yield "expected", f"{capital(match['x'])} should {match['y']}"
 
 

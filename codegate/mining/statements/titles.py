@@ -57,6 +57,8 @@ _ACTIVITY: Final = r"\w+ing\b(?! of\b)"
 _OPENING: Final = re.compile(
     r"^(?!the way )(?:(?:an )?(?:additional|another|further)|an?|the|some|for) ", re.IGNORECASE
 )
+#: What stands before a preposition is hardly a verb.
+_TOPIC: Final = re.compile(r"^[\w.`()-]+ (?:with|in|of|for|when|on|from|after) ", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
@@ -122,7 +124,8 @@ def title_of(text: str, *, bug: bool = True) -> str:
     if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
-    symptom = fixes or (not TITLE_ACTION.match(title) and _wrong_in(title))
+    topic = BUG_MARK.match(text) and _TOPIC.match(title)
+    symptom = fixes or (not TITLE_ACTION.match(title) and (_wrong_in(title) or topic))
     title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if symptom else "")
     title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
     title = re.sub(r"^(?:an? |the )?(?:bug|issue|problem)s? (?:with|in|for) ", "", title, flags=re.IGNORECASE)
