@@ -142,6 +142,18 @@ class TestSlots:
             ),
             ({"expression": "found", "observed": "1" * 80}, "Page count of lists: `total()` gives a wrong result"),
             (
+                {"expression": "fmt.Println(err)", "observed": "1" * 80, "expected": "<nil>"},
+                "Page count of lists: `total()` returns an error",
+            ),
+            (
+                {"expression": "fmt.Println(err)", "observed": "<nil>", "expected": "1" * 80},
+                "Page count of lists: `total()` returns no error",
+            ),
+            (
+                {"expression": "fmt.Println(found)", "observed": f"panics: {'1' * 80}"},
+                "Page count of lists: `total()` panics",
+            ),
+            (
                 {"expression": "found.first", "observed": "1" * 80},
                 "Page count of lists: `found.first` is wrong after `total()`",
             ),

@@ -257,7 +257,14 @@ def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str
         if subject and len(f"{subject}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
             return f"{subject} {what}"
     if name:
-        return f"{name} {what}" if "raise" in what else f"{name} gives a wrong result"
+        is_error = printed is not None and "err" in expression.lower()
+        if first.observed.startswith("panics: "):
+            what = "panics"
+        elif is_error and "<nil>" in {first.observed, first.expected}:
+            what = "returns no error" if first.observed == "<nil>" else "returns an error"
+        elif "raise" not in what:
+            what = "gives a wrong result"
+        return f"{name} {what}"
     plain = not crash and not error and expression and len(expression) <= _MAX_SHOWN // 2 and "`" not in expression
     return f"`{expression}` is wrong after `{names[0]}()`" if plain and len(names) == 1 and names[0] else ""
 
