@@ -67,10 +67,10 @@ def command(
     if show and out is None and len(runs) == 1 and page.is_file() and not (baseline or config or json_wanted()):
         _open(page)
         return
+    journals = [Journal.open(folder) for folder in runs]
     if out is None and wanted.keys() != {SPANS}:
         raise UsageError("no folder for the reports was given.", "Give --out.")
     policy, _, terms = gate_settings(config)
-    journals = [Journal.open(folder) for folder in runs]
     gate = Gate(load_pinned(baseline), policy) if baseline is not None else None
     if SPANS in wanted:
         for journal in journals:

@@ -20,7 +20,10 @@ MAX_RESULT_BYTES: Final = 64 << 20
 
 _LARGEST: Final = 1e15  # of any number: bytes of memory, tokens
 _PLACE: Final = "report.json"
-_AGAIN: Final = "Another version may have written it: use one version in both workflows, or run `codegate report RUN`."
+_AGAIN: Final = (
+    "Another version may have written it: use one version in both workflows, or write it again with "
+    "`codegate report RUN --out FOLDER`."
+)
 
 
 def read_result(data: bytes) -> ReportView:

@@ -5,6 +5,7 @@ that its reader does not see.
 """
 
 import math
+import re
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -87,7 +88,8 @@ def parse_yaml(text: str, place: str) -> Any:
         _check_events(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506  a subclass of the safe loader
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # ValueError: of an impossible date
-        raise UsageError(f"{place} is not usable YAML: {one_line(error)}.") from error
+        remedy = "Indent with spaces: YAML takes no tabs." if re.search(r"^ *\t", text, re.MULTILINE) else ""
+        raise UsageError(f"{place} is not usable YAML: {one_line(error)}.", remedy) from error
 
 
 def _check_events(text: str) -> None:

@@ -68,6 +68,11 @@ def check_repository(repository: Path, branch: str | None = None) -> str:
     """
     if not repository.is_dir():
         raise UsageError(f"{repository} is not a folder.", "Give the path of a git repository.")
+    if (repository / "suite.yml").is_file() and not (repository / ".git").exists():
+        raise UsageError(
+            f"{repository} is a suite, not a repository.",
+            f"Give the repository it was mined from; `--out {repository} --refresh` adds its newest fixes.",
+        )
     git(repository, "--version")
     try:
         git(repository, "rev-parse", "--git-dir")
