@@ -178,6 +178,11 @@ def test_a_run_without_gaps_lists_no_missing_grades_as_unknown() -> None:
     assert "Without a grade" not in render_console(build_view([run_of({"one": {"p1": [True], "p2": [False]}})]))
 
 
+def test_a_run_that_is_not_gated_ends_with_what_its_candidates_solve() -> None:
+    text = render_console(build_view([run_of({"one": {"p1": [True], "p2": [False]}})]))
+    assert text.splitlines()[-1] == "one solves 50.0% [9–91%] n=2; not gated"
+
+
 def test_console_colours_only_on_request() -> None:
     assert "\x1b[1;31m" in render_console(example_view(), color=True)
 
