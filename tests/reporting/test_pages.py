@@ -101,8 +101,9 @@ answer(Array.from(document.querySelectorAll("main *"))
 """
 
 
-def test_nothing_is_cropped_on_a_narrow_screen(tmp_path: Path) -> None:
-    assert measured(render_html(example_view(n=4)), CROPPED, tmp_path, 500) == []
+@pytest.mark.parametrize("page", ["report", "dashboard"])
+def test_nothing_is_cropped_on_a_narrow_screen(page: str, tmp_path: Path) -> None:
+    assert measured(PAGES[page](tmp_path), CROPPED, tmp_path, 500) == []
 
 
 def test_printed_tables_keep_their_headers(tmp_path: Path) -> None:
