@@ -94,6 +94,18 @@ def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: 
     assert report.results["deep/er/shop_test.go::TestPanic"].exception == "panic"
 
 
+def test_a_panic_fails_no_test_that_ran_in_parallel(run: RunGo) -> None:
+    source = (
+        'package shop\n\nimport (\n\t"testing"\n\t"time"\n)\n\nvar slow = make(chan bool)\n\n'
+        "func TestSlow(t *testing.T) { t.Parallel(); close(slow); time.Sleep(time.Second) }\n"
+        "func TestPanic(t *testing.T) {\n\tt.Parallel()\n"
+        '\tselect {\n\tcase <-slow:\n\tcase <-time.After(2 * time.Second):\n\t}\n\tpanic("odd")\n}\n'
+    )
+    report = run({"shop_test.go": source}, "shop_test.go")
+    assert statuses(report) == {"shop_test.go::TestSlow": "passed", "shop_test.go::TestPanic": "failed"}
+    assert (report.proven, report.results["shop_test.go::TestPanic"].exception) == (True, "panic")
+
+
 def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alone(run: RunGo) -> None:
     broken = 'package shop\n\nimport "testing"\n\nfunc TestNew(t *testing.T) { Missing() }\n'
     fine = 'package fine\n\nimport "testing"\n\nfunc TestFine(t *testing.T) {}\n'

@@ -104,6 +104,11 @@ class Listener:
         """Return the tests that had begun, were not waiting for their turn, and did not end."""
         return [name for name, state in self.started.items() if name not in self.results and state != "PAUSE"]
 
+    def panicked(self) -> set[str]:
+        """Return the tests that are reported as failed by a panic."""
+        failed = {name for name, found in self.results.items() for outcome, _ in found if outcome == "failed"}
+        return {name.partition("/")[0] for name in failed if FATAL.search(self.said.get(name, ""))}
+
 
 class Printer:
     """Passes output on, up to a limit: what comes after it would end the command for flooding."""
@@ -197,8 +202,10 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
     return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
 
 
-def report(channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str]) -> set[str]:
-    """Send the results of one process, the receipts with the first; return the tests that took it down."""
+def report(
+    channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
+) -> set[str]:
+    """Send the results of one process but ``unclear`` tests', receipts with the first; return what took it down."""
     broken: set[str] = set()
     fatal = ""
     if listener.running():
@@ -210,7 +217,7 @@ def report(channel: Channel, listener: Listener, files: dict[str, str], status: 
     unfinished = set(listener.running())
     for name, (outcome, seconds) in entries:
         top = name.partition("/")[0]
-        if top in files:
+        if top in files and top not in unclear:
             crash = failure(name, listener, fatal if name in unfinished else "") if outcome == "failed" else None
             test = plain("%s::%s" % (files[top], name), 1 << 16)
             channel.send(
@@ -322,7 +329,12 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
             return failed
         status, listener, receipts = run.of(names)
         failed = failed or status != 0
-        broken = report(channel, listener, files, status, receipts)
+        # Go says which test panics: those that ran in parallel to it are run again, each alone.
+        unclear = {name.partition("/")[0] for name in listener.running()} if listener.panicked() else set()
+        unclear -= listener.panicked()
+        broken = report(channel, listener, files, status, receipts, unclear)
+        for name in sorted(unclear):
+            failed = run_group(run, [name], files, channel) or failed
         if status != 0 and not listener.started:
             text = listener.last[-2000:]
             for file in sorted(set(files.values())):
