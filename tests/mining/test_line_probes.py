@@ -308,6 +308,14 @@ class TestLines:
         assert [step.text for step in short.steps[:-1]] == [steps[0]]
         assert [step.text for step in long.steps[:-1]] == list(steps[:4])
 
+    def test_what_a_helper_is_given_is_checked_where_it_is_a_result(self) -> None:
+        helper = "func isNoErr(t *testing.T, err error) {\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"
+        test = 'func TestA(t *testing.T) {\n\tisNoErr(t, Parse("walnut", &cfg))\n\tisNoErr(t, cfg.Err)\n}\n'
+        source = f"package a\n\n{helper}\n{test}"
+        base = source.replace('"walnut", ', "")
+        [line] = read(GO, source, "TestA", base=f"{base}\nisNoErr(t, cfg.Err)")
+        assert checked(line) == ('Parse("walnut", &cfg)', "cfg.Err")
+
     def test_assertions_are_methods_too(self) -> None:
         source = """
             package a
@@ -366,6 +374,10 @@ class TestGates:
         assert failing_literals(cut, tests, "greets") == {"a stranger", "welcome, a stranger"}
         gates = gates_of(cut, failing(tests), NO_INTERFACE, "")
         assert gates.reason("It should say welcome, a stranger.")
+
+    def test_the_tag_of_a_go_field_counts_by_its_values(self) -> None:
+        source = 'package a\n\nfunc TestA(t *testing.T) {\n\tvar c struct{ A int `env:"MAP" help:"A plum."` }\n}\n'
+        assert literals_to_hide(cut_of({}, {}, {"a_test.go": source}), GO, source, "") == {"A plum."}
 
     def test_what_names_or_explains_a_failure_is_no_hidden_literal(self) -> None:
         script = (

@@ -67,6 +67,9 @@ class GoReader:
             if guarded := _guarded(function, arguments):
                 return Step(guarded)
             helper = self.helpers.get(function)
+            given = tuple(text_of(each) for each in arguments if _is_made(each) and _is_result(each))
+            if helper is not None and given:
+                return Step(checked=given, raises=bool(_ERROR_WANTED.search(text_of(call))))
             if helper is not None:
                 return self._helped(helper, arguments) if is_fresh(statement, self.base) else None
             if _FAILING.search(function) and function.count(".") == 1 and function.startswith("t"):
@@ -261,6 +264,11 @@ def _guarded(function: str, arguments: list["Node"]) -> str:
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""
     return f"func() {{\n\tdefer func() {{ _ = recover() }}()\n\t{text_of(field(plain[0], 'body'))[1:-1].strip()}\n}}()"
+
+
+def _is_result(node: "Node") -> bool:
+    """Return whether an expression calls something, or asks for a field."""
+    return any(inner.type in {"call_expression", "selector_expression"} for inner in walk(node))
 
 
 def fails(node: "Node") -> bool:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from random import Random
 from types import EllipsisType
 from typing import Final
@@ -17,6 +18,7 @@ _PIECE: Final = re.compile(
     r"\x1b\[[\d;?]*[A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
     r"|[A-Za-z]\w*:(?=\")|(?:[$@%&\\]|</?)?[A-Za-z]+|\d+"
 )
+_TAG: Final = re.compile(r'\w+:"([^"]*)"')
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _EXPONENT: Final = re.compile(r"[\d.]+e[-+]?\d+", re.IGNORECASE)
@@ -82,9 +84,13 @@ def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
 
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
-    """Return those of a test's ``literals`` that ``public`` does not have; see ``hidden_literals``."""
+    """Return those of a test's ``literals`` that ``public`` does not have; see ``hidden_literals``.
+
+    The tag of a field in Go counts by its values.
+    """
     found: set[str] = set()
-    for text in literals:
+    parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
+    for text in chain.from_iterable(parts):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         found.update(line for line in lines if len(lines) == 1 or len(_LONG_WORD.findall(line)) > 1)
     return frozenset(
