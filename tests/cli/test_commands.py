@@ -386,13 +386,13 @@ def test_what_a_resumed_run_alone_names_on_this_machine_gets_no_key(
         *run, "--candidate", server.candidate, "--out", "r", "--max-model-calls", "1", cwd=tmp_path, environment=key
     )
     assert f"--candidate {server.candidate}" in first.stderr.splitlines()[-1]
-    assert server.keys == ["Bearer sk-sentinel-0123456789"]
+    assert server.keys == ["Bearer sk-sentinel-0123456789"] * 2, "the first request, and one of the run"
     again = (*run, "--resume", "r", "--max-model-calls", "2")
     done = codegate(*again, cwd=tmp_path, environment=key)
     assert f"no key is sent to {server.url}: name it with" in done.stderr
-    assert server.keys[1:] == ["Bearer none"]
+    assert server.keys[2:] == ["Bearer none"]
     done = codegate(*run, "--resume", "r", "--candidate", server.candidate, cwd=tmp_path, environment=key)
-    assert (done.code, server.keys[2:]) == (0, ["Bearer sk-sentinel-0123456789"])
+    assert (done.code, server.keys[3:]) == (0, ["Bearer sk-sentinel-0123456789"])
 
 
 @pytest.mark.sandbox

@@ -31,7 +31,7 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     mine = ("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", "--rounds", "1")
     first = codegate(*mine, "--profile", cwd=tmp_path, environment=environment)
     assert first.code == 0, first.stderr
-    assert "profile: 1 units kept, 0 tried and rejected\nstep " in first.stdout
+    assert "profile: 1 unit kept, 0 tried and rejected\nstep " in first.stdout
     assert "1 validated" in first.stdout
     assert (
         "gate: 1 problem, up to 10 samples each: a candidate that is equal on them passes in 0% of gates"
@@ -42,7 +42,7 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     assert "the suite is the one that was there before" in again.stderr
     kept = codegate(*mine, "--refresh", cwd=tmp_path, environment=environment)
     assert kept.code == 0, kept.stderr
-    assert "kept: 1 problems, 0 of them retired now" in kept.stdout
+    assert "kept: 1 problem, 0 of them retired now" in kept.stdout
     report = codegate("mine", "report", "suite", cwd=tmp_path)
     assert "funnel: " in report.stdout
     assert "kind: 1 bugfix" in report.stdout
