@@ -106,8 +106,8 @@ def check_policy(policy: GatePolicy, suite: Suite) -> None:
     carried = {tag for own in problems.values() for tag in own}
     for tag, meant in unseen_floors(carried, policy).items():
         raise UsageError(
-            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name} carries"
-            f"{newer}{meant}",
+            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name}{newer} "
+            f"carries{meant}",
             "`codegate mine report SUITE` counts the problems by tag.",
         )
 

@@ -1,14 +1,17 @@
 """The verdict on problems that are newer than a day."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy, pin
-from codegate.operations import samples_of
+from codegate.operations import check_policy, samples_of
 from codegate.running import Gate, Run, gate_run
+from codegate.suite import Provenance, load_suite
 from tests.kit.runs import manifest, outcome
 
 OLD, NEW = [f"old-{i:02}" for i in range(20)], [f"new-{i:02}" for i in range(20)]
@@ -78,3 +81,13 @@ def test_a_problem_in_quarantine_is_listed_beside_older_ones() -> None:
 
 def test_a_gate_without_the_key_has_the_digest_that_it_had() -> None:
     assert "newer_than" not in GatePolicy().model_dump(mode="json")
+
+
+def test_a_floor_is_for_a_tag_that_a_newer_problem_carries() -> None:
+    suite = load_suite(Path(__file__).parents[2] / "suites" / "functions")
+    dated = Provenance(kind="handwritten", date=datetime(2025, 3, 1, tzinfo=UTC))
+    problems = [replace(one, manifest=one.manifest.model_copy(update={"provenance": dated})) for one in suite.problems]
+    policy = GatePolicy.model_validate({"cohorts": {"team:web": {"floor": 0.9}}, "newer_than": date(2025, 1, 31)})
+    words = r"no problem of suite functions newer than 2025-01-31 \(`gate.newer_than`\) carries\."
+    with pytest.raises(UsageError, match=words):
+        check_policy(policy, replace(suite, problems=tuple(problems)))
