@@ -227,10 +227,10 @@ def survives_losses(
 
 
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
-    """Return the counts with those lost samples as failures that a pass must hold with.
+    """Return the counts with lost samples as failures; a pass must hold with them too.
 
-    That are samples that a limit of the configuration took, because slow answers are not lost at random, and all where
-    many are lost.
+    Counted are the samples that a limit of the configuration took, because slow answers are not lost at random; where
+    many samples are lost, all of them are.
     """
     return _with_failures(candidate, pairs, None if _share_lost(candidate, pairs) > _MANY else CUT)
 

@@ -103,7 +103,7 @@ def mean(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
     """Return the mean over problems of each problem's mean, with Student's interval from the spread of the problems.
 
     Args:
-        groups: the values of each problem, none negative, and so no end of the interval; an empty group says nothing.
+        groups: the values of each problem, none of them negative; empty groups are left out.
         of: what a value is one of; n counts the values.
     """
     known = [group for group in groups if group]

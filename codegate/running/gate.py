@@ -110,7 +110,7 @@ class Gate:
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on one candidate, on the samples that every problem has so far."""
     old = _older(run, gate.policy)
-    return _listing(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
+    return _with_excluded(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
 
 
 def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
@@ -125,7 +125,7 @@ def _older(run: Run, policy: GatePolicy) -> dict[str, str]:
     return {name: reason for name in run.manifest.problems if is_older(tags.get(name, ()), policy)}
 
 
-def _listing(verdict: Verdict, old: Mapping[str, str]) -> Verdict:
+def _with_excluded(verdict: Verdict, old: Mapping[str, str]) -> Verdict:
     listed = tuple(Exclusion(problem=name, side="both", reason=reason) for name, reason in old.items())
     return verdict.model_copy(update={"excluded": (*verdict.excluded, *listed)}) if old else verdict
 
@@ -197,7 +197,7 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the looks were planned for another gate; or as ``check_cutoffs``."""
+    """Raise UsageError if the run's looks were planned for another gate, or a model was trained after its day."""
     if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
@@ -232,7 +232,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
         check_cutoffs(together, gate)
         check_finished(run)
         narrowed = (without_problems(candidate_samples(run, one), older) for one in together)
-        return tuple(_listing(against_floors(samples, gate, len(together)), older) for samples in narrowed)
+        return tuple(_with_excluded(against_floors(samples, gate, len(together)), older) for samples in narrowed)
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]

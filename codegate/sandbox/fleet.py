@@ -29,7 +29,7 @@ class Member(ABC):
                 self._removal = self._fleet.remove_later(self)
 
     def wait(self, seconds: float) -> None:
-        """Wait until it is gone, once it was destroyed."""
+        """Wait until a destroyed member is gone."""
         if self._removal is not None:
             with contextlib.suppress(TimeoutError):
                 self._removal.result(max(seconds, 0))
@@ -59,8 +59,8 @@ class Fleet:
     """All sandboxes of one backend. Thread-safe.
 
     Args:
-        name: of the threads that remove them.
-        removers: how many of them are removed at once.
+        name: prefix of the names of the threads that remove sandboxes.
+        removers: how many sandboxes are removed at once.
     """
 
     def __init__(self, name: str, removers: int) -> None:
@@ -115,7 +115,7 @@ class Fleet:
         """Remove a killed member in the background."""
         try:
             return self._remover.submit(self._remove, member)
-        except RuntimeError:  # its start took longer than ``close`` waited
+        except RuntimeError:  # the fleet was closed; this start took longer than ``close`` waits
             self._remove(member)
             done: Future[None] = Future()
             done.set_result(None)

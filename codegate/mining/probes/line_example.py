@@ -167,7 +167,7 @@ def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[
 def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> frozenset[str]:
     """Return the literals of a test file that an example may not show.
 
-    What it shares with the fix is not one of them: no one can guess it.
+    Literals that the fix has too are left out: nobody can guess them, so they may be shown.
     """
     texts, added = hidden_texts(literals_of(dialect, source), public), added_text(cut)
     told = {text for text in texts if " " in text.strip() and text in added} | written_out(texts, added)
@@ -218,8 +218,9 @@ def _differences(
             number += 1
             if old is None or new is None:
                 continue
-            wrong = not step.panics if new[0] == "x" else new[0] == "e" and old[0] != "e" and not step.raises
-            if old != new and not wrong:
+            thrown, returned = new[0] == "x", new[0] == "e" and old[0] != "e"
+            unasked = (thrown and not step.panics) or (returned and not step.raises)
+            if old != new and not unasked:
                 yield _Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
             if any(place < 0 and -1 - place <= at for place, _, _ in (*before, *after)):
                 return

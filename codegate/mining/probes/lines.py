@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
 from codegate.mining.probes.example import Example
-from codegate.mining.probes.literals import Choose, Pieces, is_free, single_words
+from codegate.mining.probes.literals import Choose, Pieces, is_free, word_by_word
 from codegate.suite import Tree
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Step:
         text: what is executed; empty where there is an assertion only.
         checked: expressions whose values an assertion compares, after ``text``.
         raises: the assertion asks for an error.
-        panics: it asks for one that is thrown, or for a panic.
+        panics: it asks for an error that is thrown, or for a panic.
         depth: how many blocks it is in; names of an inner block hide those of an outer one.
     """
 
@@ -254,9 +254,8 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     yield way(unused, numbers=False)
     yield way(lambda _word: False)
     yield way(free, least=1)
-    # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
-    for single in single_words(written, other):
-        yield way(lambda word, single=single: word.lower() == single, numbers=False)  # type: ignore[misc]
+    for one in word_by_word(written, other):
+        yield way(one, numbers=False)
     for only in range(_MAX_SINGLE):
         yield way(unused, only=only)
 
@@ -316,7 +315,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names`` and those that steps bind or use together with one of them: each may change what it holds."""
+    """Return ``names`` and all that steps bind or use together with them; such a step may change their values."""
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
         names |= found

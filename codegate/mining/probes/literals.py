@@ -128,11 +128,15 @@ def shows(text: str, hidden: Collection[str]) -> str:
     return ""
 
 
-def single_words(texts: Iterable[str], allowed: Choose) -> list[str]:
-    """Return a few words of texts, in small letters; those last that are often of a grammar, or one letter."""
+def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
+    """Return choices of one word each, for a few words of texts; single letters and likely keywords come last.
+
+    In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
+    """
     words = dict.fromkeys(word for text in texts for word in _PIECE.findall(text) if word.isalpha() and allowed(word))
     ordered = sorted(words, key=lambda word: (not is_free(word), len(word) == 1, word.isupper()))
-    return list(dict.fromkeys(map(str.lower, ordered)))[:_MAX_SINGLE_WORDS]
+    chosen = list(dict.fromkeys(map(str.lower, ordered)))[:_MAX_SINGLE_WORDS]
+    return [lambda word, one=one: word.lower() == one for one in chosen]  # type: ignore[misc]
 
 
 def is_data(text: str) -> bool:
@@ -141,18 +145,18 @@ def is_data(text: str) -> bool:
 
 
 def is_secret(text: str, hidden: Collection[str]) -> bool:
-    """Return whether a literal is data of a test, and not a text that the base has too.
+    """Return whether a literal is data, and not a text that the base has too.
 
     Args:
         text: the literal.
-        hidden: texts that only tests have; see ``hidden_texts``.
+        hidden: texts that only the failing tests have; see ``hidden_texts``.
     """
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
     return is_data(text) and not public
 
 
 def is_free(piece: str) -> bool:
-    """Return whether a word or a number is none that a program knows by heart."""
+    """Return whether a piece is a word or a number without a meaning of its own in code."""
     return (piece.isalpha() or piece.isdigit()) and piece.lower() not in _MEANINGS
 
 

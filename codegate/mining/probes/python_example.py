@@ -89,7 +89,7 @@ def python_examples(
         if probes:
             runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))
             functions = _functions(source, names)
-            # What the fix itself says cannot be guessed: what tests compare with is told in any case.
+            # Texts of the fix cannot be guessed; the statement shows those that tests compare with in any case.
             literals = hidden_literals(functions, public)
             told = {text for text in asserted_literals(functions) if text in added} | written_out(literals, added)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))

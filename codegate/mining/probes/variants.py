@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 from typing import Final
 
-from codegate.mining.probes.literals import Choose, Replacer, is_free, single_words
+from codegate.mining.probes.literals import Choose, Replacer, is_free, word_by_word
 from codegate.mining.probes.tables import Function
 
 _MAX_SINGLE: Final = 4
@@ -47,11 +47,10 @@ def variants(
             yield replacer(words, numbers=numbers), copy.deepcopy(plain)
     yield replacer(lambda _word: False, numbers=True), copy.deepcopy(plain)
     yield replacer(free, numbers=True, least=1), copy.deepcopy(plain)
-    # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
     yield replacer(lambda word: unused(word) and not word.isupper(), numbers=False), copy.deepcopy(plain)
     texts = [node.value for node in ast.walk(plain) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    for single in single_words(texts, other):
-        yield replacer(lambda word, single=single: word.lower() == single, numbers=False), copy.deepcopy(plain)  # type: ignore[misc]
+    for one in word_by_word(texts, other):
+        yield replacer(one, numbers=False), copy.deepcopy(plain)
     for only in range(_MAX_SINGLE):
         yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
     for source in islice(_without_option(plain), _MAX_SINGLE):

@@ -75,7 +75,7 @@ def added_text(cut: Cut) -> str:
 
 
 def written_out(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return those of ``texts`` that the lines which a fix adds have as whole literals: no one can guess them."""
+    """Return those of ``texts`` that are whole literals in ``added``, the lines of a fix; nobody can guess them."""
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 

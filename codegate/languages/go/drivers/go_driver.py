@@ -205,7 +205,10 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
 def report(
     channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
 ) -> set[str]:
-    """Send the results of one process but ``unclear`` tests', receipts with the first; return what took it down."""
+    """Send the results of one process, without those of the tests in ``unclear``; the first carries the receipts.
+
+    Return the tests that were running when the process went down.
+    """
     broken: set[str] = set()
     fatal = ""
     if listener.running():
