@@ -113,6 +113,8 @@ def expense_table(every: Sequence[Forecast], settings: Config) -> Table:
         notes.append("nothing is measured before a first run (--like names one)")
     if any(one.dollars.expected is not None and not one.dollars.measured for one in every):
         notes.append(f"{ASSUMED_OUTPUT:,} output tokens an answer are assumed")
+    if any(one.spec.solver == "tool_loop" and one.dollars.worst is not None for one in every):
+        notes.append("a tool loop costs at most what calls that fill the model's whole context do: far more than usual")
     if any(_over_budget(one, settings.budget_usd) for one in every):
         notes.append(f"`budget_usd` stops each run at ${settings.budget_usd}")
     return Table("expenses", "What it takes", header, rows, f"{'; '.join(notes)}.")
