@@ -2,7 +2,7 @@
 
 import json
 import logging
-import shutil
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +17,8 @@ from codegate.errors import CodegateError
 if TYPE_CHECKING:
     from codegate.candidates import Redactor
 
+
+_WIDTH: Final = 100  # of tables where no terminal shows them
 
 _json_wanted = False
 
@@ -129,8 +131,9 @@ def print_error(error: CodegateError) -> None:
 
 
 def columns() -> int:
-    """Return how wide a table on stdout may be: the terminal's width, 100 where there is none."""
-    return shutil.get_terminal_size((100, 24)).columns
+    """Return how wide people's tables may be: as their terminal, 100 where there is none, whatever ``COLUMNS`` says."""
+    stream = sys.stderr if _json_wanted else sys.stdout
+    return (stream.isatty() and os.get_terminal_size(stream.fileno()).columns) or _WIDTH
 
 
 def on_terminal() -> bool:

@@ -61,7 +61,7 @@ def test_notes_stand_whole_above_the_bar_of_a_terminal_of_80_columns() -> None:
 
 def test_a_table_is_as_wide_as_the_terminal() -> None:
     program = (sys.executable, "-c", "from codegate.cli.output import columns; print(columns())")
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment = {**os.environ, "COLUMNS": "70"}
     here, there = pty.openpty()
     termios.tcsetwinsize(there, (24, 80))
     subprocess.run(program, stdout=there, env=environment, check=True, timeout=60)
