@@ -322,7 +322,11 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     tests = ("test_flaky.py", "test_honest.py")
     parts = Cut(first, {name: fixed[name] for name in tests}, {"pkg.py": fixed["pkg.py"]}, fixed, tests, (), 1)
 
-    found = validate_cut(parts, world.open, 3)
+    for _ in range(3):
+        found = validate_cut(parts, world.open, 3)
+        # The machine itself may be busy enough for the race to be lost in the first run.
+        if isinstance(found, Validated) or not found.detail.endswith("::test_race_against_the_clock"):
+            break
 
     assert isinstance(found, Validated), found
     outcomes = found.outcomes
