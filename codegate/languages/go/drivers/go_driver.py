@@ -333,8 +333,8 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
         status, listener, receipts = run.of(names)
         failed = failed or status != 0
         # Go says which test panics: those that ran in parallel to it are run again, each alone.
-        unclear = {name.partition("/")[0] for name in listener.running()} if listener.panicked() else set()
-        unclear -= listener.panicked()
+        panicked = listener.panicked()
+        unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
         broken = report(channel, listener, files, status, receipts, unclear)
         for name in sorted(unclear):
             failed = run_group(run, [name], files, channel) or failed
