@@ -32,6 +32,8 @@ PAGE_LEVEL: Final = 0.002
 """One-sided p of the pooled nights below which the watch pages."""
 WARN_LEVEL: Final = 0.05
 """One-sided p of a night below which it is a bad one; two in a row warn."""
+TOLERATED_LOSSES: Final = 0.10
+"""Share of a run's samples above which it is not compared when infrastructure faults took them."""
 STALE_DAYS: Final = 7
 """A history whose newest run is older than this is stale."""
 _SHOWN: Final = 14  # nights that are judged
@@ -209,8 +211,8 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
             left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
         elif entry.model != baseline.samples.model:
             left_out.append((entry.run, f"{entry.model} answered"))
-        elif not any(n for _, n in entry.counts.values()):
-            left_out.append((entry.run, "every sample was lost to infrastructure faults"))
+        elif entry.lost > max(1, TOLERATED_LOSSES * (made := entry.samples * len(entry.counts))) or entry.lost == made:
+            left_out.append((entry.run, f"{entry.lost} of {made} samples were lost to infrastructure faults"))
         else:
             by_day[entry.at[:10]].append(entry)
     days = sorted(by_day)

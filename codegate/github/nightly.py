@@ -61,8 +61,6 @@ def nightly(job: Job, project: Project) -> Result:
     )
     log_report(job, project, report)
     outputs = figures(report.view, report.exit_code)
-    if report.exit_code != ExitCode.PASS:
-        return Result(report.exit_code, outputs, render_markdown(report.view), view=report.view)
     operations.append(history, [report.run])
     found = operations.watch(history, pinned)
     page = inputs.reports / DASHBOARD
@@ -71,6 +69,8 @@ def nightly(job: Job, project: Project) -> Result:
     compared = any(report.run.manifest.id in night.runs for night in found.nights)
     # A night that was compared with nothing is no recovery, and closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)
+    if not compared and report.exit_code != ExitCode.PASS:
+        kind, code = "infrastructure", report.exit_code
     if found.pages:
         kind, code = "regressed", ExitCode.REGRESSED
     alarms: tuple[Annotation, ...] = tuple(

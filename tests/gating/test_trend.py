@@ -114,7 +114,7 @@ def test_only_runs_of_the_pinned_candidate_since_the_pinning_count() -> None:
     assert watch(baseline, [pinned, before, stranger]) == watch(baseline, [])
     lost = history_entry(part({f"p{i}": [None] for i in range(16)}, "lost", finished=NOON + timedelta(days=2)))
     found = watch(baseline, [lost])
-    assert found.left_out == (("lost", "every sample was lost to infrastructure faults"),)
+    assert found.left_out == (("lost", "16 of 16 samples were lost to infrastructure faults"),)
     assert found.nights == ()
     assert not found.pages
 

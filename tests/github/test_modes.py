@@ -287,6 +287,24 @@ class TestRuns:
         assert "model-2025-02-02" in issue["body"]
 
     @pytest.mark.full
+    def test_a_night_with_one_lost_sample_is_compared_and_one_without_most_is_not(
+        self, world: World, quick_sandboxes: None
+    ) -> None:
+        answer, refused = as_json(chat_answer()), as_json({"error": {"message": "no"}}, status=400)
+        with wire_server(answer) as wire:
+            self.pinned(world, f"openai:local-model@{wire.url}/v1")
+            world.commit()
+            wire.replies[:0] = [answer, refused]
+            night = world.step("schedule", pushed(), mode="nightly", samples="4")
+            assert (night.code, night.outputs["verdict"]) == (ExitCode.PASS, "pass"), night.log
+            history = world.workspace / night.outputs["report-path"] / "history.jsonl"
+            assert json.loads(history.read_text())["lost"] == 1
+            wire.replies[:0] = [answer, refused] * 3
+            down = world.step("schedule", pushed(), mode="nightly", samples="4")
+        assert (down.code, down.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), down.log
+        assert "3 of 12 samples were lost to infrastructure faults" in down.summary
+
+    @pytest.mark.full
     def test_shards_and_merge_are_one_run(self, world: World, quick_sandboxes: None) -> None:
         self.pinned(world, "reference")
         world.commit()
