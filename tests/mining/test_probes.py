@@ -203,6 +203,20 @@ class TestExamples:
             == []
         )
 
+    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        wrong = (
+            "def render(text):\n    kind, body = text.split(':')\n"
+            "    return f'<b>{body}</b>' if kind == 'note' else f'?{kind}!'\n"
+        )
+        right = wrong.replace("    return", "    if body[0] != ' ':\n        return text\n    return")
+        tests = "from lists import render\n\ndef test_render():\n    assert render('note:walnut') == 'note:walnut'\n"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
+        [found] = examples(cut, sandboxes, recipe)
+        assert found.expected.startswith("'note:")
+        assert "walnut" not in found.expected
+
     def test_a_comparison_that_other_data_turned_false_is_no_example(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:
@@ -312,14 +326,17 @@ class TestExample:
 
     def test_a_value_that_says_nothing_is_shown_only_where_there_is_no_other(self) -> None:
         telling, poor = Example("", "f(1)", "1", "2"), Example("", "'a' in f(1)", "raises TypeError: x", "False")
-        found = [Found("a", poor.rank(1, ("", "")), "a", poor), Found("b", telling.rank(1, ("", "")), "b", telling)]
+        found = [
+            Found("a", poor.rank(1, ("", ""), {}), "a", poor),
+            Found("b", telling.rank(1, ("", ""), {}), "b", telling),
+        ]
         assert chosen(found) == [replace(telling, tests=("b",))]
         assert chosen(found[:1]) == [replace(poor, tests=("a",))]
 
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")
-        assert told.rank(1, ("", "")) < replace(told, expected="None").rank(1, ("", ""))
-        assert told.rank(1, ("", "")) < replace(told, expression="type(x)").rank(1, ("", ""))
+        assert told.rank(1, ("", ""), {}) < replace(told, expected="None").rank(1, ("", ""), {})
+        assert told.rank(1, ("", ""), {}) < replace(told, expression="type(x)").rank(1, ("", ""), {})
 
 
 class TestModule:
@@ -515,7 +532,7 @@ class TestFixtures:
 def test_a_clear_example_differs_where_the_test_differs() -> None:
     own = ("a < b </br>", "a &lt; b")
     whole, part = Example("", "f(1)", "c < d </br>", "c &lt; d"), Example("", "f(1)", "cd </br>", "cd")
-    assert whole.rank(1, own) < part.rank(2, own)
+    assert whole.rank(1, own, {}) < part.rank(2, own, {})
 
 
 class TestLiterals:

@@ -84,16 +84,32 @@ class Example:
             _POOR.fullmatch(text) for text in (self.expected, self.expression)
         )
 
-    def rank(self, replaced: int, own: tuple[str, str]) -> tuple[int, ...]:
+    def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
         """Return what the clearest example has least of.
 
         Args:
             replaced: how many literals are others than the test's.
             own: what the test's own literals give before the fix and after it.
+            renamed: the test's own words and numbers, by those in their place.
         """
+        values = zip(own, (self.observed, self.expected), strict=True)
+        other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
         length = len(self.code) + len(self.observed) + len(self.expected)
         lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
-        return len(self.fixtures), int(self.poor), lost, len(self.code.splitlines()) // 6, -replaced, length
+        return (
+            len(self.fixtures), int(self.poor), int(other), lost, len(self.code.splitlines()) // 6, -replaced, length,
+        )  # fmt: skip
+
+
+def own_form(value: str, renamed: Mapping[str, str]) -> str:
+    """Return a value with the test's own words in place of others, and no number where numbers were replaced.
+
+    Where other words change more of a value than that, they changed the case: one was a name that the code knows.
+    """
+    text = value.lower()
+    for other in sorted(renamed, key=len, reverse=True):
+        text = text.replace(other, renamed[other]) if other.isalpha() else text
+    return re.sub(r"\d+", "0", text) if any(other.isdigit() for other in renamed) else text
 
 
 def changes(observed: str, expected: str) -> list[tuple[str, str]]:

@@ -246,8 +246,9 @@ def _second_pass(file: _File, found: list[_Difference], first: int) -> dict[str,
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
             example = _example(file, line, difference)
             if example is not None and example.may_be_shown(file.hidden):
-                own_before, own_after = difference.own
-                rank = (long, *example.rank(line.replaced, (own_before[1], own_after[1])))
+                # As the example shows them: in quotes, or with what marks an error.
+                own = file.dialect.example(file.path, "", difference.expression, *difference.own)
+                rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed))
                 tries.append(_Try(replace(difference, line=line, step=len(line.steps) - 1), example, rank))
     count: Counter[str] = Counter()
     chosen: list[_Try] = []

@@ -6,7 +6,7 @@ statement, or what stood in the place of an assertion: the expressions that it c
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
@@ -61,12 +61,14 @@ class Line:
         test: the function's name, or the titles, that the steps are of.
         steps: in the order they run.
         replaced: how many literals are others than the test's.
+        renamed: the test's own words and numbers, by those in their place.
         own: the steps with the test's own literals.
     """
 
     test: str
     steps: tuple[Step, ...]
     replaced: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
     own: tuple[Step, ...] = ()
 
     @property
@@ -246,7 +248,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
             )
             for step in line.steps
         )
-        return replace(line, steps=steps, replaced=max(pieces.count, 1), own=line.steps)
+        return replace(line, steps=steps, replaced=max(pieces.count, 1), renamed=pieces.renamed, own=line.steps)
 
     yield way(free)
     yield way(unused)

@@ -188,6 +188,11 @@ class Pieces:
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Return what was replaced, in lower case, by what stands in its place."""
+        return {other: own for own, other in self._known.items() if other != own}
+
     def due(self) -> bool:
         """Count one literal more, and return whether it is one of those that are replaced."""
         number, self._seen = self._seen, self._seen + 1

@@ -150,7 +150,7 @@ def _examples(
                 allowed.sort(key=lambda each: each[0].poor)
                 example = replace(allowed[0][0], also=_also([each for each, _ in allowed]))
                 if example not in [each for *_, each in found[-1:]]:
-                    found.append((probe.function, example.rank(probe.replaced, allowed[0][1]), example))
+                    found.append((probe.function, example.rank(probe.replaced, allowed[0][1], probe.renamed), example))
     count: Counter[str] = Counter()
     tried = []
     for each in sorted(found, key=lambda each: each[1]):

@@ -63,6 +63,7 @@ class PythonProbe:
         body: its statements without assertions, as they run.
         own: name of the probe with the test's own literals; its own name where it is that one.
         replaced: how many literals are others than the test's.
+        renamed: the test's own words and numbers, by those in their place.
         arguments: fixtures that it uses.
         expects_error: the test asks for an exception.
         original: source of the test function.
@@ -73,6 +74,7 @@ class PythonProbe:
     body: tuple[ast.stmt, ...]
     own: str
     replaced: int
+    renamed: Mapping[str, str]
     arguments: tuple[str, ...]
     expects_error: bool
     original: str
@@ -207,7 +209,7 @@ def _probes_of(
     original = list(dict.fromkeys(ast.unparse(row) for row in rows))
     names: dict[str, str] = {}
 
-    def probe(text: str, row: str, replaced: int) -> Iterator[Function]:
+    def probe(text: str, row: str, replaced: int, renamed: Mapping[str, str]) -> Iterator[Function]:
         # The numbers of lines are those of the probe's own source: records are told apart by them.
         [numbered] = ast.parse(text).body
         assert isinstance(numbered, Function)  # noqa: S101 (it is a function that was unparsed)
@@ -216,7 +218,7 @@ def _probes_of(
             names[text] = name = f"{_NAME}{len(probes)}"
             arguments = tuple(argument.arg for argument in numbered.args.args if argument.arg not in {"self", "cls"})
             probes[name] = PythonProbe(
-                name, node.name, tuple(body), names[row], replaced, arguments, expects, ast.unparse(node)
+                name, node.name, tuple(body), names[row], replaced, renamed, arguments, expects, ast.unparse(node)
             )
             yield _wrapped(numbered, name, body)
 
@@ -225,10 +227,10 @@ def _probes_of(
     for turn in zip_longest(*ways):
         for way, row in zip(turn, rows, strict=True):
             own = ast.unparse(row)
-            yield from probe(own, own, 0)
+            yield from probe(own, own, 0, {})
             text = ast.unparse(way[0].visit(way[1])) if way is not None else ""
             if way is not None and own in names and text not in original:
-                yield from probe(text, own, max(way[0].count, 1))
+                yield from probe(text, own, max(way[0].count, 1), way[0].renamed)
 
 
 def _wrapped(function: Function, name: str, body: list[ast.stmt]) -> Function:
