@@ -30,6 +30,7 @@ class TestSelection:
         timezone: of the tests, by its name in the tz database.
         isolated: ids of tests that each run in a process of their own, before the others, where the runner can.
         busy: processes that compete with the tests for one processor, where the runner can start them.
+        repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
@@ -49,6 +50,7 @@ class TestSelection:
     timezone: str = "UTC"
     isolated: tuple[str, ...] = ()
     busy: int = 0
+    repeat: int = 1
     folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
@@ -101,6 +103,7 @@ class TestReport:
         crashes: by test id, the exception that failed it.
         behaviour: what the code under test tried to do, as far as it was seen.
         receipts: by test id, the tokens of the assertions that it passed, where the files were instrumented.
+        unsteady: ids of repeated tests that passed at times only; their result is the worst.
         complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
         output: the last part of the output, marked where it was cut; untrusted text.
@@ -113,6 +116,7 @@ class TestReport:
     crashes: Mapping[str, Crash] = field(default_factory=dict)
     behaviour: Behaviour = field(default_factory=Behaviour)
     receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsteady: frozenset[str] = frozenset()
     complete: bool = True
     tampering: str = ""
     timed_out: bool = False

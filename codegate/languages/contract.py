@@ -75,7 +75,8 @@ class LanguagePack:
         finder: the ``codegate.languages.mutation.Finder`` of test files; empty: no problem has controls.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
         varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
-            ``seed`` (of hashes, as the order of Python's sets follows from one), ``timezone``.
+            ``random`` (chance, by repetition), ``seed`` (of hashes, as the order of Python's sets follows from one),
+            ``timezone``.
         parameters: the character that begins the parameters in a test's id; empty: its functions have titles.
         same_layout: whether two versions of a file differ in layout and comments alone; None: by their syntax trees.
     """

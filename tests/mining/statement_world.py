@@ -6,7 +6,7 @@ from typing import Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
-from codegate.mining.languages import RunnerSettings
+from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.proving.validation import OpenSandbox, Validated, try_cut
 from codegate.mining.sources.history import PathChange, Unit
@@ -70,9 +70,16 @@ def failing(
 
 
 def validate_cut(
-    cut: Cut, open_sandbox: OpenSandbox, rounds: int = 1, today: date = TODAY, *, include_new_tests: bool = False
+    cut: Cut,
+    open_sandbox: OpenSandbox,
+    rounds: int = 1,
+    today: date = TODAY,
+    *,
+    include_new_tests: bool = False,
+    support: LanguageSupport | None = None,
 ) -> Validated | Rejected:
-    """Run the pytest files of ``cut`` in both states until it is proven."""
-    limits = ProblemLimits(seconds=120.0)
-    trial = try_cut(cut, open_sandbox, ("",), today, include_new_tests, RunnerSettings("pytest"), limits)
+    """Run the test files of ``cut`` in both states until it is proven: by pytest, or as ``support`` does."""
+    settings = (support.runner(cut.fixed) if support else None) or RunnerSettings("pytest")
+    limits = support.limits() if support else ProblemLimits(seconds=120.0)
+    trial = try_cut(cut, open_sandbox, ("",), today, include_new_tests, settings, limits)
     return trial if isinstance(trial, Rejected) else trial.confirm(rounds)

@@ -142,6 +142,13 @@ def test_race_against_the_clock():
     spin(0.05)
     assert time.monotonic() - start < 0.13
 
+# chance
+def test_random_one_in_three():
+    assert random.random() > 1 / 3
+
+def test_random_fixed_one_in_three():
+    assert random.random() > 1 / 3 and pkg.answer() == 42
+
 # ids
 @pytest.mark.parametrize("value", [object()], ids=repr)
 def test_id_address(value):
@@ -347,7 +354,13 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     assert "test_honest.py::test_honest_fixed" in outcomes.fail_to_pass
     causes = {entry.id.rpartition("::")[2]: entry.quarantine.evidence for entry in outcomes.quarantined}
     named = {name: evidence.partition(";")[0] for name, evidence in causes.items()}
-    wanted = {"clock": {"clock"}, "seed": {"seed"}, "order": {"order", "isolation"}, "port": {"order", "isolation"}}
+    wanted = {
+        "random": {"random"},
+        "clock": {"clock"},
+        "seed": {"seed"},
+        "order": {"order", "isolation"},
+        "port": {"order", "isolation"},
+    }
     told = [(cause, wanted[kind]) for name, cause in named.items() if (kind := name.split("_")[1]) in wanted]
     right = sum(cause in causes for cause, causes in told) / len(told)
     assert right >= 0.8, f"{named}: on a busy machine one or the other fails for want of time, not more"

@@ -8,10 +8,13 @@ import pytest
 from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.go.environments import Go, changed_module, compiled_ahead, toolchains
 from codegate.languages.go.modules import read_go_mod
+from codegate.mining.cut import Cut
 from codegate.mining.languages import LanguageSupport
+from codegate.mining.proving.validation import Validated
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Tree, TreeFile
 from tests.conftest import PYTHON
+from tests.mining.statement_world import validate_cut
 
 MOD = "module example.com/shop\n\ngo 1.22\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/b v1.0.0 // indirect\n)\n"
 SUM = f"example.com/a v1.0.0 h1:{'A' * 43}=\n"
@@ -55,6 +58,62 @@ def test_tests_run_with_the_newest_toolchain(bwrap_backend: BubblewrapBackend) -
     assert [(test, result.status) for test, result in report.results.items()] == [
         ("shop_test.go::TestNothing", "passed")
     ], report.output
+
+
+RANDOM = """\
+package shop
+
+import (
+	"math/rand"
+	"testing"
+)
+
+func TestFixed(t *testing.T) {
+	if Answer() != 42 {
+		t.Fatal(Answer())
+	}
+}
+
+func TestFixedInOrder(t *testing.T) {
+	for name := range map[string]int{"first": 1, "second": 2} {
+		if name != "first" || Answer() != 42 {
+			t.Fatal(name)
+		}
+		break
+	}
+}
+
+func TestOneInThree(t *testing.T) {
+	if rand.Intn(3) == 0 {
+		t.Fatal("unlucky")
+	}
+}
+
+func TestKept(t *testing.T) {}
+"""
+
+
+@pytest.mark.bwrap
+def test_what_fails_by_chance_is_set_aside(bwrap_backend: BubblewrapBackend) -> None:
+    def source(number: int) -> str:
+        return f"package shop\n\nfunc Answer() int {{ return {number} }}\n"
+
+    base = tree(go_mod="module example.com/shop\n\ngo 1.21\n", shop_go=source(41))
+    fix, hidden = tree(shop_go=source(42)), tree(shop_test_go=RANDOM)
+    fixed = base.overlay(fix).overlay(hidden)
+    parts = Cut(base, dict(hidden), dict(fix), fixed, ("shop_test.go",), (), 1)
+    oldest = next(Go(PYTHON).environments(base, fixed, DAY))
+    with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
+        sandboxes.add(oldest)
+        found = validate_cut(parts, lambda limits: sandboxes.open(oldest.manifest, limits), 3, support=Go(PYTHON))
+
+    assert isinstance(found, Validated), found
+    assert found.outcomes.fail_to_pass == ("shop_test.go::TestFixed",)
+    assert found.outcomes.pass_to_pass == ("shop_test.go::TestKept",)
+    evidence = {entry.id.partition("::")[2]: entry.quarantine.evidence for entry in found.outcomes.quarantined}
+    assert evidence.keys() == {"TestFixedInOrder", "TestOneInThree"}
+    assert {text.partition(";")[0] for text in evidence.values()} == {"random"}
+    assert all("sometimes failed" in text for text in evidence.values())
 
 
 def test_comments_and_order_in_a_module_file_make_no_other_environment() -> None:

@@ -24,6 +24,12 @@ def status_of(phases: Phases) -> TestStatus:
     return "passed" if all(phase.outcome == "passed" for phase in phases) else "skipped"
 
 
+def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
+    """Return whether some of a test's repetitions passed and others did not."""
+    found = {status(phases) for phases in repetitions}
+    return "passed" in found and len(found) > 1
+
+
 def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
     """Return the result of a test of this ``status``."""
     failing = first_failure(phases)
@@ -62,4 +68,7 @@ def runner_report(
         crashes=crashes_of(phases),
         forged=records.forged,
         receipts=receipts(phases),
+        unsteady=frozenset(
+            test for test, found in phases.items() if passes_at_times(status_of, [(phase,) for phase in found])
+        ),
     )

@@ -15,6 +15,6 @@ LANGUAGE: Final = LanguagePack(
     packages={"go.mod": "codegate.languages.go.packages:install"},
     readers=(GO,),
     finder="codegate.languages.go.mutation:GoFinder",
-    varies=frozenset({"isolation", "order", "timezone"}),
+    varies=frozenset({"isolation", "order", "random", "timezone"}),
     parameters="/",
 )

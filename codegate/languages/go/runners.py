@@ -51,6 +51,7 @@ class Go:
             "files": files,
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
             "isolated": [test.partition("::")[2].partition("/")[0] for test in selection.isolated],
+            "repeat": selection.repeat,
             "output_bytes": selection.output_bytes,
         }
         places = ("{site}", "{packages}", "{workspace}")

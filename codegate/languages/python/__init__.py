@@ -16,7 +16,7 @@ LANGUAGE: Final = LanguagePack(
     readers=(PYTHON,),
     finder="codegate.languages.python.mutation:PythonFinder",
     compiled=(".py", ".pyi"),
-    varies=frozenset({"clock", "isolation", "load", "order", "seed", "timezone"}),
+    varies=frozenset({"clock", "isolation", "load", "order", "random", "seed", "timezone"}),
     parameters="[",
     same_layout=same_syntax,
 )

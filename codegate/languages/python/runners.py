@@ -1,13 +1,14 @@
 """pytest, which runs unittest's test cases too, unittest itself, and Django's test runner."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
 from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import RunnerReport
-from codegate.grading.runners.results import Phases, crashes_of, first_failure, result_of
+from codegate.grading.runners.results import Phases, crashes_of, first_failure, passes_at_times, result_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -28,18 +29,22 @@ class Pytest:
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
+            "repeat": selection.repeat,
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
             settings["variations"] = driver_source("variations_driver", _DRIVERS)
         return _command("pytest_driver", settings, selection)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
+        repeated = selection.isolated if selection.repeat > 1 else ()
+        repetitions = {test: _repetitions(phases[test]) for test in repeated if test in phases}
+        worst = {test: max(found, key=_badness) for test, found in repetitions.items()}
         return RunnerReport(
-            results={test: result_of(test, _status(found), found) for test, found in phases.items()},
+            results={test: result_of(test, _status(found), found) for test, found in {**phases, **worst}.items()},
             status=records.status,
             collection_errors=tuple(
                 CollectionError(failure.id if failure.id.startswith(file) else file, failure.text, failure.crash)
@@ -48,6 +53,7 @@ class Pytest:
             crashes=crashes_of(phases),
             forged=records.forged,
             receipts=receipts_of(phases),
+            unsteady=frozenset(test for test, found in repetitions.items() if passes_at_times(_status, found)),
             attempted=records.attempted,
         )
 
@@ -105,6 +111,16 @@ def _command(driver: str, settings: Mapping[str, object], selection: TestSelecti
     return driver_command(
         driver, settings, "{site}", "{workspace}", "{packages}", package=_DRIVERS, environment=environment
     )
+
+
+def _repetitions(phases: Phases) -> list[Phases]:
+    """Return the phases of each repetition of a test; each begins with its setup."""
+    starts = [number for number, phase in enumerate(phases) if phase.when == "setup"] or [0]
+    return [phases[start:end] for start, end in pairwise([*starts, len(phases)])]
+
+
+def _badness(phases: Phases) -> int:
+    return ("passed", "skipped", "missing", "failed", "error").index(_status(phases))
 
 
 def _status(phases: Phases) -> TestStatus:

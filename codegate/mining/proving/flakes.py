@@ -11,10 +11,10 @@ from typing import Final, Literal
 
 from codegate.grading import TestReport, TestSelection
 from codegate.languages import languages
-from codegate.mining.proving.outcomes import TestOutcomes, status_of
+from codegate.mining.proving.outcomes import TestOutcomes, statuses_of
 from codegate.suite import RunnerName
 
-Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone"]
+Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone", "random"]
 
 CLOCK_DAYS: Final = 400
 """Another year, month, day of the month and day of the week, and past most dates that tests take for far away."""
@@ -25,6 +25,10 @@ MAX_ISOLATED: Final = 100
 SWEEP: Final = (11,)
 """Hash seeds of runs that vary nothing else; with the other runs' seeds, the fixed state is run with four."""
 _SWEEP_SECONDS: Final = 20.0
+REPEATS: Final = 8
+"""Repetitions within a run: a test that fails one time in three passes nine times in a row in 3 of 100 cases."""
+_REPEAT_SECONDS: Final = 4.0
+_START_SECONDS: Final = 0.01  # of a process with one test
 
 
 @dataclass(frozen=True)
@@ -36,19 +40,22 @@ class Varied:
     selection: TestSelection
 
 
-def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0) -> tuple[Varied, ...]:
+def plan(
+    graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0, seconds: float = 0.0
+) -> tuple[Varied, ...]:
     """Return the runs after the first of each state, which run ``graded`` as it is.
 
     Round 2 reverses the order of both states, with the clock ahead in the fixed one, and what must pass in both runs
     each test by itself in the unfixed one; round 3 runs what the fix makes pass by itself and beside busy processes;
     rounds 4 and 5 change the clock and the time zone alone, in both states; later ones reverse the order every other
-    time. Each has a hash seed of its own.
+    time. Each has a hash seed of its own. In rounds 2 and 3 quick tests are repeated, where the runner can.
 
     Args:
         graded: the selection as it will be graded.
         outcomes: what the first runs showed.
         rounds: runs of each state; of the unfixed one, there is none in round 3.
         cpu_seconds: what a run takes; slow tests are not run with another hash seed alone.
+        seconds: what the tests themselves take.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -62,13 +69,13 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds
         4: _both(("clock",), replace(graded, clock_days=CLOCK_DAYS)),
         5: _both(("timezone",), replace(graded, timezone=ZONE)),
     }
+    possible = _possible(graded.runner)
     found = [
-        varied
+        _repeated(varied, seconds) if number <= 3 and "random" in possible else varied
         for number in range(2, rounds + 1)
         for varied in steps.get(number)
         or _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
     ]
-    possible = _possible(graded.runner)
     if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     found = [replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found]
@@ -79,6 +86,13 @@ def _possible(runner: RunnerName) -> frozenset[str]:
     """Return what runs in the language of ``runner`` can vary."""
     found = (language.varies for language in languages() if runner in language.runners)
     return frozenset[str]().union(*found)
+
+
+def _repeated(varied: Varied, seconds: float) -> Varied:
+    """Return the run with its tests repeated as often as they are quick."""
+    each = seconds + _START_SECONDS * (1 + len(varied.selection.isolated))
+    repeat = max(1, min(REPEATS, int(_REPEAT_SECONDS / each)))
+    return replace(varied, selection=replace(varied.selection, repeat=repeat))
 
 
 def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[Varied]:
@@ -105,8 +119,11 @@ def explain(
     causes: dict[str, Cause] = {}
     for test in flaky:
         for what, report in varied:
-            if _differs(test, first, report):
-                suspects.setdefault(test, set()).update(what.causes)
+            if test in report.unsteady and "load" not in what.causes:
+                causes[test] = "random"  # all of its repetitions were alike
+            elif _differs(test, first, report):
+                by_chance: set[Cause] = {"random"} if test in report.unsteady else set()
+                suspects.setdefault(test, set()).update(what.causes, by_chance)
                 if len(what.causes) == 1:
                     causes.setdefault(test, what.causes[0])
     files = tuple(file for file in graded.files if any(test.startswith(f"{file}::") for test in suspects))
@@ -114,8 +131,12 @@ def explain(
     for cause, selection in _singles(narrowed, [what.selection.hash_seed for what, _ in varied]):
         open_tests = [test for test, seen in suspects.items() if cause in seen and test not in causes]
         if open_tests:
-            report = run(replace(selection, isolated=tuple(open_tests)) if cause == "isolation" else selection)
-            causes |= {test: cause for test in open_tests if _differs(test, first, report)}
+            alone = cause in {"isolation", "random"}
+            report = run(replace(selection, isolated=tuple(open_tests)) if alone else selection)
+            differ = (
+                report.unsteady if cause == "random" else {test for test in open_tests if _differs(test, first, report)}
+            )
+            causes |= {test: cause for test in open_tests if test in differ}
     return causes
 
 
@@ -123,6 +144,7 @@ def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, T
     """Return the runs that vary one thing each; what a busy machine can disturb comes last."""
     known = {graded.hash_seed, *SWEEP}
     return [
+        ("random", replace(graded, repeat=REPEATS)),
         ("order", replace(graded, order="reversed")),
         ("clock", replace(graded, clock_days=CLOCK_DAYS)),
         *[("seed", replace(graded, hash_seed=seed)) for seed in dict.fromkeys(seeds) if seed not in known],
@@ -136,7 +158,7 @@ def _crowded(selection: TestSelection) -> TestSelection:
 
 
 def _differs(test: str, first: TestReport, other: TestReport) -> bool:
-    statuses = {status_of(first, test), status_of(other, test)} - {"unreached"}
+    statuses = (statuses_of(first, test) | statuses_of(other, test)) - {"unreached"}
     return len(statuses) > 1 and "passed" in statuses
 
 

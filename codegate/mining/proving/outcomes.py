@@ -56,6 +56,12 @@ def status_of(report: TestReport, test: str) -> Status:
     return "unreached" if _cut_short(report) else "missing"
 
 
+def statuses_of(report: TestReport, test: str) -> frozenset[Status]:
+    """Return what a run showed of a test, in whichever of its repetitions."""
+    status = status_of(report, test)
+    return frozenset({status, "passed"} if test in report.unsteady else {status})
+
+
 def classify_tests(
     before: Sequence[TestReport],
     after: Sequence[TestReport],
@@ -76,7 +82,10 @@ def classify_tests(
     """
 
     def flaky(test: str) -> QuarantinedTest:
-        runs = ("/".join(status_of(report, test) for report in reports) for reports in (before, after))
+        runs = (
+            "/".join(f"{'sometimes ' * (test in report.unsteady)}{status_of(report, test)}" for report in reports)
+            for reports in (before, after)
+        )
         evidence = f"{(causes or {}).get(test, 'unknown')}; before the fix: {next(runs)}; after it: {next(runs)}"
         return QuarantinedTest(id=test, quarantine=quarantine("flaky", evidence, today))
 
@@ -90,8 +99,8 @@ def classify_tests(
     for test in after[0].results:
         if _ADDRESS.search(test) or not all(test in report.results or _cut_short(report) for report in after):
             continue
-        first = {status_of(report, test) for report in before} - {"unreached"}
-        then = {status_of(report, test) for report in after} - {"unreached"}
+        first = frozenset[Status]().union(*(statuses_of(report, test) for report in before)) - {"unreached"}
+        then = frozenset[Status]().union(*(statuses_of(report, test) for report in after)) - {"unreached"}
         if len(then) > 1 and "passed" in then:
             flaky_fix = flaky_fix or "passed" not in first
             quarantined.append(flaky(test))

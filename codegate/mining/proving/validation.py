@@ -105,7 +105,9 @@ class Trial:
         # What else was done since the first two runs is not part of the time that validation takes.
         self._started = time.monotonic() - self.seen.seconds
         graded, outcomes = self.seen.selection, self.seen.outcomes
-        for varied in plan(graded, outcomes, rounds, self.first["after"].cpu_seconds):
+        first = self.first["after"]
+        seconds = sum(result.seconds for result in first.results.values())
+        for varied in plan(graded, outcomes, rounds, first.cpu_seconds, seconds):
             report = None
             if used is not None and varied.state == "before" and self.instrumented is None:
                 report = self.instrumented = self._as_before(replace(varied.selection, instruments=used))

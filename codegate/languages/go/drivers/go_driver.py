@@ -388,7 +388,7 @@ def main() -> None:
     alone = [name for name in tests if name in settings["isolated"]]
     groups = [[name] for name in alone] + [[name for name in tests if name not in alone]]
     failed = False
-    for group in groups:
+    for group in groups * settings["repeat"]:
         said = Run([program, *options], os.path.join(workspace, folder), variables, printer, settings["pipe"])
         failed = run_group(said, group, tests, channel) or failed
     channel.send(kind="end", status=int(failed))

@@ -142,8 +142,9 @@ def make_recorder(
         def pytest_runtest_protocol(self, item: Any) -> Any:
             if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
                 return None  # in a child, pytest's own protocol follows
-            if not run_alone(vary, channel, item):
-                item.session.testsfailed += 1
+            for _ in range(settings["repeat"]):
+                if not run_alone(vary, channel, item):
+                    item.session.testsfailed += 1
             return True
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
