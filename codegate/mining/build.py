@@ -176,8 +176,12 @@ class _Making:
     settings: RunnerSettings
 
     def problem(self) -> Built:
-        builder, parts, step = self.builder, self.parts, self.steps.step
         environment, trial = self._try()
+        return replace(self, parts=trial.cut)._proven(environment, trial)
+
+    def _proven(self, environment: LockedEnvironment, trial: Trial) -> Built:
+        """Make a problem of what ``trial``, of these parts, has shown."""
+        builder, parts, step = self.builder, self.parts, self.steps.step
         opener = builder.opener(environment)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
         kind, interface, statement = self._describe(opener, trial.seen)
@@ -247,7 +251,9 @@ class _Making:
                 continue
             with self.steps.step("validation"):
                 opener, new = builder.opener(environment), builder.options.include_new_tests
-                outcome = try_cut(parts, opener, roots, builder.today, new, self.settings, support.limits())
+                outcome = try_cut(
+                    parts, opener, roots, builder.today, new, self.settings, support.limits(), support.narrowed
+                )
             if isinstance(outcome, Trial):
                 support.worked(environment, day)
                 return environment, outcome

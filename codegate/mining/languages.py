@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import zip_longest
@@ -61,6 +61,13 @@ class LanguageSupport(ABC):
 
     def worked(self, environment: LockedEnvironment, committed: date) -> None:  # noqa: B027 - most take no note
         """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
+
+    def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
+        """Return those of ``tests`` that do not compile, without the tests in them that the compiler ``said`` so of.
+
+        Empty where one file's errors keep no other test from running.
+        """
+        return {}
 
     def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
         """Return why nothing that ``fixed`` declares could be resolved, or an empty text."""

@@ -1,7 +1,9 @@
 """Go as mining sees it: environments from trees alone, and what is mere layout."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
+from functools import partial
 
 import pytest
 
@@ -9,8 +11,9 @@ from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.go.environments import Go, changed_module, compiled_ahead, toolchains
 from codegate.languages.go.modules import read_go_mod
 from codegate.mining.cut import Cut
-from codegate.mining.languages import LanguageSupport
-from codegate.mining.proving.validation import Validated
+from codegate.mining.languages import LanguageSupport, RunnerSettings
+from codegate.mining.proving.validation import Trial, Validated, try_cut
+from codegate.mining.units import Rejected
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Tree, TreeFile
 from tests.conftest import PYTHON
@@ -114,6 +117,37 @@ def test_what_fails_by_chance_is_set_aside(bwrap_backend: BubblewrapBackend) -> 
     assert evidence.keys() == {"TestFixedInOrder", "TestOneInThree"}
     assert {text.partition(";")[0] for text in evidence.values()} == {"random"}
     assert all("sometimes failed" in text for text in evidence.values())
+
+
+@pytest.mark.bwrap
+def test_tests_of_new_names_are_left_out_where_others_fail_too(bwrap_backend: BubblewrapBackend) -> None:
+    head = 'package shop\n\nimport (\n\t"strings"\n\t"testing"\n)\n'
+    asked = "func TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n\t\tt.Fatal(Twice(2))\n\t}\n}\n"
+    new = "func TestName(t *testing.T) {\n\tif strings.ToUpper(name()) != Name() {\n\t\tt.Fatal(Name())\n\t}\n}\n"
+    helper = "func name() string { return strings.TrimSpace(Name()) }\n"
+    wrong, right = (f"package shop\n\nfunc Twice(n int) int {{ return n {sign} }}\n" for sign in ("+ 3", "* 2"))
+    base = tree(go_mod="module example.com/shop\n\ngo 1.21\n", shop_go=wrong)
+    fix = tree(shop_go=f'{right}\nfunc Name() string {{ return "SHOP" }}\n')
+    hidden = tree(shop_test_go="\n".join((head, helper, new, asked)))
+    parts = Cut(base, hidden, fix, base.overlay(fix), ("shop_test.go",), (), 1)
+    *_, newest = Go(PYTHON).environments(Tree(), base, DAY)
+    go = Go(PYTHON)
+    with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
+        sandboxes.add(newest)
+        opened = partial(sandboxes.open, newest.manifest)
+        tried = [
+            try_cut(
+                replace(parts, hidden=tests), opened, (), DAY, False, RunnerSettings("go"), go.limits(), go.narrowed
+            )
+            for tests in (hidden, tree(shop_test_go="\n".join((head, helper, new))))
+        ]
+    assert isinstance(tried[0], Trial)
+    assert tried[0].seen.outcomes.fail_to_pass == ("shop_test.go::TestTwice",)
+    kept = tried[0].cut.hidden["shop_test.go"]
+    assert kept is not None
+    assert b"Name" not in kept.data
+    assert b"strings" not in kept.data
+    assert tried[1] == Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
 
 
 def test_comments_and_order_in_a_module_file_make_no_other_environment() -> None:

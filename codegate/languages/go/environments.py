@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Final
@@ -10,10 +10,11 @@ from typing import Final
 from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.languages.go.modules import GoModule, go_sum_text, read_go_mod, read_go_sum
+from codegate.languages.go.narrowing import without_errors
 from codegate.mining.environments.environment import EnvironmentResolver, Rung, lock_environment
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.sandbox.resolution import Question, resolve
-from codegate.suite import LockedEnvironment, ProblemLimits, Tree
+from codegate.suite import LockedEnvironment, ProblemLimits, Tree, TreeFile
 
 #: The toolchains that there are wheels of, oldest first. Go compiles older modules as their ``go`` line says.
 TOOLCHAINS: Final = ("1.21.13", "1.22.10", "1.23.9", "1.24.11", "1.25.5", "1.26.6", "1.27.3")
@@ -66,6 +67,10 @@ class Go(LanguageSupport):
                 # Under a name of no module of the tree, so that the vendored modules are what is used.
                 alone = GoModule("codegate.invalid/vendored", module.go).text()
                 yield _environment(self.python, version, lock, "declared", alone, "", ahead)
+
+    def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:
+        """See ``LanguageSupport.narrowed``: one new name in a test, and no test of its package runs."""
+        return without_errors(tests, said)
 
     def limits(self) -> ProblemLimits:
         """See ``LanguageSupport.limits``: compiling takes memory and threads, and its files are large."""

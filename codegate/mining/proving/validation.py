@@ -5,7 +5,7 @@ sandbox, and repeats vary what must not matter (see ``flakes``). A test counts o
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -19,13 +19,15 @@ from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, 
 from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean, status_of
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
-from codegate.suite import ProblemLimits
+from codegate.suite import ProblemLimits, TreeFile
 from codegate.wording import count_of
 
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
+Narrowing = Callable[[Mapping[str, TreeFile | None], str], Mapping[str, TreeFile]]
 
 _SLOWNESS: Final = 10.0
 _SLEEPINESS: Final = 3.0
+_MOST_NARROWINGS: Final = 4
 _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 
@@ -68,6 +70,7 @@ class Trial:
     """A cut whose tests were run once in each state, and that is worth further runs.
 
     Attributes:
+        cut: what was run.
         seen: what these two runs showed; ``confirm`` may find some of it flaky.
         instrumented: a run of the unfixed state with instruments that showed what the first one did.
     """
@@ -75,6 +78,7 @@ class Trial:
     seen: Validated
 
     def __init__(self, cut: Cut, open_sandbox: OpenSandbox, today: date, limits: ProblemLimits) -> None:
+        self.cut = cut
         before = cut.base.overlay(cut.hidden)
         self._trees = {"after": before.overlay(cut.fix), "before": before}
         self._open = open_sandbox
@@ -84,6 +88,10 @@ class Trial:
         self.first: dict[str, TestReport] = {}
         self.varied: list[tuple[Varied, TestReport]] = []
         self.instrumented: TestReport | None = None
+
+    def of(self, cut: Cut) -> "Trial":
+        """Return a trial of another cut, of which nothing was run yet."""
+        return Trial(cut, self._open, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
         """Run a state in a fresh sandbox; its first report is the one as graded."""
@@ -167,6 +175,7 @@ def try_cut(
     include_new_tests: bool,
     settings: RunnerSettings,
     allowed: ProblemLimits,
+    narrowed: Narrowing | None = None,
 ) -> Trial | Rejected:
     """Run ``cut`` once in each state; return what came of it, or why nothing can.
 
@@ -182,6 +191,7 @@ def try_cut(
         include_new_tests: keep a unit whose tests cannot be imported before the fix.
         settings: the test runner.
         allowed: what the first run may use; later ones get a time limit made to measure.
+        narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -198,9 +208,29 @@ def try_cut(
     if not outcomes.fail_to_pass:
         return Rejected("no_f2p", f"before the fix {count_of(len(outcomes.pass_to_pass), 'test')} passed too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
-        return Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
+        smaller = _compiling(trial, graded, narrowed) if narrowed is not None else None
+        outcome = None
+        if smaller is not None:
+            outcome = try_cut(smaller, open_sandbox, python_path, today, include_new_tests, settings, allowed)
+        new = Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
+        return outcome if isinstance(outcome, Trial) else new
     trial.seen = trial.validated(graded, outcomes)
     return trial
+
+
+def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
+    """Return the cut without the tests that do not compile before the fix; None where none of the others fails."""
+    before = trial.first["before"]
+    for _ in range(_MOST_NARROWINGS):
+        changed = narrowed(trial.cut.hidden, "\n".join({error.text for error in before.collection_errors}))
+        if not changed:
+            return None
+        trial = trial.of(replace(trial.cut, hidden={**trial.cut.hidden, **changed}))
+        before = trial.run("before", graded)
+        if not before.collection_errors:
+            failed = any(result.status in {"failed", "error"} for result in before.results.values())
+            return trial.cut if failed else None
+    return None
 
 
 def time_limit(report: TestReport) -> float:

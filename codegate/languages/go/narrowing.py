@@ -1,0 +1,46 @@
+"""Leaving out of Go's tests what does not compile before a change: one new name, and no test of its package runs."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.syntax import decode, edited, parse, walk
+from codegate.suite import TreeFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
+
+
+def without_errors(tests: Mapping[str, TreeFile | None], said: str) -> dict[str, TreeFile]:
+    """Return the files of ``tests`` that the compiler complains of, without the declarations and imports it names.
+
+    Args:
+        tests: test files by their paths in the tree.
+        said: what the compiler said; its paths are relative to the package's module.
+    """
+    found: dict[str, set[int]] = {}
+    for name, line in _PLACE.findall(said):
+        for path in tests:
+            if f"/{path}".endswith(f"/{name}"):
+                found.setdefault(path, set()).add(int(line) - 1)
+    changed: dict[str, TreeFile] = {}
+    for path, lines in found.items():
+        file = tests[path]
+        if file is not None:
+            root = parse(decode(file.data), "go")
+            edits = {node: "" for node in _parts(root) if any(_has(node, line) for line in lines)}
+            changed[path] = TreeFile(edited(root, edits).encode("utf-8"), file.mode)
+    return {path: file for path, file in changed.items() if file != tests[path]}
+
+
+def _parts(root: "Node") -> "list[Node]":
+    """Return the declarations of a file, and each of its imports."""
+    imports = [node for node in root.named_children if node.type == "import_declaration"]
+    others = [node for node in root.named_children if node.type.endswith("_declaration") and node not in imports]
+    return others + [each for node in imports for each in walk(node) if each.type == "import_spec"]
+
+
+def _has(node: "Node", line: int) -> bool:
+    return node.start_point.row <= line <= node.end_point.row
