@@ -15,7 +15,7 @@ from codegate.mining.probes.example import Example
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
-from codegate.mining.probes.line_example import failing_literals, last_called, literals_to_hide
+from codegate.mining.probes.line_example import declared, failing_literals, last_called, literals_to_hide
 from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
 from codegate.mining.probes.literals import Pieces
 from codegate.mining.proving.validation import Validated
@@ -417,7 +417,20 @@ class TestGates:
         ],
     )
     def test_the_function_that_is_called_last_is_named(self, code: str, name: str) -> None:
-        assert last_called(code) == name
+        known = {"NewConstraint", "scan", "get", "resolve", "prevUntil", "parseURL"}
+        assert last_called(code, known) == name
+
+    def test_functions_that_sources_declare_are_known(self) -> None:
+        script = (
+            "if (x) {\n}\nexport async function scan(a) {}\nclass Stack {\n  push(x) {\n  }\n}\nconst low = (a) => a;\n"
+            "exports.high = function (a) {};\n"
+        )
+        cut = cut_of(
+            {"greet.js": script, "greet.test.js": "function helper() {}\n"}, {"greet.js": "y"}, {"greet.test.js": "z"}
+        )
+        assert declared(cut, (".js",)) - {""} == {"scan", "Stack", "push", "low", "high"}
+        cut = cut_of({"a.go": "func Sum(x int) int {\nfunc (t Time) Low() {\nf := func() int {\n"}, {"a.go": ""}, {})
+        assert declared(cut, (".go",)) - {""} == {"Sum", "Low"}
 
     def test_an_example_is_marked_with_its_language(self) -> None:
         cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})

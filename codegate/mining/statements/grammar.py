@@ -1,6 +1,28 @@
 """Forms of English words: numbers of nouns, persons of verbs, capitals of sentences."""
 
 import re
+from typing import Final
+
+#: Verbs of demands that have no passive, or one of another meaning.
+_NO_PASSIVE: Final = frozenset(
+    {
+        "be",
+        "continue",
+        "do",
+        "fall",
+        "get",
+        "have",
+        "let",
+        "look",
+        "make",
+        "start",
+        "stop",
+        "try",
+        "wait",
+        "warn",
+        "work",
+    }
+)
 
 
 def capital(text: str) -> str:
@@ -40,3 +62,45 @@ def base_form(verb: str) -> str:
     if verb.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")):
         return verb[:-2]
     return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb
+
+
+_PARTICIPLES: Final = (
+    "keep:kept give:given write:written put:put set:set split:split read:read hide:hidden build:built bind:bound"
+    " send:sent tell:told take:taken leave:left show:shown throw:thrown find:found forbid:forbidden lose:lost"
+    " omit:omitted emit:emitted permit:permitted defer:deferred infer:inferred override:overridden run:run"
+)
+_IRREGULAR: Final = dict(pair.split(":") for pair in _PARTICIPLES.split())
+#: Where the object of a verb ends.
+_OBJECT: Final = re.compile(
+    r"(?P<what>.+?)(?P<rest> (?:when|if|even if|even when|unless|before|after|while|for|from|to|as|into|on|by) .+)?"
+)
+#: What is not the object of a verb in front of it.
+NO_OBJECT: Final = re.compile(
+    r"(?:about|as|at|back|by|for|from|if|in|into|of|on|only|out|over|through|to|up|when|with|without)\b"
+    r"|.*\b(?:alone|intact|unchanged|as[- ]is)\b"
+)
+
+
+def participle(verb: str) -> str:
+    """Return the past participle of a verb in its base form."""
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb.endswith("e"):
+        return f"{verb}d"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ied"
+    doubled = re.fullmatch(r"[^aeiou]*[aeiou][bdgmnpt]", verb)  # drop, trim
+    return f"{verb}{verb[-1] if doubled else ''}ed"
+
+
+def passive(verb: str, text: str, *, negated: bool) -> str:
+    """Return "Quotes in titles are not escaped" of the verb "escape" and the object that ``text`` begins with.
+
+    An empty string where no object follows.
+    """
+    found = _OBJECT.fullmatch(text)
+    if found is None or verb in _NO_PASSIVE or NO_OBJECT.match(text):
+        return ""
+    what = re.sub(r"^(?:an?|the) ", "", found["what"])
+    does = f"{'are' if plural(what) else 'is'}{' not' if negated else ''}"
+    return capital(f"{what} {does} {participle(verb)}{found['rest'] or ''}")

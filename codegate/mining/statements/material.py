@@ -71,11 +71,7 @@ def _texts(
     if enrichment is not None and enrichment.body.strip():
         yield enrichment.body, "pull request"
     yield enrichment.title if enrichment is not None and enrichment.title.strip() else unit.title, "title"
-    body = unit.message.partition("\n")[2]
-    yield (
-        "\n\n".join(line.removeprefix("* ") if line.startswith("* ") else line for line in body.split("\n\n")),
-        "commit",
-    )
+    yield unit.message.partition("\n")[2], "commit"
     for node in python_tests(cut, outcomes.fail_to_pass):
         docstring = ast.get_docstring(node)
         if docstring:

@@ -23,10 +23,11 @@ ABOUT_CHANGE: Final = _has(
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
     unit_tests?
     (?:failing|broken|flaky)_tests?
-    test(?:s|ed|ing)?_(?:case|suite|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI
-    TODO
+    test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint
+    CI TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
+    you_(?:may|might|should)_(?:have|need|want)
     self\.\w+ blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
     this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)
     (?:handl|catch|swallow|suppress)\w*_[^.]*(?-i:Error|Exception)s?
@@ -54,7 +55,8 @@ ORDER: Final = re.compile(
     "^(?!"
     + _any(
         """when if for in on after before with using given during as at by from under without since not unlike like
-    despite until unless once whenever wherever some of to over between within via problem all any each every
+    despite until unless once whenever wherever previously formerly currently some of to over
+    between within via problem all any each every
     no the a an return raise show display print emit escape treat produce generate warn report make ensure fix allow"""
     )
     + r"\b)[A-Za-z]+ (?:the|a|an|all|any|each|every|both)\b",
@@ -77,9 +79,9 @@ _DEMANDED: Final = """
     include increment infer inherit insert interpolate interpret invalidate join keep leave let limit list load log
     look make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad
     parse pass permit pick prefer preserve prevent print process produce propagate protect provide push put quote
-    raise read recogni[sz]e recover refuse reject relax remember render report require reset resolve respect restore
-    restrict retain retry return reuse round run sanitize save scan select send separate serialize set shorten show
-    skip sort specify split stop stringify strip subtract support suppress swallow sync take tell terminate throw
+    raise read recogni[sz]e recover reference refuse reject relax remember render report require reset resolve respect
+    restore restrict retain retry return reuse round run sanitize save scan select send separate serialize set shorten
+    show skip sort specify split stop stringify strip subtract support suppress swallow sync take tell terminate throw
     tolerate track transform translate traverse treat trigger trim truncate try turn unescape unify unwrap use
     validate verify wait walk warn work write yield
 """
@@ -98,14 +100,14 @@ TO_DO: Final = _any(_DEMANDED)
 #: A verb of those in the third person: "the parser rejects ...".
 DOES: Final = _has(" ".join(f"{verb}(?:e?s)" for verb in _DEMANDED.split()))
 DEFECT: Final = _has(
-    r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* leak\w* infinite hang\w* (?:error|exception)$
+    r"""crash\w* wrong\w* incorrect\w* missing fail\w* leak\w* infinite hang\w* (?:error|exception)$
     (?:errors?|exceptions?)_(?:when|if|on|in|while|with|for|from|instead)
     \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?
     not never inconsisten\w+ corrupt\w* misinterpret\w* mangl\w+ bad
     off[-_]by[-_]one raises? throws? cannot can't doesn't without
     instead_of being superfluous redundant spurious unwanted
     extra excessive needless unnecessary double[sd]? misplaced misaligned flicker\w*
-    too_(?:many|few|much|long|early|late) stale races? deadlock\w* quadratic truncat\w+
+    too_(?:many|few|much|long|early|late) stale races? deadlock\w* quadratic regressions? truncat\w+
     (?:nil|null)(?:[-_]pointer)?[-_]dereferenc\w+"""
 )
 OBSERVED: Final = _has(
@@ -127,7 +129,7 @@ EXPECTED: Final = _has(
 FIX: Final = (
     "^(?:also )?"
     + _any("fix(?:e[sd]|ing)? resolve[sd]? correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)? solve[sd]?")
-    + "(?: up)? "
+    + "(?: up)?(?: for)? (?:(?:an? |the |some )?(?:bug|issue|problem)s? (?:with|in|for) )?"
 )
 BUG: Final = r"(?:(?:an?|the|some|another) )?(?:\w+ )?" + _any(
     "bugs? issues? problems? regressions? errors? cases? situations? edge[-_]cases? corner[-_]cases?"

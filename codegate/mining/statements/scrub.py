@@ -201,7 +201,7 @@ def _without_references(line: str) -> str:
     # What stood around a reference must not begin or end the line ("Fixes #1. The text" leaves ". The text").
     text = re.sub(r"[ \t]([.,;:!?])(?=\s|$)", r"\1", re.sub(r"[ \t]+", " ", bare))
     text = re.sub(r"^(?:[ .,;)]|:(?!\w))+", "", text)
-    text = re.sub(r"([.!?])(?:[ \t]{0,2}[.,;:]){1,5}(?=\s|$)", r"\1", text)
+    text = re.sub(r"(?<!\.)([.!?])(?!\.\.)(?:[ \t]{0,2}[.,;:]){1,5}(?=\s|$)", r"\1", text)
     return (indent + text).rstrip(" ,;:-(") if text else ""
 
 

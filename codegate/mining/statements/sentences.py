@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from codegate.mining.statements.grammar import base_form, capital, plural, third
+from codegate.mining.statements.grammar import NO_OBJECT, base_form, capital, participle, plural, third
 from codegate.mining.statements.phrases import (
     ABOUT_CHANGE,
     ACTION,
@@ -40,7 +40,9 @@ EXCEPTION: Final = "exception"
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|;\s+")
+_END: Final = re.compile(
+    r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|;\s+|\s+[-–—]{1,2}\s+(?=previously\b)"
+)
 _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
 #: ``{issue}`12``` of MyST is ``:issue:`12``` of reStructuredText.
 _MYST_ROLE: Final = re.compile(r"\{([\w:+-]{1,30})\}(?=`)")
@@ -53,7 +55,7 @@ _REFERENCE: Final = re.compile(
 _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
 _DOUBLE: Final = re.compile(r"``([^`\n]{1,300})``")
 _CREDIT: Final = re.compile(
-    r"\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?"
+    r"\(?\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?"
     r"| ?\((?:a |an |the )?(?:bug |error |regression )?introduced (?:in|by|with)\b[^()]{0,60}\)",
     re.IGNORECASE,
 )
@@ -67,6 +69,16 @@ PREFIX: Final = re.compile(
     re.IGNORECASE,
 )
 CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
+#: What a sentence says of before and after at once, or of the change to the code.
+_OF_THE_CHANGE: Final = re.compile(
+    r"[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
+    r"|\b(?:should|must|needs? to) be (?:adapt|add|adjust|alter|chang|expand|extend|improv|introduc|mov|refactor|remov"
+    r"|renam|replac|rework|rewrit|simplifi|tweak|updat)\w+",
+    re.IGNORECASE,
+)
+#: An item of a list tells what was done.
+_ITEM: Final = re.compile(r"\s*[-*+•] ")
+_CODE: Final = re.compile(r"`[^`]*`")
 _NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
 _HOLE: Final = re.compile(
@@ -136,7 +148,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
     for raw in split(plain(text)):
         sentence = TRAILING.sub("", PREFIX.sub("", raw, count=1)).strip(" ,;:-").removesuffix(".").rstrip()
         words = len(WORD.findall(sentence))
-        if not _MIN_WORDS <= words <= _MAX_WORDS or sentence.count("`") % 2 or ">>>" in sentence:
+        if not _MIN_WORDS <= words <= _MAX_WORDS or not is_whole(sentence) or ">>>" in sentence:
             continue
         if not all(map(str.strip, sentence.split("`")[1::2])):
             continue  # what stood in the code was taken out
@@ -148,13 +160,21 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             or PRIVATE.search(sentence)
         ):
             continue
-        after = source.endswith("changelog") or source == "test"
+        after = source.endswith("changelog") or source == "test" or _ITEM.match(text) is not None
         for slot, state in read(_NO_SUBJECT.sub("It would", CAUSE.sub("", sentence)), after=after):
             # "Previously these failed" needs the sentence before it too.
             if source == "title" and state == sentence and is_ambiguous(state) and not BUG_MARK.match(raw):
                 continue
-            if state.startswith("It would ") or not DEPENDENT.match(state):
+            of_the_program = not _OF_THE_CHANGE.search(f"{sentence} / {state}")
+            if of_the_program and (state.startswith("It would ") or not DEPENDENT.match(state)):
                 yield Sentence(_finished(state), slot, source)
+
+
+def is_whole(text: str) -> bool:
+    """Return whether the code marks, quotes and brackets of ``text`` are all closed."""
+    prose = _CODE.sub("", text)
+    pairs = all(prose.count(opening) == prose.count(closing) for opening, closing in ("()", "[]", "{}"))
+    return pairs and "`" not in prose and not prose.count('"') % 2
 
 
 def is_ambiguous(sentence: str) -> bool:
@@ -228,7 +248,8 @@ def _lacking(match: re.Match[str]) -> _Slots:
 
 
 def _noun(match: re.Match[str]) -> _Slots:
-    topic, _, rest = re.sub(FIX, "", match[0], flags=re.IGNORECASE).partition(": ")
+    whole = re.split(r",? so (?:that )?", re.sub(FIX, "", match[0], flags=re.IGNORECASE))[0]
+    topic, _, rest = whole.partition(": ")
     if rest and not DEFECT.search(topic):
         # An order ("keep the bounds") may be the fix in words.
         yield from () if DEMAND.match(rest) else read(rest)
@@ -266,16 +287,17 @@ def _can_now(match: re.Match[str]) -> _Slots:
 
 def _passive(match: re.Match[str]) -> _Slots:
     verb = match["verb"].lower().removesuffix("s")
-    participle = "kept" if verb == "keep" else verb + ("d" if verb.endswith("e") else "ed")
     subject, when, rest = _CONDITION.findall(match["x"])[0]
     if match["x"].startswith("when "):
-        yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
+        yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle(verb)}"
+        return
+    if "," in match["x"] or NO_OBJECT.match(match["x"]):
         return
     if verb == "handle":
         # How it should be handled is not known.
         yield "observed", f"{capital(subject)} {'are' if plural(subject) else 'is'} not handled{when}{rest}"
         return
-    yield "expected", f"{capital(subject)} should be {participle}{when}{rest}"
+    yield "expected", f"{capital(subject)} should be {participle(verb)}{when}{rest}"
 
 
 def _ensured(match: re.Match[str]) -> _Slots:
@@ -363,7 +385,8 @@ def _present(text: str) -> str:
         bare = word.strip(".,;:")
         before = words[number - 1].lower() if number else "a"
         if bare in PRESENT and before not in BEFORE_PARTICIPLE and not before.endswith("ly"):
-            words[number] = word.replace(bare, PRESENT[bare])
+            subject = re.split(r"[,;] | (?:and|that|when|which) ", " ".join(words[:number]))[-1]
+            words[number] = word.replace(bare, base_form(PRESENT[bare]) if plural(subject) else PRESENT[bare])
     return re.sub(r"\bpreviously\b ?", "", " ".join(words))
 
 

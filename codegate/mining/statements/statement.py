@@ -24,8 +24,15 @@ from codegate.mining.statements.material import collect, internal_names
 from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
-from codegate.mining.statements.titles import headline, symptom_of, title_from
-from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary, written_out
+from codegate.mining.statements.titles import symptom_of, title_from
+from codegate.mining.statements.vocabulary import (
+    FixVocabulary,
+    added_text,
+    gives_away,
+    replaced_text,
+    vocabulary,
+    written_out,
+)
 
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
@@ -45,6 +52,8 @@ _EVERYDAY: Final = _COMMON | frozenset(
     " null assert print wrong correct should instead with code class name self data const case default from".split()
 )
 _STEM: Final = 5
+#: A call with arguments, or a subscript.
+_OPERATION: Final = re.compile(r"[\w.]+(?:\([^()\s]+\)|\[[^\[\]\s]+\])")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -78,12 +87,14 @@ class Gates:
         hidden: literals that only the failing tests have.
         required: literals that assertions compare with and only the failing tests have.
         internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.
+        replaced: the lines that the fix replaces, without blanks.
     """
 
     known: FixVocabulary
     hidden: frozenset[str]
     required: frozenset[str] = frozenset()
     internal: frozenset[str] = frozenset()
+    replaced: str = ""
 
     def reason(self, text: str) -> str:
         """Return why ``text`` may not be shown, or an empty string."""
@@ -91,7 +102,10 @@ class Gates:
             return f"shows the hidden literal {literal[:40]!r}"
         if named := self.internal & set(IDENTIFIER.findall(text)):
             return f"names {min(named)}, which the fix changes"
-        return "quotes the fix or names what only the fix has" if gives_away(text, self.known) else ""
+        if gives_away(text, self.known):
+            return "quotes the fix or names what only the fix has"
+        quoted = any(code in self.replaced for code in _OPERATION.findall(text))
+        return "quotes code that the fix replaces" if quoted else ""
 
 
 def write_statement(
@@ -129,7 +143,7 @@ def write_statement(
             dropped.append(f"{sentence.source}: {reason}")
         else:
             kept.append(sentence)
-    title = title_from(unit, enrichment, kept, gates.reason)
+    title = title_from(unit, enrichment, gates.reason)
     chosen = _chosen(title, [each for each in kept if _belongs(each, title, examples)])
     named = named_case(outcomes.fail_to_pass)
     named = None if named is None or gates.reason(named.text) else named
@@ -149,12 +163,10 @@ def write_statement(
     case = (
         named.text if named is not None and named.slot == "context" and not _mostly_in(shown_words, named.text) else ""
     )
-    slots = ("observed",) if examples else ("observed", "expected")
-    first = title or headline(next((each.text for slot in slots for each in chosen[slot]), ""))
-    heading = symptom_of(first, examples, chosen["observed"], chosen["expected"], case)
+    heading = symptom_of(title, examples, chosen["observed"], chosen["expected"], case)
     if not heading:
         return "no source says in words what is wrong"
-    if case and case not in heading:
+    if case and case not in heading.lower():
         chosen["context"].append(Sentence(f"Affected case: {case}.", "context", "test"))
     text = _rendered(heading, chosen, examples, overturned)
     form = required_form(cut, gates.required, interface, text)
@@ -208,7 +220,7 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     told = written_out(hidden | others, added_text(cut))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *told})
     secret = (hidden | others).difference(_exact(cut, required), told)
-    return Gates(known, secret, required, internal_names(cut) - interface.names)
+    return Gates(known, secret, required, internal_names(cut) - interface.names, replaced_text(cut))
 
 
 def _exact(cut: Cut, required: frozenset[str]) -> list[str]:

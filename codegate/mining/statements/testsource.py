@@ -26,7 +26,7 @@ _PATTERNS: Final = frozenset({"assertRaisesRegex", "assertWarnsRegex", "assertRe
 _EQUALITIES: Final = frozenset({"assertEqual", "assertEquals", "assertMultiLineEqual", "assertNotEqual", "eq_"})
 _SNAPSHOTS: Final = frozenset({"snapshot", "assert_match", "assert_match_snapshot", "assertMatchSnapshot", "check"})
 
-_PREPOSITION: Final = r"(?:when|if|with|without|inside|within|after|before|from|on|in)"
+_PREPOSITION: Final = r"(?:when|if|with|without|inside|within|after|before|from|on|in|above|below|between|over|under)"
 #: A name of a test that tells in which case something goes wrong, or what should happen.
 _CASE: Final = re.compile(rf"(?=(?:\S+ ){{2,11}}\S+$)(?:.* )?{_PREPOSITION} \w.*")
 _NO_CASE: Final = re.compile(

@@ -7,7 +7,7 @@ from typing import Final
 from codegate.mining.probes.example import Example
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.grammar import capital, plural, third
+from codegate.mining.statements.grammar import capital, passive, plural, third
 from codegate.mining.statements.phrases import (
     ABOUT_CHANGE,
     DEFECT,
@@ -16,8 +16,8 @@ from codegate.mining.statements.phrases import (
     EXPECTED,
     FIX,
     OBSERVED,
-    ORDER,
     TITLE_ACTION,
+    TO_DO,
 )
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
@@ -31,6 +31,7 @@ from codegate.mining.statements.sentences import (
     WORD,
     Sentence,
     is_ambiguous,
+    is_whole,
     plain,
     read,
     split,
@@ -40,8 +41,7 @@ from codegate.mining.statements.sentences import (
 _PRINTED: Final = re.compile(r'fmt\.Print\w*\((?:"(?:[^"\\]|\\.)*", )?(.*)\)')
 _MIN_WORDS: Final = 2
 _MAX_SHOWN: Final = 90
-_MAX_SENTENCE: Final = 14  # words of a sentence that makes a title
-_MAX_TITLE: Final = 20  # words
+_MAX_WORDS: Final = 15
 _MAX_TOPIC: Final = 120  # characters of a topic with what the first example shows
 #: Where a long sentence has said enough for a title.
 _CLAUSE: Final = re.compile(r"[,;:(]| (?:which|so that|and then) ")
@@ -53,47 +53,57 @@ _SHOULD: Final = re.compile(
     r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))? "
     r"(?!only\b|(?!\w*ply\b)\w+ly\b|always\b|not\b)(?P<verb>[a-z]+)(?P<rest>.*)"
 )
-_ACTIVITY: Final = r"\w+ing\b(?! of\b)"
-_OPENING: Final = re.compile(
-    r"^(?!the way )(?:(?:an )?(?:additional|another|further)|an?|the|some|for) ", re.IGNORECASE
+_OPENING: Final = re.compile(r"^(?!the way )(?:(?:an )?(?:additional|another|further)|an?|the|some) ", re.IGNORECASE)
+#: What stands before a preposition is hardly a verb, and neither is a name of code or a participle.
+_TOPIC: Final = re.compile(
+    r"(?i:[\w.`()-]+ (?:with|in|of|for|when|on|from|after) |(?:non|invalid|[\w-]+(?:ed|ing|ty|less|ous|ful))\b)"
+    r"|`|\w*[a-z_][A-Z_]\w*|[A-Z]{2,}\b"
 )
-#: What stands before a preposition is hardly a verb.
-_TOPIC: Final = re.compile(r"^[\w.`()-]+ (?:with|in|of|for|when|on|from|after) ", re.IGNORECASE)
+_MAKE: Final = re.compile(r"(?:let|make)s? ", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
 #: What a title says of the change besides.
 _BESIDES: Final = re.compile(
-    r"(?:(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?"
+    r"(?:(?:,| and| with)? (?:and )?(?:add(?:s|ed|ing)?|additional) (?:a |some |more |unit )?tests?"
     r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*|,? and (?:other |some )?(?:edge|corner) cases?)\b.*",
     re.IGNORECASE,
 )
+#: What a change is for, after what was done.
+_PURPOSE: Final = re.compile(rf". (?:in order )?to ((?:(?:better|correctly|properly) )?{TO_DO} .+)")
+#: What is the case today, of which an example says more.
+_IN_PLACE: Final = re.compile(r",? (?:in place of|instead of|rather than) .*?(?= (?:after|before|for|if|when) |$)")
+#: A value at the end of a title, with what leads to it.
+_VALUE: Final = re.compile(r"(?: (?:for|from|in|like|of|on|with))? (\"[^\"]+\"|'[^']+'|`[^`]+`)$")
+_VAGUE: Final = re.compile(
+    r"(?:some |various |more |many |minor )?(?:edge |corner |failing )?(?:cases?|things|stuff)", re.I
+)
 
 
-def title_from(
-    unit: Unit, enrichment: Enrichment | None, kept: Sequence[Sentence], refused: Callable[[str], str]
-) -> str:
-    """Return a bug's title: an issue's, the pull request's, the commit's, or the first thing that is observed."""
+def title_from(unit: Unit, enrichment: Enrichment | None, refused: Callable[[str], str]) -> str:
+    """Return a bug's title: an issue's, the pull request's, the commit's or what its message begins with."""
     issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
     pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
     body = re.split(r"\n\s*\n|\n\s*[-*+•] ", scrub_text("", unit.message.partition("\n")[2]).strip())[0]
     reported = ((text, True) for text in issues)
     written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title, body))
-    for text, bug in (*reported, *written):
-        title = headline(title_of(scrub_text(text, ""), bug=bug))
-        if title and not refused(title):
-            return title
-    return headline(next((each.text for each in kept if each.slot == "observed"), ""))
+    for raw, bug in (*reported, *written):
+        text = scrub_text(raw, "")
+        title, purpose = title_of(text, bug=bug), _PURPOSE.search(text)
+        for shown in (title, _VALUE.sub("", title), title_of(purpose[1]) if purpose else ""):
+            if headline(shown) and not refused(shown):
+                return headline(shown)
+    return ""
 
 
 def headline(text: str) -> str:
-    """Return a sentence as a title, a long one up to its first clause; empty where that tells nothing wrong."""
+    """Return a sentence as a title, a long one up to its first clause; empty where that tells nothing."""
     text = _OPENING.sub("", text.removeprefix(PROBLEM).rstrip("."))
-    if len(WORD.findall(text)) > _MAX_TITLE:
+    words = len(WORD.findall(text))
+    if words > _MAX_WORDS:
         text = _CLAUSE.split(text)[0].strip()
-        if not _MIN_WORDS < len(WORD.findall(text)) <= _MAX_TITLE or text.count("`") % 2 or not _wrong_in(text):
-            return ""
-    return capital(text)
+        words = len(WORD.findall(text)) if _wrong_in(text) else 0
+    return text if 0 < words <= _MAX_WORDS and is_whole(text) else ""
 
 
 def title_of(text: str, *, bug: bool = True) -> str:
@@ -121,16 +131,16 @@ def title_of(text: str, *, bug: bool = True) -> str:
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
     if not bug and is_ambiguous(title) and state in {"", title} and not DEMAND.match(demand):
         return ""
-    if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand):
+    if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand) and not _MAKE.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
     topic = BUG_MARK.match(text) and _TOPIC.match(title)
-    symptom = fixes or (not TITLE_ACTION.match(title) and (_wrong_in(title) or topic))
+    symptom = fixes or (not (TITLE_ACTION.match(title) or _MAKE.match(title)) and (_wrong_in(title) or topic))
     title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if symptom else "")
-    title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
+    title = re.sub(r" (?:(?:bug ?)?fix(?:es)?|bugs?)$", "", title, flags=re.IGNORECASE)
     title = re.sub(r"^(?:an? |the )?(?:bug|issue|problem)s? (?:with|in|for) ", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
-    return capital(title) if len(WORD.findall(title)) > 1 else ""
+    return title if len(title.split()) >= _MIN_WORDS and not _VAGUE.fullmatch(title) else ""
 
 
 def symptom_of(
@@ -142,7 +152,7 @@ def symptom_of(
 ) -> str:
     """Return a title that tells what is wrong and where, or an empty string.
 
-    A demand is turned into what is the case without it. A topic gets its symptom from an observation or an example.
+    A demand becomes what is the case without it; a topic gets its symptom from an observation or an example.
 
     Args:
         title: may be "".
@@ -151,37 +161,28 @@ def symptom_of(
         expected: those that say what should happen.
         case: what the failing tests are about, by their names.
     """
-    sentences = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
-    short = [capital(text) for text in sentences if len(WORD.findall(text)) <= _MAX_SENTENCE]
+    told = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
+    short = [text for text in told if len(WORD.findall(text)) <= _MAX_WORDS]
     demand = EXPECTED.search(title)
     if title and not demand and _wrong_in(title):
         words = set(WORD.findall(title.lower()))
-        return next((text for text in short if words < set(WORD.findall(text.lower()))), title)
+        return capital(next((text for text in short if words < set(WORD.findall(text.lower()))), title))
     if short:
-        return short[0]
-    names = list(dict.fromkeys(example.called for example in examples))
-    others = (each.text.rstrip(".") for each in expected if not (title and examples and each.source == "test"))
-    demands = [(title, names), *((text, ()) for text in others)] if demand or not title else []
-    unmet = next(filter(None, (_unmet(text, called) for text, called in demands)), "")
-    raised = next((each.text for each in observed if each.source == EXCEPTION), "")
-    crash = re.match(r"(?:raises|throws) (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
-    if crash and examples and re.match(rf"(?:raises|throws) {re.escape(crash[1])}\b", examples[0].expected):
-        crash = None  # the error is right, its message is wrong
-    if unmet or demand or not title:
-        seen = unmet or _seen(examples, names, crash)
-        covered = set(WORD.findall(case.lower())) <= set(WORD.findall(seen.lower()))
-        if not seen and sentences:  # which say what is wrong: the title may be the demand as it was made
-            return capital(re.sub("^not ", "do not ", title.removeprefix(_DEMANDS)))
-        return f"{seen} ({case})" if case and seen and not (covered or unmet) else seen
-    if ORDER.match(title) or not (examples or crash):
-        return title
-    if crash and re.match(_ACTIVITY, title):
-        return f"`{crash[1]}` is raised when {title[0].lower()}{title[1:]}"
-    if crash:
-        return f"{title}: `{crash[1]}` is raised"
-    topic = f"{title}: {_seen(examples, names, crash)}"
-    short_enough = len(topic) <= _MAX_TOPIC and topic != f"{title}: "
-    return title if sentences else topic if short_enough else _wrong(title)
+        return capital(short[0])
+    topic = "" if demand else title
+    names = {each.called for each in examples}
+    called = names.pop() if len(names) == 1 else ""
+    for text in [] if topic else [title, *(each.text for each in expected)]:
+        unmet = _unmet(text, called)
+        if unmet and len(WORD.findall(unmet)) <= _MAX_WORDS:
+            return capital(_OPENING.sub("", unmet))
+    topic = topic or case
+    error = _error(examples, observed)
+    seen = error if topic and error else _seen(examples, error)
+    if not topic:
+        return seen
+    both = f"{capital(topic)}: {seen}"
+    return both if seen and len(both) <= _MAX_TOPIC else f"Problem with {topic}"
 
 
 def _wrong_in(title: str) -> bool:
@@ -189,22 +190,23 @@ def _wrong_in(title: str) -> bool:
     return any(pattern.search(title) for pattern in (DEFECT, OBSERVED, _HAPPENS))
 
 
-def _unmet(demand: str, names: Sequence[str]) -> str:
-    """Return what is the case where a demand is not met; empty where it does not name its subject.
+def _unmet(demand: str, called: str) -> str:
+    """Return what is the case where a demand is not met; empty where its grammar is another one.
 
     Args:
-        demand: "X should ...", or "It should ..." of the functions that the examples call.
-        names: of these functions.
+        demand: "X should ...", or "It should ...".
+        called: the function that the examples call, which "It" is where the verb has no object; may be "".
     """
-    match = _SHOULD.match(demand)
+    match = _SHOULD.match(demand.rstrip("."))
     if match is None:
         return ""
     subject, verb, negated = match["who"], match["verb"], bool(match["no"])
-    rest = re.split(r",? (?:instead of|rather than) ", match["rest"])[0]
+    rest = _IN_PLACE.sub("", match["rest"])
     if subject == "It":
-        subject, rest = _subject_of(rest, demand, names)
-    if not subject:
-        return ""
+        found = passive(verb, rest.strip(), negated=not negated)
+        if found or not called or called in rest or verb == "be":
+            return found
+        subject = f"`{called}()`"
     many = plural(subject)
     if verb == "be" and rest.startswith(" able to "):
         return f"{subject} {'can' if negated else 'cannot'} {rest.removeprefix(' able to ')}"
@@ -215,65 +217,44 @@ def _unmet(demand: str, names: Sequence[str]) -> str:
     return f"{subject} {'do' if many else 'does'} not {verb}{rest}"
 
 
-def _subject_of(rest: str, demand: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the subject of "It should ..." and the rest of the demand without it; empty where it is not known.
-
-    Args:
-        rest: what follows the verb.
-        demand: all of it.
-        names: of the functions that the examples call.
-    """
-    if not names or not all(names):
-        return "", rest
-    # "It should not lose cents in allocate": of the function that the demand itself names at its end.
-    end = re.search(rf" (?:in|by|from) (?:\w+\.)*{re.escape(names[0])}(?:\(\))?$", rest)
-    if end and len(names) == 1:
-        return f"`{names[0]}()`", rest[: end.start()]
-    if re.search(r"\w\(\)", rest) or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names):
-        return "", rest
-    *others, last = [f"`{name}()`" for name in names]
-    return f"{', '.join(others)} and {last}" if others else last, rest
+def _error(examples: Sequence[Example], observed: Sequence[Sentence]) -> str:
+    """Return the error that the first example (or else an observation) shows, unless another message is expected."""
+    first = examples[0] if examples else None
+    text = first.observed if first else next((each.text for each in observed if each.source == EXCEPTION), "")
+    if text.startswith("panics: "):
+        return "panic"
+    name = re.match(r"(?:(?:raises|throws) |`)(\w+)", text)
+    if name is None or (first is not None and re.match(rf"(?:raises|throws) {re.escape(name[1])}\b", first.expected)):
+        return ""
+    return f"`{name[1]}` is raised"
 
 
-def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str] | None) -> str:
-    """Return what the first example shows: a short call with its results, or the error of the function."""
+def _seen(examples: Sequence[Example], error: str) -> str:
+    """Return what the first example shows: a call, or its function, with its results; empty where that is long."""
     if not examples:
         return ""
     first = examples[0]
-    what = f"raises `{crash[1]}`" if crash else f"gives `{first.observed}` instead of `{first.expected}`"
-    error = re.match(r"(?:raises|throws) (\w+)", first.expected)
-    if error and crash:
-        what = f"{what} instead of `{error[1]}`"
+    what = f"gives `{first.observed}` instead of `{first.expected}`"
+    raised = re.match(r"(?:raises|throws) (\w+)", first.observed)
+    wanted = re.match(r"(?:raises|throws) (\w+)", first.expected)
+    if wanted and raised and not error:
+        what = f"raises `{wanted[1]}` with a wrong message"
+    elif raised:
+        what = f"raises `{raised[1]}`" + (f" instead of `{wanted[1]}`" if wanted else "")
     elif error:
-        wrong = first.observed.startswith(error[0])
-        what = f"raises `{error[1]}` with a wrong message" if wrong else f"does not raise `{error[1]}`"
+        what = "panics"
+    elif wanted:
+        what = f"does not raise `{wanted[1]}`"
     printed = _PRINTED.fullmatch(first.expression)
     expression = printed[1] if printed is not None else first.expression
+    if not first.called or not (first.called in expression or expression.isidentifier()):
+        return capital(error)
     # What a name stands for is what its function gave.
-    inside = first.called in expression or expression.isidentifier()
-    call = expression if ("(" in expression and inside) or expression.endswith("]") else ""
-    name = f"`{names[0]}()`" if len(names) == 1 and names[0] and inside else ""
-    for subject in (f"`{call}`" if call else "", name):
-        if subject and len(f"{subject}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
-            return f"{subject} {what}"
-    if name:
-        is_error = printed is not None and "err" in expression.lower()
-        if first.observed.startswith("panics: "):
-            what = "panics"
-        elif is_error and "<nil>" in {first.observed, first.expected}:
-            what = "returns no error" if first.observed == "<nil>" else "returns an error"
-        elif "raise" not in what:
-            what = "gives a wrong result"
-        return f"{name} {what}"
-    plain = not crash and not error and expression and len(expression) <= _MAX_SHOWN // 2 and "`" not in expression
-    return f"`{expression}` is wrong after `{names[0]}()`" if plain and len(names) == 1 and names[0] else ""
-
-
-def _wrong(title: str) -> str:
-    """Return the title of a bug whose result is wrong.
-
-    Args:
-        title: an activity ("Parsing empty lists"), or the name of something.
-    """
-    activity = re.match(_ACTIVITY, title)
-    return f"{title} {'are' if plural(title) and not activity else 'is'} wrong"
+    call = expression if "(" in expression else ""
+    for subject in (call, f"{first.called}()"):
+        shown = f"`{subject}` {what}"
+        if subject and len(shown) <= _MAX_SHOWN and shown.count("`") in {2, 4, 6} and "\n" not in shown:
+            return shown
+    if printed is not None and "err" in expression.lower() and "<nil>" in {first.observed, first.expected}:
+        return f"`{first.called}()` returns {'no' if first.observed == '<nil>' else 'an'} error"
+    return ""

@@ -74,6 +74,16 @@ def added_text(cut: Cut) -> str:
     return "\n".join(line for lines in added_lines(cut).values() for line in lines)
 
 
+def replaced_text(cut: Cut) -> str:
+    """Return the lines of the base that the fix replaces, of all files, without blanks."""
+    left: list[str] = []
+    for path, file in cut.fix.items():
+        after = {line.strip() for line in decode(file.data).splitlines()} if file is not None else set()
+        before = decode(cut.base[path].data).splitlines() if path in cut.base else []
+        left += ["".join(line.split()) for line in before if line.strip() not in after]
+    return "\n".join(left)
+
+
 def written_out(texts: Iterable[str], added: str) -> frozenset[str]:
     """Return those of ``texts`` that are whole literals in ``added``, the lines of a fix; nobody can guess them."""
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
