@@ -1,7 +1,7 @@
 """From one unit to one problem: cut, environment, validation, statement, and the last word of the real grader."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,11 +16,12 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, names_by
 from codegate.mining.options import MineOptions
-from codegate.mining.probes.example import overturned_tests, public_text
+from codegate.mining.probes.example import Found, chosen, overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
-from codegate.mining.proving.quality import measure_quality
+from codegate.mining.proving.outcomes import without_untold
+from codegate.mining.proving.quality import PartialRun, measure_quality, run_partial_fixes, told
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
@@ -31,7 +32,7 @@ from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
 from codegate.suite import Language, LockedEnvironment, Part, Problem, ProblemLimits, Tree, make_patch, read_commit
 
-Found = TypeVar("Found")
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class LeftOut(Exception):
         self.rejected = replace(rejected, detail=rejected.detail[:300])
 
 
-def _kept(found: Found | Rejected) -> Found:
+def _kept(found: Given | Rejected) -> Given:
     if isinstance(found, Rejected):
         raise LeftOut(found)
     return found
@@ -184,7 +185,7 @@ class _Making:
         builder, parts, step = self.builder, self.parts, self.steps.step
         opener = builder.opener(environment)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
-        kind, interface, statement = self._describe(opener, trial.seen)
+        described = self._describe(opener, trial.seen)
         with step("leak"), opener(trial.seen.limits) as sandbox:
             leaks = audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
         if not leaks.clean:
@@ -194,13 +195,15 @@ class _Making:
             used = instrument_tests(hidden, parts.test_files, self.settings.runner, builder.sandboxes)
             validated = _kept(trial.confirm(builder.options.rounds, used))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
-            kind, interface, statement = self._describe(opener, validated)
+            described = self._describe(opener, validated)
+        kind, interface, statement = described.kind, described.interface, described.statement
         if self.given is None and builder.options.rewrite is not None:
             with step("statement"):
                 statement = self._rewritten(builder.options.rewrite, validated, interface, statement)
         with step("quality"):
             exact = exact_texts(parts, validated.outcomes.fail_to_pass)
-            quality = measure_quality(parts, validated, opener, exact, statement.words)
+            quality = measure_quality(validated, described.partial, exact, statement.words)
+        graded = without_untold(validated.outcomes, described.untold, builder.today)
         findings = Findings(
             prospect=self.prospect,
             cut=parts,
@@ -208,7 +211,7 @@ class _Making:
             settings=self.settings,
             python_path=self.support.python_path(Part.of(parts.fixed, parts.folder)),
             environment=environment,
-            validated=validated,
+            validated=replace(validated, outcomes=graded),
             kind=kind,
             interface=interface,
             statement=statement,
@@ -261,35 +264,42 @@ class _Making:
                 raise LeftOut(unbuilt or outcome)
             first = first or outcome
 
-    def _describe(self, opener: OpenSandbox, validated: Validated) -> tuple[KindOf, Interface, StatementText]:
-        """Return what kind of change the unit is and its statement."""
+    def _describe(self, opener: OpenSandbox, validated: Validated) -> "_Described":
+        """Return what kind of change the unit is, and its statement with what is known of it."""
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
         if self.given is not None:
-            return kind, NO_INTERFACE, self.given
-        with self.steps.step("statement"):
+            return _Described(kind, NO_INTERFACE, self.given, self._partial(opener, validated, []))
+        unit, public, step = self.prospect.unit, public_text(self.parts), self.steps.step
+        with step("statement"):
             interface = interface_of(self.parts)
-            return kind, interface, _disclosing(interface, self._statement(opener, validated, interface))
+            found = find_examples(self.parts, validated, opener, public, unit.commit)
+            write = partial(
+                write_statement,
+                unit,
+                self.parts,
+                validated.outcomes,
+                enrichment=self.prospect.enrichment,
+                later=entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
+                interface=interface,
+                public=public,
+            )
+            examples = chosen(found)
+            _stated(write(examples=examples))
+        runs = self._partial(opener, validated, found)
+        examples, untold = told(found, examples, runs)
+        if found and untold.issuperset(validated.outcomes.fail_to_pass):
+            raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
+        with step("statement"):
+            # The base's tests are run only for a unit that has a statement.
+            overturned = overturned_tests(self.parts, validated, opener)
+            statement = _disclosing(interface, _stated(write(examples=examples, overturned=overturned)))
+        return _Described(kind, interface, statement, runs, untold if found else frozenset())
 
-    def _statement(self, opener: OpenSandbox, validated: Validated, interface: Interface) -> StatementText:
-        unit, public = self.prospect.unit, public_text(self.parts)
-        write = partial(
-            write_statement,
-            unit,
-            self.parts,
-            validated.outcomes,
-            enrichment=self.prospect.enrichment,
-            examples=find_examples(self.parts, validated, opener, public, unit.commit),
-            later=entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
-            interface=interface,
-            public=public,
-        )
-        statement = write()
-        # The base's tests are run only for a unit that has a statement.
-        overturned = () if isinstance(statement, str) else overturned_tests(self.parts, validated, opener)
-        statement = write(overturned=overturned) if overturned else statement
-        return _kept(Rejected("no_statement", statement) if isinstance(statement, str) else statement)
+    def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
+        with self.steps.step("quality"):
+            return run_partial_fixes(self.parts, validated, found, opener)
 
     def _rewritten(
         self, candidate: CandidateSpec, validated: Validated, interface: Interface, statement: StatementText
@@ -304,6 +314,21 @@ class _Making:
             builder.usage += done.usage
             builder.rewrites += 1
         return _disclosing(interface, done.statement or statement)
+
+
+@dataclass(frozen=True)
+class _Described:
+    """What a unit is, in words, and what partial fixes showed of it; ``untold`` are tests that ask for more."""
+
+    kind: KindOf
+    interface: Interface
+    statement: StatementText
+    partial: list[PartialRun]
+    untold: frozenset[str] = frozenset()
+
+
+def _stated(statement: StatementText | str) -> StatementText:
+    return _kept(Rejected("no_statement", statement) if isinstance(statement, str) else statement)
 
 
 def _disclosing(interface: Interface, statement: StatementText) -> StatementText:

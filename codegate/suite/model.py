@@ -164,9 +164,11 @@ class Quality(Strict):
     """How much a problem's tests and its statement are worth; null is unknown. Nothing here changes a grade."""
 
     hunk_coverage: float | None = Field(
-        default=None, ge=0, le=1, description="Share of the fix's hunks without which a fail-to-pass test fails."
+        default=None, ge=0, le=1, description="Share of its partial fixes on which a fail-to-pass test fails."
     )
-    hunks: int | None = Field(default=None, ge=0, description="Hunks of the fix that were taken out one by one.")
+    hunks: int | None = Field(
+        default=None, ge=0, description="Partial fixes: each lacks one change of the fix, or one statement."
+    )
     exact_texts: int | None = Field(
         default=None,
         ge=0,
@@ -194,7 +196,7 @@ class ControlAudit(Strict):
 class Quarantine(Strict):
     """Why something is kept out of comparisons, on what evidence, and until when."""
 
-    reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "manual"]
+    reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "untold", "manual"]
     evidence: str = Field(max_length=2000, description="What was observed.")
     expires: date = Field(
         description="From this day on it is due: `codegate validate` releases or renews a problem, and names a test."

@@ -11,7 +11,7 @@ import pytest
 
 from codegate.grading import Sandboxes, TestSelection
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example
+from codegate.mining.probes.example import Example, chosen
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
@@ -454,7 +454,7 @@ def examples(
     selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
     validated = Validated(failing(tests), LIMITS, selection, True, 0.0)
     public = "".join(file.data.decode() for file in cut.base.values())
-    return find_examples(cut, validated, opened, public, "seed")
+    return chosen(find_examples(cut, validated, opened, public, "seed"))
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> It
 
 def examples(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> list[Example]:
     validated, opened = proved(cut, sandboxes, recipe)
-    return find_examples(cut, validated, opened, public_text(cut), "seed")
+    return chosen(find_examples(cut, validated, opened, public_text(cut), "seed"))
 
 
 def proved(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> tuple[Validated, OpenSandbox]:

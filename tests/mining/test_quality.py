@@ -5,13 +5,16 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
-from codegate.mining.cut import Cut
-from codegate.mining.proving.quality import MAX_HUNKS, hunk_coverage, measure_quality, without_each_hunk
+from codegate.mining.probes.example import Example, Found, chosen, public_text
+from codegate.mining.probes.finding import find_examples
+from codegate.mining.proving.outcomes import without_untold
+from codegate.mining.proving.parts import partial_fixes
+from codegate.mining.proving.quality import MAX_PARTS, PartialRun, measure_quality, run_partial_fixes, told
 from codegate.mining.proving.validation import Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
-from tests.mining.statement_world import validate_cut
+from tests.mining.statement_world import TODAY, cut_of, failing, validate_cut
 
 GAP = "".join(f"# line {number}\n" for number in range(12))
 OLD = f"def double(n):\n    return n\n\n{GAP}\ndef half(n):\n    return n\n\n{GAP}\ndef square(n):\n    return n\n"
@@ -28,52 +31,93 @@ def test_square():
 """
 
 
-def _cut(base: dict[str, str], fix: dict[str, str | None], tests: str = TESTS) -> Cut:
-    tree = Tree({path: TreeFile(text.encode()) for path, text in base.items()})
-    changes = {path: None if text is None else TreeFile(text.encode()) for path, text in fix.items()}
-    hidden = {"test_calc.py": TreeFile(tests.encode())}
-    return Cut(tree, hidden, changes, tree.overlay(changes).overlay(hidden), ("test_calc.py",), (), 1)
+def parts(old: str, new: str, most: int = 6, path: str = "calc.py", *, statements: bool = True) -> list[str]:
+    """Return what partial fixes make of one file."""
+    base = Tree({path: TreeFile(old.encode())})
+    found = partial_fixes(base, {path: TreeFile(new.encode())}, most, statements=statements)
+    return [file.data.decode() for changes in found for file in changes.values() if file is not None]
 
 
-class TestHunks:
-    def test_each_hunk_is_left_out_once(self) -> None:
-        found = list(without_each_hunk(Tree({"calc.py": TreeFile(OLD.encode())}), {"calc.py": TreeFile(NEW.encode())}))
-        texts = [file.data.decode() for changes in found for file in changes.values() if file is not None]
-        wanted = [
+class TestPartialFixes:
+    def test_each_change_is_left_out_once(self) -> None:
+        assert parts(OLD, NEW) == [
             NEW.replace("return 2 * n", "return n"),
             NEW.replace("return n // 2", "return n"),
             NEW.replace("return n * n", "return n"),
         ]
-        assert texts == wanted
 
-    def test_new_and_deleted_files_are_hunks_and_a_fix_of_one_hunk_leaves_nothing(self) -> None:
+    def test_each_added_statement_is_left_out_once(self) -> None:
+        old = "def take(box, n):\n    return box[n]\n"
+        head = "    # Boxes\n    if not box:\n        raise ValueError\n"
+        new = old.replace("    return", f"{head}    n = n % len(box)\n    if n > 9:\n        n = 0\n    return")
+        assert parts(old, new) == [
+            new.replace("raise ValueError", "pass"),
+            new.replace("    n = n % len(box)\n", ""),
+            new.replace("n = 0", "pass"),
+        ]
+        assert parts(old, new, statements=False) == []
+
+    def test_a_line_of_a_table_is_a_statement_and_one_of_go_is_too(self) -> None:
+        assert parts("names = (\n    'a',\n)\n", "names = (\n    'a',\n    'b',\n    'c',\n)\n") == [
+            "names = (\n    'a',\n    'c',\n)\n",
+            "names = (\n    'a',\n    'b',\n)\n",
+        ]
+        old = "package a\n\nfunc f(m M) error {\n\treturn nil\n}\n"
+        new = old.replace("\treturn", "\tif m == nil {\n\t\treturn wrong\n\t}\n\tm.clear()\n\treturn")
+        assert parts(old, new, path="a.go") == [new.replace("\t\treturn wrong\n", ""), new.replace("\tm.clear()\n", "")]
+
+    def test_nothing_is_left_out_that_does_nothing_or_that_nothing_runs_without(self) -> None:
+        old = "def f(a):\n    return a\n"
+        new = "import re\n\n\ndef g(a):\n    return re.sub(a)\n\n\ndef f(a):\n    # Half\n    b = 3\n"
+        new += "    return g(a) + b\n"
+        assert parts(old, new) == [new.replace("    # Half\n    b = 3\n    return g(a) + b\n", "    return a\n")]
+
+    def test_files_are_changes_and_the_whole_fix_is_no_part_of_itself(self) -> None:
         base = Tree({"old.py": TreeFile(b"x = 1\n"), "kept.py": TreeFile(b"y = 1\n")})
         added, gone = {"new.py": TreeFile(b"z = 1\n")}, {"old.py": None}
-        assert list(without_each_hunk(base, added)) == [{}]
-        assert list(without_each_hunk(base, {**added, **gone})) == [gone, added]
+        assert list(partial_fixes(base, added, 3, statements=True)) == []
+        assert next(partial_fixes(base, {**added, **gone}, 3, statements=True)) == added
 
-    def test_of_many_hunks_some_are_tried_from_begin_to_end(self) -> None:
+    def test_of_many_changes_some_are_left_out_from_begin_to_end(self) -> None:
         lines = [f"line {number}\n" for number in range(400)]
         new = [line.replace("line", "word") if number % 20 == 0 else line for number, line in enumerate(lines)]
-        fix = {"a.txt": TreeFile("".join(new).encode())}
-        found = list(without_each_hunk(Tree({"a.txt": TreeFile("".join(lines).encode())}), fix))
-        assert len(found) == MAX_HUNKS
-        missing = [
-            number
-            for changes in found
-            for file in changes.values()
-            for number, line in enumerate(file.data.decode().splitlines() if file else [])
+        found = parts("".join(lines), "".join(new), MAX_PARTS, "a.txt")
+        assert len(found) == MAX_PARTS
+        left = [
+            number for text in found for number, line in enumerate(text.splitlines())
             if number % 20 == 0 and line.startswith("line")
-        ]
-        assert missing == [0, 120, 260]
+        ]  # fmt: skip
+        assert left == [0, 120, 260]
 
-    def test_no_newline_at_the_end_is_kept(self) -> None:
-        base = Tree({"a": TreeFile(f"one\n{GAP}two".encode())})
-        found = list(without_each_hunk(base, {"a": TreeFile(f"ONE\n{GAP}TWO".encode())}))
-        assert [file.data for changes in found for file in changes.values() if file] == [
-            f"one\n{GAP}TWO".encode(),
-            f"ONE\n{GAP}two".encode(),
-        ]
+    def test_no_newline_at_the_end_and_odd_bytes_are_kept(self) -> None:
+        old, new = f"one\n{GAP}é two", f"ONE\n{GAP}é TWO"
+        assert parts(old, new, path="a") == [f"one\n{GAP}é TWO", f"ONE\n{GAP}é two"]
+
+
+class TestTold:
+    FOUND = tuple(Found("t.py::test_a", (number,), "", Example("", f"f({number})", "1", "2")) for number in range(4))
+
+    def test_an_example_is_added_that_notices_what_no_other_does(self) -> None:
+        runs = [PartialRun(frozenset({"a"}), frozenset({0, 2})), PartialRun(frozenset({"a"}), frozenset({2, 3}))]
+        examples, untold = told(self.FOUND, [self.FOUND[0].example], runs)
+        assert [each.expression for each in examples] == ["f(0)", "f(2)"]
+        assert untold == set()
+
+    def test_a_test_asks_for_more_where_it_fails_and_every_example_gives_what_it_should(self) -> None:
+        runs = [PartialRun(frozenset({"a", "b"}), frozenset()), PartialRun(frozenset({"b", "c"}), frozenset({0}))]
+        examples, untold = told(self.FOUND, [self.FOUND[0].example], runs)
+        assert len(examples) == 1
+        assert untold == {"a", "b"}
+
+    def test_a_part_that_no_test_notices_needs_no_example(self) -> None:
+        examples, untold = told(self.FOUND, [self.FOUND[0].example], [PartialRun(frozenset(), frozenset({1}))])
+        assert (len(examples), len(untold)) == (1, 0)
+
+    def test_a_test_that_asks_for_more_is_not_graded(self) -> None:
+        outcomes = without_untold(failing(("a", "b")), {"b"}, TODAY)
+        assert (outcomes.fail_to_pass, [each.id for each in outcomes.quarantined]) == (("a",), ["b"])
+        assert outcomes.quarantined[0].quarantine.reason == "untold"
+        assert set(outcomes.kinds) == {"a"}
 
 
 @pytest.fixture(scope="module")
@@ -84,30 +128,49 @@ def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> It
 
 
 @pytest.mark.bwrap
-class TestCoverage:
-    def test_the_tests_see_so_much_of_the_fix(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+class TestRuns:
+    def opened(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe, limits: ProblemLimits
+    ) -> AbstractContextManager[Sandbox]:
         manifest = EnvironmentManifest(
             id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
         )
-        opened: list[ProblemLimits] = []
+        return sandboxes.open(manifest, limits)
 
-        def open_sandbox(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            opened.append(limits)
-            return sandboxes.open(manifest, limits)
+    def test_the_tests_see_so_much_of_the_fix(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+            return self.opened(sandboxes, recipe, limits)
 
-        parts = _cut({"calc.py": OLD}, {"calc.py": NEW})
-        validated = validate_cut(parts, open_sandbox)
+        cut = cut_of({"calc.py": OLD}, {"calc.py": NEW}, {"test_calc.py": TESTS})
+        validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
-        opened.clear()
-
-        quality = measure_quality(parts, validated, open_sandbox, exact_texts=2, statement_words=30)
-
+        runs = run_partial_fixes(cut, validated, [], opened)
+        assert [len(run.tests) for run in runs] == [1, 0, 1]
+        quality = measure_quality(validated, runs, exact_texts=2, statement_words=30)
         assert (quality.hunk_coverage, quality.hunks) == (0.6667, 3)  # no test asks for half
-        assert len(opened) == 3
         assert (quality.exact_texts, quality.statement_words, quality.command_clean) == (2, 30, True)
         assert quality.validation_seconds is not None
 
-        torn = _cut({"calc.py": OLD}, {"calc.py": NEW.replace("    return n // 2\n", "    if n:\n").replace(
-            "# line 11\n\ndef square", "# line 11\n        return n // 2\n\ndef square")})  # fmt: skip
-        assert hunk_coverage(torn, validated.selection, validated.outcomes.fail_to_pass, open_sandbox)[1] == 3
-        assert len(opened) < 6  # what no longer compiles is noticed without a run
+    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+            return self.opened(sandboxes, recipe, limits)
+
+        old = "BAD = (\n    'file:',\n)\n\n\ndef link(url):\n    return '#' if url.startswith(BAD) else url\n"
+        new = old.replace("    'file:',\n", "    'file:',\n    'walnut:',\n    'quince:',\n")
+        tests = (
+            "from calc import link\n\ndef test_link():\n    for url in ['walnut:one/apple', 'quince:two']:\n"
+            "        assert link(url) == '#'\n"
+        )
+        cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
+        validated = validate_cut(cut, opened)
+        assert isinstance(validated, Validated)
+        found = find_examples(cut, validated, opened, public_text(cut), "seed")
+        first = chosen(found)
+        examples, untold = told(found, first, run_partial_fixes(cut, validated, found, opened))
+        assert (len(first), len(examples), len(untold)) == (1, 2, 0)
+        [alone] = [each for each in found if each.same(first[0])][:1]
+        assert told([alone], first, run_partial_fixes(cut, validated, [alone], opened))[1] == {
+            "test_calc.py::test_link"
+        }

@@ -5,10 +5,11 @@ has other values, and a solution that knows this one call only does not pass the
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.languages.syntax import decode
@@ -18,13 +19,22 @@ from codegate.mining.probes.records import Record, records
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.suite import Tree, TreeFile
 
+if TYPE_CHECKING:
+    from codegate.mining.probes.lines import Line
+
+Tried = TypeVar("Tried")
+
 MAX_LINES: Final = 40
 """Lines of the code in an example; the definitions that it needs have half as many."""
 
 MAX_SHOWN: Final = 300
 """Characters of a value that a reader sees."""
 
-_MAX_EXAMPLES: Final = 3
+MAX_EXAMPLES: Final = 4
+"""That one statement shows; one for each test function makes up to three of them."""
+
+_MAX_FIRST: Final = 3
+_MAX_TRIED: Final = 12
 _MAX_CODE: Final = 1600
 _MAX_PUBLIC: Final = 16 << 20
 #: What differs between two machines or two runs, and what shows no value.
@@ -128,12 +138,37 @@ class Found:
         rank: the clearest has the least.
         shape: its code without its values.
         example: what is shown.
+        values: what its code records after the fix.
+        line: its steps, where its language is written out as lines.
     """
 
     test: str
     rank: tuple[int, ...]
     shape: str
     example: Example
+    values: tuple[str, ...] = ()
+    line: "Line | None" = None
+
+    @property
+    def path(self) -> str:
+        """Return the file of its test."""
+        return self.test.partition("::")[0]
+
+    def same(self, example: Example) -> bool:
+        """Return whether ``example`` is this one, whatever tests it stands for."""
+        return replace(example, tests=()) == self.example
+
+
+def of_all_rows(
+    found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
+) -> list[Tried]:
+    """Return those of one test that are tried again: the clearest of each row of its tables before the next of any."""
+    turns: Counter[object] = Counter()
+    ordered = []
+    for each in sorted(found, key=rank):
+        turns[row(each)] += 1
+        ordered.append((turns[row(each)], each))
+    return [each for _, each in sorted(ordered, key=lambda turn: (turn[0], rank(turn[1])))][:_MAX_TRIED]
 
 
 def chosen(found: Iterable[Found]) -> list[Example]:
@@ -147,7 +182,7 @@ def chosen(found: Iterable[Found]) -> list[Example]:
     for each in sorted(telling, key=lambda each: each.rank):
         first = shapes.get(each.shape, each.example)
         shapes[each.shape] = replace(first, tests=(*first.tests, each.test))
-    return list(shapes.values())[:_MAX_EXAMPLES]
+    return list(shapes.values())[:_MAX_FIRST]
 
 
 def function_of(test: str) -> str:

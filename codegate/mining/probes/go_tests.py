@@ -138,11 +138,11 @@ class GoTests:
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
-    def files(self, path: str, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file without the names of its tests, a function for each probe, and helpers."""
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]
-        parts = [_TEST.sub(r"func codegate\1", source)]
+        parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
         for name, line in probes.items():
             parts.append(f"func {_NAME}{name}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
         helpers = (package[0] if package is not None else "") + _HELPERS

@@ -164,7 +164,7 @@ class JavaScriptTests:
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
 
-    def files(self, path: str, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
         root = self.parse(source)
         kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
@@ -172,7 +172,7 @@ class JavaScriptTests:
             text_of(field(call, "function")).partition(".")[0] for call in map(called, walk(root)) if role_of(call)
         }
         declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
-        parts = ["\n".join(kept), _HELPERS]
+        parts = [source if beside else "\n".join(kept), _HELPERS]
         for name, line in probes.items():
             test = f"{declare}('codegate probe {name};', async () => {{\n{self._probe(line)}\n}});"
             parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others

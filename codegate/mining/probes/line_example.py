@@ -5,7 +5,6 @@ reader would be shown, and nothing else of the test: what is shown is what was e
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,7 +12,7 @@ from typing import Final
 
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes
+from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import dialect_of
 from codegate.mining.probes.lines import (
@@ -39,7 +38,6 @@ _LOADS: Final = re.compile(r"^import\b|\brequire\(")
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
 _PROBE: Final = re.compile(r"[Cc]odegate ?[Pp]robe ?(\d+)")
 _MAX_FILES: Final = 3
-_MAX_TRIED: Final = 8
 _MAX_OF_ONE: Final = 6
 _MAX_COMPILED: Final = 3
 _APART: Final = 1000
@@ -143,7 +141,8 @@ def line_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
             found_again = _last(before.get((file.path, name))), _last(after.get((file.path, name)))
             if found_again == (each.difference.before, each.difference.after):
                 shape = shape_of(file.dialect, f"{each.example.code}\n{each.example.expression}")
-                yield Found(f"{file.path}::{each.difference.line.test}", each.rank, shape, each.example)
+                line, (_, value) = each.difference.line, each.difference.after
+                yield Found(f"{file.path}::{line.test}", each.rank, shape, each.example, (value,), line)
 
 
 def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File]:
@@ -255,13 +254,15 @@ def _second_pass(file: _File, found: list[_Difference], first: int) -> dict[str,
                 own = file.dialect.example(file.path, "", difference.expression, *difference.own)
                 rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed))
                 tries.append(_Try(replace(difference, line=line, step=len(line.steps) - 1), example, rank))
-    count: Counter[str] = Counter()
-    chosen: list[_Try] = []
-    for each in sorted(tries, key=lambda each: each.rank):
-        test = each.difference.line.test
-        count[test] += 1
-        chosen += [each] if count[test] <= _MAX_TRIED else []
+    tests = dict.fromkeys(each.difference.line.test for each in tries)
+    of_one = ([each for each in tries if each.difference.line.test == test] for test in tests)
+    chosen = [each for some in of_one for each in of_all_rows(some, lambda each: each.rank, _row)]
     return {str(number): each for number, each in enumerate(chosen, first)}
+
+
+def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
+    """Return which line of its test a difference is of, and what it gives with the test's own literals."""
+    return tried.difference.line.own, tried.difference.own
 
 
 def _example(file: _File, line: Line, difference: _Difference) -> Example | None:

@@ -132,8 +132,11 @@ class Dialect(Protocol):
         """Return the names that a statement or expression mentions."""
         ...
 
-    def files(self, path: str, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        """Return the files, by path, whose tests run ``probes`` (by name) and record what they check."""
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+        """Return the files, by path, whose tests run ``probes`` (by name) and record what they check.
+
+        They run in place of the tests in ``source``, or ``beside`` them.
+        """
         ...
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:

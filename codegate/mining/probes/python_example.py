@@ -2,15 +2,15 @@
 
 import ast
 import builtins
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import itemgetter
 from typing import Final
 
 from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes
+from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_secret
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
@@ -22,7 +22,6 @@ from codegate.mining.statements.vocabulary import added_text, written_out
 
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
-_MAX_TRIED: Final = 8
 _BUILTINS: Final = frozenset(dir(builtins))
 #: Methods of plain values.
 _METHODS: Final = frozenset[str]().union(*(dir(kind) for kind in (str, bytes, list, dict, set)))
@@ -96,10 +95,11 @@ def python_examples(
             fixtures = fixture_modules(cut.base, path, source)
             modules = _Modules(fixtures, _imported(source), _statements(old, literals), literals, hidden)
             tried = _examples(modules, probes, runs)
-            shown = shown_module([example for _, _, example in tried])
+            shown = shown_module(dict(enumerate(example for _, _, example in tried)))
             again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
             for function, rank, example in _confirmed(tried, again):
-                yield Found(f"{path}::{function}", rank, _shape(example), example)
+                values = (example.expected, *(expected for *_, expected in example.also))
+                yield Found(f"{path}::{function}", rank, _shape(example), example, values)
 
 
 def _shape(example: Example) -> str:
@@ -135,7 +135,7 @@ def _examples(
     """Return what the probes' records differ in, the clearest first, with the function and the rank of each."""
     before = _run(runs, "before")
     after = _run(runs, "after") if before else {}
-    found: list[tuple[str, tuple[int, ...], Example]] = []
+    found: list[tuple[tuple[str, tuple[int, ...], Example], str]] = []
     for name, probe in probes.items():
         runs_of = [state.get(each, []) for each in (name, probe.own) for state in (before, after)]
         for every_call in (False, True):  # the short code first: it is run by itself, and may give the same
@@ -149,14 +149,12 @@ def _examples(
             if allowed:
                 allowed.sort(key=lambda each: each[0].poor)
                 example = replace(allowed[0][0], also=_also([each for each, _ in allowed]))
-                if example not in [each for *_, each in found[-1:]]:
-                    found.append((probe.function, example.rank(probe.replaced, allowed[0][1], probe.renamed), example))
-    count: Counter[str] = Counter()
-    tried = []
-    for each in sorted(found, key=lambda each: each[1]):
-        count[each[0]] += 1
-        tried += [each] if count[each[0]] <= _MAX_TRIED else []
-    return tried
+                if example not in [each for (*_, each), _ in found[-1:]]:
+                    rank = example.rank(probe.replaced, allowed[0][1], probe.renamed)
+                    found.append(((probe.function, rank, example), probe.own))
+    tests = dict.fromkeys(function for (function, *_), _ in found)
+    of_one = ([each for each in found if each[0][0] == test] for test in tests)
+    return [tried for some in of_one for tried, _ in of_all_rows(some, lambda each: each[0][1], itemgetter(1))]
 
 
 def _confirmed(

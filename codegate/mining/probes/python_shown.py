@@ -1,7 +1,7 @@
 """The code of examples, run as a reader is shown it: what a probe saw counts only if this gives the same."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -21,15 +21,15 @@ def {name}({arguments}):
 """
 
 
-def shown_module(examples: Sequence[Example]) -> str:
-    """Return a test module that runs the code of each example, and records the values that it shows.
+def shown_module(examples: Mapping[int, Example]) -> str:
+    """Return a test module that runs the code of each example, by its number, and records the values that it shows.
 
     Those without fixtures are methods of a test case, which every runner of Python knows.
     """
     module = ast.parse(f"import unittest\n{HELPERS}\nclass TestCodegateShown(unittest.TestCase):\n    pass\n")
     case = module.body[-1]
     assert isinstance(case, ast.ClassDef)  # noqa: S101 (as written above)
-    for number, example in enumerate(examples):
+    for number, example in examples.items():
         [run] = ast.parse(_RUN.format(name=f"{_NAME}{number}", arguments=", ".join(example.fixtures) or "self")).body
         assert isinstance(run, ast.FunctionDef)  # noqa: S101 (as written above)
         guarded = run.body[1]
@@ -49,7 +49,7 @@ def confirmed(
     """Return the example with what its own code gave too; None where its value was another one.
 
     Args:
-        number: the place of the example in its ``shown_module``.
+        number: of the example in its ``shown_module``.
         example: as the probe saw it.
         before: records of the module's run before the fix, by name.
         after: records of its run after the fix.

@@ -1,8 +1,8 @@
 """What became of each hidden test over all runs of both states: the one place that sorts them."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final, Literal
 
@@ -12,10 +12,11 @@ from codegate.suite import Quarantine, QuarantinedTest
 TestKind = Literal["assertion", "exception", "timeout", "collection"]
 Status = Literal["passed", "failed", "error", "skipped", "missing", "unreached"]
 
-QuarantineReason = Literal["flaky", "environment", "oracle_fails", "nop_resolves"]
+QuarantineReason = Literal["flaky", "environment", "oracle_fails", "nop_resolves", "untold"]
 
 QUARANTINE_DAYS: Final = 90
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
+_UNTOLD: Final = "fails on a part of the fix with which all examples of the statement give what they should"
 _BROKEN: Final = frozenset({"failed", "error"})
 
 
@@ -46,6 +47,21 @@ class TestOutcomes:
     evidence: Mapping[str, TestResult | None]
     none_to_pass: tuple[str, ...] = ()
     expected_fail: tuple[str, ...] = ()
+
+
+def without_untold(outcomes: TestOutcomes, untold: Collection[str], today: date) -> TestOutcomes:
+    """Return the outcomes without fail-to-pass tests that ask for what no statement tells: they are not graded."""
+    left = tuple(test for test in outcomes.fail_to_pass if test not in untold)
+    aside = [test for test in outcomes.fail_to_pass if test in untold]
+    entries = [QuarantinedTest(id=test, quarantine=quarantine("untold", _UNTOLD, today)) for test in aside]
+    return replace(
+        outcomes,
+        fail_to_pass=left,
+        none_to_pass=tuple(test for test in outcomes.none_to_pass if test not in untold),
+        kinds={test: kind for test, kind in outcomes.kinds.items() if test not in untold},
+        evidence={test: result for test, result in outcomes.evidence.items() if test not in untold},
+        quarantined=tuple(sorted((*outcomes.quarantined, *entries), key=lambda entry: entry.id)),
+    )
 
 
 def status_of(report: TestReport, test: str) -> Status:

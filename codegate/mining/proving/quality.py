@@ -1,101 +1,99 @@
-"""How much a validated problem's tests see of its fix: what of it can be left out before one of them fails?
+"""How much a validated problem's tests see of its fix, and how much of what they ask for the examples show.
 
-A test suite that does not notice a missing part of the fix passes wrong answers too. Each hunk of the fix is taken out
-of it, one at a time, and the fail-to-pass tests are run on what is left.
+Each partial fix (see ``parts``) is run with the fail-to-pass tests and the examples side by side. Tests that do not
+notice what is missing let wrong answers pass. A test that notices it where every example gives what it should asks for
+something that the statement does not show.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from codegate.grading import TestSelection, run_tests
-from codegate.languages.syntax import parse_python
+from codegate.grading import run_tests
 from codegate.mining.cut import Cut
+from codegate.mining.probes.example import MAX_EXAMPLES, Example, Found
+from codegate.mining.probes.finding import beside_tests, differing
 from codegate.mining.proving.outcomes import status_of
+from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.suite import Changes, PatchError, ProblemLimits, Quality, Tree, apply_patch, make_patch
+from codegate.suite import ProblemLimits, Quality
 
-MAX_HUNKS: Final = 3
-_FILE: Final = re.compile(r"^(?=diff --git )", re.MULTILINE)
-_HUNK: Final = re.compile(r"^(?=@@ -)", re.MULTILINE)
+MAX_PARTS: Final = 3
+MAX_STATEMENTS: Final = 6
+"""Partial fixes where there are examples, which single statements are told by."""
 
 
-def measure_quality(
-    cut: Cut,
-    validated: Validated,
-    open_sandbox: OpenSandbox,
-    exact_texts: int | None = None,
-    statement_words: int | None = None,
-) -> Quality:
-    """Return what is known of a problem's worth; runs the tests up to three times, so it is for survivors.
+@dataclass(frozen=True)
+class PartialRun:
+    """What one partial fix does not do.
+
+    Attributes:
+        tests: fail-to-pass tests that fail on it.
+        examples: numbers of the examples that give other values than with the whole fix, or none.
+    """
+
+    tests: frozenset[str]
+    examples: frozenset[int]
+
+
+def run_partial_fixes(
+    cut: Cut, validated: Validated, found: Sequence[Found], open_sandbox: OpenSandbox
+) -> list[PartialRun]:
+    """Run the fail-to-pass tests on partial fixes, and the examples ``found`` beside them.
 
     Raises:
         SandboxError: ours or the daemon's fault.
     """
-    covered, total = hunk_coverage(cut, validated.selection, validated.outcomes.fail_to_pass, open_sandbox)
+    selection, tests = validated.selection, validated.outcomes.fail_to_pass
+    files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in tests))
+    selection = replace(selection, files=files or selection.files)
+    limits = ProblemLimits(seconds=selection.timeout_seconds, output_kb=max(16, selection.output_bytes >> 10))
+    tree = cut.base.overlay(cut.hidden).overlay(beside_tests(cut, found))
+    most = MAX_STATEMENTS if found else MAX_PARTS
+    runs: list[PartialRun] = []
+    for changes in partial_fixes(cut.base, cut.fix, most, statements=bool(found)):
+        with open_sandbox(limits) as sandbox:
+            report = run_tests(sandbox, tree.overlay(changes), selection)
+        failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
+        runs.append(PartialRun(failed, differing(found, report)))
+    return runs
+
+
+def told(
+    found: Sequence[Found], shown: Sequence[Example], runs: Sequence[PartialRun]
+) -> tuple[list[Example], frozenset[str]]:
+    """Return the examples to show, and the tests that ask for more than these.
+
+    To what is ``shown``, the examples ``found`` are added that notice what no other does.
+    """
+    examples = list(shown)
+    left = [run for run in runs if run.tests]
+    while True:
+        seen = {number for number, each in enumerate(found) if any(each.same(example) for example in examples)}
+        left = [run for run in left if not run.examples & seen]
+        counts = {number: sum(number in run.examples for run in left) for number in range(len(found))}
+        best = max(counts, key=lambda number: (counts[number], -number), default=0)
+        if not counts.get(best) or len(examples) >= MAX_EXAMPLES:
+            return examples, frozenset().union(*(run.tests for run in left))
+        examples.append(replace(found[best].example, tests=(found[best].test,)))
+
+
+def measure_quality(
+    validated: Validated,
+    runs: Sequence[PartialRun],
+    exact_texts: int | None = None,
+    statement_words: int | None = None,
+) -> Quality:
+    """Return what is known of a problem's worth.
+
+    The whole fix counts as noticed where it has no parts: what makes a test pass is missed by it.
+    """
+    noticed = [bool(run.tests) for run in runs] or [True]
     return Quality(
-        hunk_coverage=round(covered / total, 4) if total else None,
-        hunks=total,
+        hunk_coverage=round(sum(noticed) / len(noticed), 4),
+        hunks=len(noticed),
         exact_texts=exact_texts,
         command_clean=validated.command_clean,
         statement_words=statement_words,
         validation_seconds=round(validated.seconds, 3),
     )
-
-
-def hunk_coverage(
-    cut: Cut, selection: TestSelection, fail_to_pass: tuple[str, ...], open_sandbox: OpenSandbox
-) -> tuple[int, int]:
-    """Return how many hunks of the fix the fail-to-pass tests notice when they are missing, and how many were tried.
-
-    Of a fix with more than three hunks, three are tried, evenly spread. The only hunk of a fix, and one without which
-    a fix of Python no longer compiles, are noticed without a run.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
-    """
-    files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in fail_to_pass))
-    narrowed = replace(selection, files=files or selection.files)
-    limits = ProblemLimits(seconds=narrowed.timeout_seconds, output_kb=max(16, narrowed.output_bytes >> 10))
-    hidden = cut.base.overlay(cut.hidden)
-    covered = total = 0
-    for changes in without_each_hunk(cut.base, cut.fix):
-        total += 1
-        if changes and _still_compiles(changes, cut.fix):
-            with open_sandbox(limits) as sandbox:
-                report = run_tests(sandbox, hidden.overlay(changes), narrowed)
-            covered += any(status_of(report, test) != "passed" for test in fail_to_pass)
-        else:
-            covered += 1
-    return covered, total
-
-
-def without_each_hunk(base: Tree, fix: Changes) -> Iterator[Changes]:
-    """Yield the fix without one of its hunks, for up to three of them, as changes of ``base``.
-
-    Hunks are git's, with three lines of context; a file without any (binary, mode) is one.
-    """
-    sections = [section for section in _FILE.split(make_patch(base, fix)) if section]
-    parts = [_HUNK.split(section) for section in sections]
-    places = [(file, hunk) for file, pieces in enumerate(parts) for hunk in range(1, max(len(pieces), 2))]
-    step = max(1.0, len(places) / MAX_HUNKS)
-    for file, hunk in [places[int(number * step)] for number in range(min(len(places), MAX_HUNKS))]:
-        pieces = parts[file]
-        rest = [piece for number, piece in enumerate(pieces) if number != hunk]
-        kept = "".join(rest) if len(rest) > 1 else ""
-        patch = "".join([*sections[:file], kept, *sections[file + 1 :]])
-        try:
-            yield dict(apply_patch(base, patch)) if patch else {}
-        except PatchError:
-            continue  # what is left does not stand without it
-
-
-def _still_compiles(changes: Changes, fix: Changes) -> bool:
-    for path, file in changes.items():
-        whole = fix.get(path)
-        if not path.endswith(".py") or file is None or whole is None or file == whole:
-            continue
-        if parse_python(whole.data) is not None and parse_python(file.data) is None:
-            return False
-    return True

@@ -1,0 +1,185 @@
+"""Partial fixes: the reference fix without one of its changes, or without one of the statements that it adds.
+
+A partial fix is what a developer may write who did not read everything in the statement, or could not.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final, TypeVar
+
+from codegate.languages.syntax import IDENTIFIER, parse_python
+from codegate.mining.probes.line_example import test_dialect
+from codegate.suite import Changes, Tree, TreeFile
+
+Item = TypeVar("Item")
+
+_NEAR: Final = 10
+
+#: Lines that do nothing by themselves: comments, imports, brackets and the other branch of a condition.
+_IDLE: Final = re.compile(
+    r"\s*(?:(?:#|//|/\*|\*\s|\"\"\").*|(?:import|from|use|package)\b.*|.*\brequire\(.*|[\W_]*|\W*(?:else|try)\W*)\s*"
+)
+#: What goes on after a block: its closing bracket, or another branch of the same statement.
+_GOES_ON: Final = re.compile(r"\s*(?:[)\]}]|(?:else|elif|except|finally|catch)\b)")
+_RETURNS: Final = re.compile(r"\s*return\b")
+_DECLARES: Final = re.compile(
+    r"\s*(?:[a-z]+\s+)*(?:def|func|class|function|const|let|var|type)\s+(?:\([^)]*\)\s*)?(\w+)|\s*(\w+)(?:, \w+)* :?= "
+)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The lines ``begin`` to ``end`` of a changed file after the fix, and those that stand there without them."""
+
+    path: str
+    begin: int
+    end: int
+    without: tuple[str, ...] = ()
+
+
+class _Texts:
+    """The changed files as lines, by path: ``old`` before the fix, ``new`` after it; and the runs that it changes."""
+
+    def __init__(self, base: Tree, fix: Changes) -> None:
+        self.new = {path: _lines(file) for path, file in fix.items() if file is not None and b"\0" not in file.data}
+        self.old = {path: _lines(base[path]) if path in base else [] for path in self.new}
+        self.changed = [
+            _Place(path, begin, end, tuple(self.old[path][first:last]))
+            for path, lines in self.new.items()
+            for tag, first, last, begin, end in SequenceMatcher(
+                None, self.old[path], lines, autojunk=False
+            ).get_opcodes()
+            if tag != "equal"
+        ]  # fmt: skip
+        self._added = {(place.path, number) for place in self.changed for number in range(place.begin, place.end)}
+        self._busy = {(path, at) for path, at in self._added if not _IDLE.fullmatch(self.new[path][at])}
+
+    def statements(self) -> list[_Place]:
+        """Return the statements that the fix adds, if they are not all of a change."""
+        places = {(place.path, place.begin, place.end) for place in self.changed}
+        found = (each for place in self.changed for each in _blocks(self.new[place.path], place))
+        return [each for each in found if (each.path, each.begin, each.end) not in places]
+
+    def matters(self, place: _Place) -> bool:
+        """Return whether something differs without a place, and no other line of the fix needs a name made there."""
+        own, lines = {(place.path, at) for at in range(place.begin, place.end)}, self.new[place.path]
+        busy = sorted(at for _, at in own & self._busy)
+        if not busy:
+            return not all(_IDLE.fullmatch(line) for line in place.without)
+        if self._busy <= own and not any(each.without for each in self.changed):
+            return False  # nothing of the fix is left
+        declared = _DECLARES.match(lines[busy[0]])
+        name = declared[1] or declared[2] if declared is not None else ""
+        needed = any(name in IDENTIFIER.findall(self.new[path][at]) for path, at in self._added - own)
+        near = lines[max(0, place.begin - _NEAR) : place.begin]
+        return not needed or any(name in IDENTIFIER.findall(line) for line in near)
+
+
+def partial_fixes(base: Tree, fix: Changes, most: int, *, statements: bool) -> Iterator[Changes]:
+    """Yield up to ``most`` partial fixes, as changes of ``base``.
+
+    Changes come first, of many those that are evenly spread; then, with ``statements``, statements that the fix adds.
+    None is without something that does nothing by itself or that nothing runs without, for all that is seen: comments,
+    imports, names that another part of the fix uses, and syntax of a known language.
+    """
+    texts = _Texts(base, fix)
+    whole = [path for path in fix if path not in texts.new]
+    large: list[str | _Place] = [*whole, *filter(texts.matters, texts.changed)]
+    large = _spread(large, most) if len(whole) + len(texts.changed) > 1 else []
+    small = _spread(list(filter(texts.matters, texts.statements())), most - len(large)) if statements else []
+    seen = {_acting(fix)}
+    for each in [*large, *small]:
+        found = _without(each, fix, texts)
+        if found is not None and _acting(found) not in seen:
+            seen.add(_acting(found))
+            yield {path: file for path, file in found.items() if file != base.get(path)}
+
+
+def _acting(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
+    """Return the lines of changed files that do something."""
+    return frozenset(
+        (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))
+        for path, file in changes.items()
+    )
+
+
+def _lines(file: TreeFile) -> list[str]:
+    return file.data.decode("latin-1").splitlines(keepends=True)  # any bytes, there and back
+
+
+def _spread(items: Sequence[Item], most: int) -> list[Item]:
+    """Return up to ``most`` items, evenly spread."""
+    step = max(1.0, len(items) / max(1, most))
+    return [items[int(number * step)] for number in range(min(len(items), most))]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Iterator[_Place]:
+    """Yield the statements in some lines, by their indentation, and those inside of them.
+
+    Of a statement with one other inside, the inner one is yielded alone. What a function returns at last is needed.
+    """
+    at = place.begin
+    while at < place.end:
+        begin, inner, at = at, at + 1, at + 1
+        if not lines[begin].strip():
+            continue
+        while at < place.end and (
+            not lines[at].strip()
+            or _indent(lines[at]) > _indent(lines[begin])
+            or (_indent(lines[at]) == _indent(lines[begin]) and _GOES_ON.match(lines[at]))
+        ):
+            at += 1
+        while not lines[at - 1].strip():
+            at -= 1
+        inside = list(_blocks(lines, _Place(place.path, inner, at), nested=_DECLARES.match(lines[begin]) is None))
+        own = _Place(place.path, begin, at)
+        tops = [each for each in inside if not any(_holds(other, each) for other in inside)]
+        ends = not nested and _RETURNS.match(lines[begin])
+        if len(tops) != 1 and not ends and not _IDLE.fullmatch(lines[begin]):
+            yield own
+        yield from inside
+
+
+def _holds(outer: _Place, inner: _Place) -> bool:
+    return outer != inner and outer.begin <= inner.begin and inner.end <= outer.end
+
+
+def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
+    """Return the fix without a file or a place; None where what is left cannot be parsed."""
+    if isinstance(left, str):
+        return {path: file for path, file in fix.items() if path != left}
+    lines, file = texts.new[left.path], fix[left.path]
+    assert file is not None  # noqa: S101 (a file with lines)
+    blank = lines[left.begin][: _indent(lines[left.begin])] if left.begin < len(lines) else ""
+    for without in (left.without, (f"{blank}pass\n",)):
+        text = "".join([*lines[: left.begin], *without, *lines[left.end :]])
+        tree, other = _tree(left.path, "".join(lines)), _tree(left.path, text)
+        if tree == "" or other not in {"", tree}:
+            return {**fix, left.path: TreeFile(text.encode("latin-1"), file.mode)}
+        if not left.path.endswith(".py"):
+            break
+    return None
+
+
+def _tree(path: str, text: str) -> str:
+    """Return what tells the syntax tree of a file from others, without docstrings; empty where it cannot be parsed."""
+    if path.endswith(".py"):
+        module = parse_python(text.encode("latin-1"))
+        return ast.dump(_Undocumented().visit(module)) if module is not None else ""
+    dialect = test_dialect(path)
+    return "" if dialect is not None and dialect.parse(text).has_error else text
+
+
+class _Undocumented(ast.NodeTransformer):
+    """Takes out docstrings."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        """Return the statement, or None where it is a constant alone."""
+        return None if isinstance(node.value, ast.Constant) else node
