@@ -164,6 +164,23 @@ class TestGo:
         assert set(checked(lines[0])) == {"err", "got.Parts", "got"}
         assert ["eggs" in line.code for line in lines] == [False, True]
 
+    def test_what_a_row_points_to_is_the_same_for_all_who_use_it(self) -> None:
+        source = """
+            package sums
+
+            func TestFill(t *testing.T) {
+                for _, tt := range []struct{ in string; target interface{} }{{"milk", &map[string]int{}}} {
+                    if err := Fill(tt.in, tt.target); err != nil || !reflect.DeepEqual(tt.target, wanted) {
+                        t.Fatal(err)
+                    }
+                }
+            }
+        """
+        [line] = read(GO, source, "TestFill")
+        assert line.steps[-2].text == "target := interface{}(&map[string]int{})"
+        assert line.steps[-1].text == 'err := Fill("milk", target)'
+        assert "target" in checked(line)
+
     def test_only_failing_subtests_and_new_rows_are_read(self) -> None:
         assert len(read(GO, self.TABLE, "TestParse", "TestParse/odd")) == 1
         lines = read(GO, self.TABLE, "TestParse", base='{ "plain",   "milk", 4, false },\n{"plain", "milk", 4, false}')

@@ -172,7 +172,7 @@ def test_the_profile_counts_every_test_run_of_units_kept_and_rejected(mined: Min
     lines = profile.lines()
     assert {len(line) for line in lines[1:]} == {len(lines[1])}
     assert [line.split()[0] for line in lines[2:]] == [
-        "cut", "environment", "validation", "statement", "leak", "variation", "quality", "oracle", "total",
+        "cut", "environment", "validation", "statement", "quality", "leak", "variation", "oracle", "total",
     ]  # fmt: skip
     assert lines[-1].split()[6] == "1.3"
 

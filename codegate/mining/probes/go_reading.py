@@ -26,6 +26,7 @@ _ERROR_WANTED: Final = re.compile(
 _TYPE: Final = re.compile(r"u?int\d*|float\d+|string|byte|rune|bool")
 _UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64", ""})
 _SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_literal|true|false|unary_expression")
+_POINTER: Final = re.compile(r"\(?(?:(?:interface ?\{\}|any)\()?&")
 _ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
 _MAX_ROWS: Final = 60
 
@@ -149,6 +150,11 @@ class GoReader:
         struct = self._struct(element)
         if name and literal is not None and struct is not None:
             values = _fields(literal, struct)
+            for member, written in tuple(values.items()):
+                shared = text.count(f"{name}.{member}") > 1 and _POINTER.match(written)
+                if shared and not re.search(rf"(?<!\.)\b{member}\b", text):
+                    steps.append(Step(f"{member} := {written}"))  # what one use of it changes, the others see
+                    values[member] = member
             for node in walk(body):
                 assigns = node.type.endswith(("assignment_statement", "_declaration"))
                 left = text_of(field(node, "left")) if assigns else ""
