@@ -55,7 +55,7 @@ def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:
     yield "problems: " + _counted(found.status)
     for name, counts in found.counts.items():
         yield f"{name}: {_counted(counts)}"
-    yield f"hunks of the fix that tests notice: {_spread(found.hunk_coverage, percent=True)}"
+    yield f"parts of the fix that tests notice: {_spread(found.hunk_coverage, percent=True)}"
     yield f"words in a statement: {_spread(found.statement_words)}"
     yield f"fail-to-pass tests: {_spread(found.fail_to_pass)}; pass-to-pass: {_spread(found.pass_to_pass)}"
     yield f"age in days: {_spread(found.age_days)}"
@@ -63,6 +63,7 @@ def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:
     yield from _named("leak audit not clean, or not made", found.leaks)
     yield from _named("test command disagrees with its tests", found.unclean)
     yield from _named("tests ask for exact wording", found.narrow)
+    yield from _named("tests not graded, as the statement does not show what they ask for", found.untold)
     yield from _named("all tests of the fix are new", found.new_tests)
     for entry in found.exposure:
         yield f"{entry.candidate}: {_exposed(entry.cutoff, entry.after, entry.n)}"

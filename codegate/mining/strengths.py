@@ -55,7 +55,7 @@ class Strengths:
 
     Attributes:
         counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``rung``) and value.
-        hunk_coverage: share of a fix's hunks that its tests notice.
+        hunk_coverage: share of a fix's parts that its tests notice.
         statement_words: length of the statements.
         fail_to_pass: fail-to-pass tests of a problem.
         pass_to_pass: pass-to-pass tests of a problem.
@@ -65,6 +65,7 @@ class Strengths:
         leaks: ids of problems whose leak audit found something, or was not made.
         unclean: ids of problems whose test command ends with another status than its tests say.
         narrow: ids of problems whose tests ask for exact wording.
+        untold: ids of problems with tests that are not graded because the statement does not show what they ask for.
         new_tests: ids of problems all of whose fail-to-pass tests are new.
         exposure: one entry for each candidate asked about.
     """
@@ -80,6 +81,7 @@ class Strengths:
     leaks: tuple[str, ...]
     unclean: tuple[str, ...]
     narrow: tuple[str, ...]
+    untold: tuple[str, ...]
     new_tests: tuple[str, ...]
     exposure: tuple[Exposure, ...]
 
@@ -133,6 +135,11 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
         ),
         unclean=tuple(name for name, found in quality.items() if found and found.command_clean is False),
         narrow=tuple(name for name, found in quality.items() if found and found.exact_texts),
+        untold=tuple(
+            problem.id
+            for problem in active
+            if any(test.quarantine.reason == "untold" for test in problem.tests.QUARANTINED)
+        ),
         new_tests=tuple(
             problem.id for problem in active if set(problem.tests.NONE_TO_PASS) == set(problem.tests.FAIL_TO_PASS)
         ),

@@ -151,7 +151,7 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     if quality is not None:
         yield _fact("Exact wording", f"{quality.exact_texts} assertions compare it" if quality.exact_texts else "")
         share, hunks = quality.hunk_coverage, quality.hunks
-        yield _fact("Tested hunks", f"{share:.0%} of {hunks}" if share is not None and hunks else "")
+        yield _fact("Tested parts of the fix", f"{share:.0%} of {hunks}" if share is not None and hunks else "")
     if audit is not None and not audit.clean:
         yield _fact("Leak audit", *(audit.findings or ("not clean",)))
     yield _fact("Tests not graded", *(f"{one.id}: {one.quarantine.evidence}" for one in problem.tests.QUARANTINED))

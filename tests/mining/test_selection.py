@@ -1,6 +1,7 @@
 """Smaller suites, and what a suite is worth."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from codegate.suite import (
     Provenance,
     Quality,
     Quarantine,
+    QuarantinedTest,
     Suite,
     SuiteManifest,
     TestSets,
@@ -89,12 +91,15 @@ def test_a_chosen_suite_is_a_suite(tmp_path: Path) -> None:
 
 
 def test_a_suite_is_told_by_its_active_problems_and_the_unknown_is_null() -> None:
+    untold = Quarantine(reason="untold", evidence="no example notices it", expires=date(2027, 1, 1))
     new = TestSets(FAIL_TO_PASS=("t.py::a", "t.py::b"), NONE_TO_PASS=("t.py::a", "t.py::b"))
+    aside = new.model_copy(update={"QUARANTINED": (QuarantinedTest(id="t.py::c", quarantine=untold),)})
+    third = _dated(3, "b", days=300, tests=new, quality=Quality(hunk_coverage=1.0, exact_texts=1))
     many = _suite(
         [
             _dated(1, "a", days=0, kind="bugfix", leak_audit=LeakAudit(), quality=Quality(hunk_coverage=0.5)),
             _dated(2, "a", days=200, leak_audit=LeakAudit(fix_lines=2), quality=Quality(command_clean=False)),
-            _dated(3, "b", days=300, tests=new, quality=Quality(hunk_coverage=1.0, exact_texts=1)),
+            replace(third, tests=aside),
             problem(
                 "p-4",
                 status="quarantined",
@@ -107,6 +112,7 @@ def test_a_suite_is_told_by_its_active_problems_and_the_unknown_is_null() -> Non
     assert found.counts["component"] == {"a": 2, "b": 1}
     assert (found.hunk_coverage.n, found.hunk_coverage.median) == (2, 0.75)
     assert (found.leaks, found.unclean, found.narrow, found.new_tests) == (("p-2", "p-3"), ("p-2",), ("p-3",), ("p-3",))
+    assert found.untold == ("p-3",)
     assert found.status == {"active": 3, "quarantined": 1}
     assert (found.age_days.median, found.age_days.lowest) == (165, 65)
     assert [(one.candidate, one.after, one.n) for one in found.exposure] == [
