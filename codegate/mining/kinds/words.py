@@ -61,6 +61,9 @@ _OPENINGS: Final[tuple[tuple[str, Kind, re.Pattern[str]], ...]] = (
         _opens(
             r"handl(?:e[sd]?|ing) respect\w* honou?r\w* preserv\w+ ensur\w+ restor\w+ reject\w* make\ssure keep\w*"
             r" work\s?around patch\w* catch\w* escap\w+ account\sfor tolerat\w+"
+            # A missing check is a defect, though it is added.
+            r" add(?:s|ed|ing)?\s(?:(?!support|tests?\b)[\w'-]+\s){0,2}"
+            r"(?:nil|null|none|bounds?|range|overflow|length|error|\w+Error)\s(?:handling|checks?|guards?)"
         ),
     ),
     (
