@@ -107,6 +107,9 @@ from codegate.mining.statements.titles import title_of
          [("expected", "Totals should keep names of lists."), ("observed", "Each call drops the last name.")]),
         ("Two regressions in the parser broke callers of it.",
          [("observed", "Two regressions in the parser break callers of it.")]),
+        ("Fix wrong names, and subsequent failure to read them.",
+         [("observed", "Problem: wrong names, and subsequent failure to read them.")]),
+        ("Due to a slip in the parser, names of lists are lost.", [("observed", "Names of lists are lost.")]),
         ("Fix names given twice to be kept in order.", [("expected", "Names given twice should be kept in order.")]),
     ],
 )  # fmt: skip
@@ -189,6 +192,8 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("Fix Encoding Totals Back to Map Bug", "Encoding Totals Back to Map"),
         ("Handling of names with additional tests", ""),
         ("Fix edge cases", ""),
+        ("🐛 FIX: Always suffix lists with a name", "It should always suffix lists with a name"),
+        (":bug: fix: relative order passing", "relative order passing"),
         ("Add an option", ""),
     ],
 )

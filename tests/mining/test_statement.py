@@ -95,6 +95,8 @@ class TestSlots:
             ("Make lists of words summable", "Lists of words are not summable"),
             ("Raise on odd items instead of dropping them", "`total()` does not raise on odd items"),
             ("fix: lists without names", "Lists without names"),
+            ("Always pad names with zeros", "Names are not always padded with zeros"),
+            ("Make totals operate on runes to avoid lost names", "Lost names"),
             ("fix: SQL lists", "SQL lists: `total([])` gives `1` instead of `0`"),
             ("Fix <= comparison", "<= comparison: `total([])` gives `1` instead of `0`"),
             ("Stop adding up names", "`total()` does not stop adding up names"),

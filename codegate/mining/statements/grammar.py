@@ -74,6 +74,8 @@ _IRREGULAR: Final = dict(pair.split(":") for pair in _PARTICIPLES.split())
 _OBJECT: Final = re.compile(
     r"(?P<what>.+?)(?P<rest> (?:when|if|even if|even when|unless|before|after|while|for|from|to|as|into|on|by) .+)?"
 )
+#: Verbs of which "with" is told, and not of their object.
+_WITH: Final = frozenset({"combine", "fill", "pad", "prefix", "provide", "replace", "suffix", "wrap"})
 #: What is not the object of a verb in front of it.
 NO_OBJECT: Final = re.compile(
     r"(?:about|as|at|back|by|for|from|if|in|into|of|on|only|out|over|through|to|up|when|with|without)\b"
@@ -93,14 +95,21 @@ def participle(verb: str) -> str:
     return f"{verb}{verb[-1] if doubled else ''}ed"
 
 
-def passive(verb: str, text: str, *, negated: bool) -> str:
+def passive(verb: str, text: str, no: str) -> str:
     """Return "Quotes in titles are not escaped" of the verb "escape" and the object that ``text`` begins with.
 
     An empty string where no object follows.
+
+    Args:
+        verb: in its base form.
+        text: what follows it.
+        no: what stands between the verbs, such as " not"; may be "".
     """
     found = _OBJECT.fullmatch(text)
     if found is None or verb in _NO_PASSIVE or NO_OBJECT.match(text):
         return ""
-    what = re.sub(r"^(?:an?|the) ", "", found["what"])
-    does = f"{'are' if plural(what) else 'is'}{' not' if negated else ''}"
-    return capital(f"{what} {does} {participle(verb)}{found['rest'] or ''}")
+    what, rest = re.sub(r"^(?:an?|the) ", "", found["what"]), found["rest"] or ""
+    if verb in _WITH and " with " in what:
+        what, _, more = what.partition(" with ")
+        rest = f" with {more}{rest}"
+    return capital(f"{what} {'are' if plural(what) else 'is'}{no} {participle(verb)}{rest}")

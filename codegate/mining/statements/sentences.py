@@ -52,6 +52,8 @@ _REFERENCE: Final = re.compile(
     r"|\((?:issue|pr|pull|gh|bug|ticket)s?[- ]?\d{1,7}\b[^()]{0,60}\)",
     re.IGNORECASE,
 )
+#: Pictures that some projects mark changes with.
+_PICTURES: Final = re.compile(r"^(?:(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|:[a-z_]{2,30}:)\s*)+")
 _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
 _DOUBLE: Final = re.compile(r"``([^`\n]{1,300})``")
 _CREDIT: Final = re.compile(
@@ -68,7 +70,10 @@ PREFIX: Final = re.compile(
     r"|`?[\w.-]{1,40}`?:\s+(?=[A-Za-z`])){1,2}",
     re.IGNORECASE,
 )
-CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
+CAUSE: Final = re.compile(
+    r"^(?:because of|due to|owing to) [^,]{2,80}, |(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*",
+    re.IGNORECASE,
+)
 #: What a sentence says of before and after at once, or of the change to the code.
 _OF_THE_CHANGE: Final = re.compile(
     r"[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
@@ -124,11 +129,11 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Slots]]
 
 
 def plain(text: str) -> str:
-    """Return ``text`` without marks, links and credits, and without when a bug began."""
+    """Return ``text`` without marks, pictures, links and credits, and without when a bug began."""
     text = _MYST_ROLE.sub(r":\1:", text)
     text = _ROLE.sub(r"`\1`", _REFERENCE.sub("", text))
     text = _CREDIT.sub("", _DOUBLE.sub(r"`\1`", text))
-    return " ".join(_MARKDOWN_LINK.sub(r"\1", text).split()).strip(" -*•")
+    return _PICTURES.sub("", " ".join(_MARKDOWN_LINK.sub(r"\1", text).split()).strip(" -*•"))
 
 
 def split(text: str) -> Iterator[str]:
@@ -258,7 +263,8 @@ def _noun(match: re.Match[str]) -> _Slots:
 
 
 def _demanded(match: re.Match[str]) -> _Slots:
-    if match["y"][0].isupper():  # a noun of a title in capitals
+    # A noun of a title in capitals, or "failure to convert".
+    if match["y"][0].isupper() or DEFECT.search(match["x"]):
         yield from _noun(match)
         return
     yield "expected", f"{capital(match['x'])} should {match['y']}"

@@ -50,15 +50,18 @@ _DEMANDS: Final = "It should "
 #: "Markup printed on errors" is a state, "Columns added by rows" too.
 _HAPPENS: Final = re.compile(r"\w \w+ed (?:as|at|by|for|from|if|in|on|to|twice|when|with|without)\b")
 _SHOULD: Final = re.compile(
-    r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))? "
-    r"(?!only\b|(?!\w*ply\b)\w+ly\b|always\b|not\b)(?P<verb>[a-z]+)(?P<rest>.*)"
+    r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))?(?P<how> always)? "
+    r"(?!only\b|(?!\w*ply\b)\w+ly\b|not\b)(?P<verb>[a-z]+)(?P<rest>.*)"
 )
 _OPENING: Final = re.compile(r"^(?!the way )(?:(?:an )?(?:additional|another|further)|an?|the|some) ", re.IGNORECASE)
 #: What stands before a preposition is hardly a verb, and neither is a name of code or a participle.
 _TOPIC: Final = re.compile(
-    r"(?i:[\w.`()-]+ (?:with|in|of|for|when|on|from|after) |(?:non|invalid|[\w-]+(?:ed|ing|ty|less|ous|ful))\b)"
+    r"(?i:[\w.`()-]+ (?:with|in|of|for|when|on|from|after) "
+    r"|(?:non|invalid|[\w-]+(?:ed|ing|ty|ic|al|[st]ive|less|ous|ful))\b)"
     r"|`|\w*[a-z_][A-Z_]\w*|[A-Z]{2,}\b"
 )
+#: After "always" any verb is a demand.
+_DEMAND: Final = re.compile(rf"{DEMAND.pattern}|always [a-z]+ ", re.IGNORECASE)
 _MAKE: Final = re.compile(r"(?:let|make)s? ", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
@@ -131,7 +134,7 @@ def title_of(text: str, *, bug: bool = True) -> str:
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
     if not bug and is_ambiguous(title) and state in {"", title} and not DEMAND.match(demand):
         return ""
-    if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand) and not _MAKE.match(demand):
+    if not state and not fixes and not TITLE_ACTION.match(title) and _DEMAND.match(demand) and not _MAKE.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
     topic = BUG_MARK.match(text) and _TOPIC.match(title)
@@ -200,21 +203,22 @@ def _unmet(demand: str, called: str) -> str:
     match = _SHOULD.match(demand.rstrip("."))
     if match is None:
         return ""
-    subject, verb, negated = match["who"], match["verb"], bool(match["no"])
+    subject, verb = match["who"], match["verb"]
+    no = "" if match["no"] else f" not{match['how'] or ''}"
     rest = _IN_PLACE.sub("", match["rest"])
     if subject == "It":
-        found = passive(verb, rest.strip(), negated=not negated)
+        found = passive(verb, rest.strip(), no)
         if found or not called or called in rest or verb == "be":
             return found
         subject = f"`{called}()`"
     many = plural(subject)
     if verb == "be" and rest.startswith(" able to "):
-        return f"{subject} {'can' if negated else 'cannot'} {rest.removeprefix(' able to ')}"
+        return f"{subject} {'cannot' if no else 'can'} {rest.removeprefix(' able to ')}"
     if verb == "be":
-        return f"{subject} {'are' if many else 'is'}{'' if negated else ' not'}{rest}"
-    if negated:
-        return f"{subject} {verb if many else third(verb)}{rest}"
-    return f"{subject} {'do' if many else 'does'} not {verb}{rest}"
+        return f"{subject} {'are' if many else 'is'}{no}{rest}"
+    if no:
+        return f"{subject} {'do' if many else 'does'}{no} {verb}{rest}"
+    return f"{subject} {verb if many else third(verb)}{rest}"
 
 
 def _error(examples: Sequence[Example], observed: Sequence[Sentence]) -> str:
