@@ -190,10 +190,12 @@ class TestSlots:
         assert found == "the fix changes what existing tests expect, and no example shows it"
 
     def test_a_sentence_on_something_else_is_left_out(self) -> None:
-        message = "Fix total of nothing\n\nControl codes report a width of one. Sums of no numbers are missing."
+        body = "Arrays of sums are lost. Control codes have a width. Totals of nothing are missing."
+        message = f"Fix total of nothing\n\n{body}"
         text = written(message, examples=[EXAMPLE]).text
         assert "Control codes" not in text
-        assert "Sums of no numbers are missing" in text
+        assert "Arrays" not in text
+        assert "Totals of nothing are missing" in text
 
     def test_beside_an_example_no_other_error_is_shown(self) -> None:
         other = FAILED.model_copy(update={"exception": "KeyError", "message": "'nothing'"})
@@ -278,8 +280,10 @@ class TestSlots:
         assert found == "the tests check more than the examples show, and no source says it"
 
     def test_a_short_observation_is_a_better_title_than_a_topic(self) -> None:
-        message = "Fix padding width\n\nFixed extra padding on the first cell. It is all."
-        assert written(message, examples=[EXAMPLE]).text.startswith("# Extra padding on the first cell\n\nFor example")
+        message = "Fix padding width\n\nFixed extra padding width of the first cell. It is all."
+        assert written(message, examples=[EXAMPLE]).text.startswith(
+            "# Extra padding width of the first cell\n\nFor example"
+        )
 
     def test_a_title_that_says_less_than_an_observation_gives_way_to_it(self) -> None:
         message = "fix superfluous space\n\nFixed superfluous space above sums of lists. It is all."

@@ -259,9 +259,9 @@ def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
 
 
 def _belongs(sentence: Sentence, title: str, examples: Sequence[Example]) -> bool:
-    """Return whether a sentence has rare words of the title or the examples; one of a test needs several."""
+    """Return whether a sentence has rare words of the title or the examples; one is enough for an issue alone."""
     shown = [text for each in examples for text in (each.code, each.expression, each.observed, each.expected)]
-    least = _RELATED if sentence.source == "test" else 1
+    least = {"issue": 1, "test": _RELATED}.get(sentence.source, 2)
     return not examples or len(_rare(sentence.text) & _rare(" ".join([title, *shown]))) >= least
 
 
