@@ -151,6 +151,29 @@ class TestRuns:
         assert (quality.exact_texts, quality.statement_words, quality.command_clean) == (2, 30, True)
         assert quality.validation_seconds is not None
 
+    def test_a_part_that_names_what_is_no_more_asks_for_no_example(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+            return self.opened(sandboxes, recipe, limits)
+
+        old = (
+            "def size(n):\n    m = n\n    if abs(n) > 50:\n        # Large\n        return f'{m} large'\n"
+            "    # Small\n    return f'{m} small'\n"
+        )
+        new = old.replace("m = n", "k = abs(n)").replace("{m}", "{k}")
+        tests = (
+            "from calc import size\n\ndef test_small():\n    assert size(-7) == '7 small'\n\n"
+            "def test_large():\n    assert size(-77) == '77 large'\n"
+        )
+        cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
+        validated = validate_cut(cut, opened)
+        assert isinstance(validated, Validated)
+        found = find_examples(cut, validated, opened, public_text(cut), "seed")
+        small = [each for each in found if each.example.expected.endswith("small'")]
+        examples, untold = told(small, chosen(small), run_partial_fixes(cut, validated, small, opened))
+        assert (len(examples), len(untold)) == (1, 0)
+
     def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:

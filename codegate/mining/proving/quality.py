@@ -19,8 +19,10 @@ from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.suite import ProblemLimits, Quality
 
 MAX_PARTS: Final = 3
-MAX_STATEMENTS: Final = 6
+MAX_STATEMENTS: Final = 4
 """Partial fixes where there are examples, which single statements are told by."""
+#: Errors of a name that nothing has.
+_UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ def run_partial_fixes(
         with open_sandbox(limits) as sandbox:
             report = run_tests(sandbox, tree.overlay(changes), selection)
         failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
-        runs.append(PartialRun(failed, differing(found, report)))
+        # What names something that is no more is no fix that anybody would write.
+        broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
+        runs.append(PartialRun(failed, frozenset(range(len(found))) if broken else differing(found, report)))
     return runs
 
 
