@@ -53,7 +53,10 @@ _DECORATORS: Final = frozenset(
     "property staticmethod classmethod dataclass override overload abstractmethod cached cache contextmanager param"  # noqa: SIM905
     " media import deprecated".split()
 )
-_EMPTY_BRACKETS: Final = re.compile(r"(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)")
+#: What a reference leaves of brackets and code; code of reStructuredText stays.
+_EMPTY_BRACKETS: Final = re.compile(
+    r"(``[^`\s][^`\n]{0,300}``)|(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)"
+)
 #: With the role and the underscores that reStructuredText has around it.
 _INLINE_CODE: Final = re.compile(r"((?::[\w:+-]{1,30}:)?`[^`\n]{1,500}`_{0,2})")
 _NO_CODE: Final = re.compile(r"(?::[\w:+-]{1,30}:)?`[\W_]*`_{0,2}")
@@ -188,7 +191,7 @@ def _without_references(line: str) -> str:
         parts = _INLINE_CODE.split(bare)
         parts[::2] = [_MENTION.sub(_unless_decorator, _REFERENCE.sub(" ", part)) for part in parts[::2]]
         parts[1::2] = map(_code_without_references, parts[1::2])
-        bare = _EMPTY_BRACKETS.sub(" ", _SHA.sub(" ", "".join(parts)))
+        bare = _EMPTY_BRACKETS.sub(lambda match: match[1] or " ", _SHA.sub(" ", "".join(parts)))
         if bare == before:
             break
     else:

@@ -41,7 +41,7 @@ _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _END: Final = re.compile(
-    r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|;\s+|\s+[-–—]{1,2}\s+(?=previously\b)"
+    r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|(?<![\"'(`]);\s+|\s+[-–—]{1,2}\s+(?=previously\b)"
 )
 _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
 #: ``{issue}`12``` of MyST is ``:issue:`12``` of reStructuredText.
@@ -178,8 +178,10 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
 def is_whole(text: str) -> bool:
     """Return whether the code marks, quotes and brackets of ``text`` are all closed."""
     prose = _CODE.sub("", text)
-    pairs = all(prose.count(opening) == prose.count(closing) for opening, closing in ("()", "[]", "{}"))
-    return pairs and "`" not in prose and not prose.count('"') % 2
+    brackets = "".join(letter for letter in prose if letter in "()[]{}")
+    while brackets != (inner := re.sub(r"\(\)|\[\]|\{\}", "", brackets)):
+        brackets = inner
+    return not brackets and "`" not in prose and not prose.count('"') % 2
 
 
 def is_ambiguous(sentence: str) -> bool:
@@ -258,7 +260,7 @@ def _noun(match: re.Match[str]) -> _Slots:
     if rest and not DEFECT.search(topic):
         # An order ("keep the bounds") may be the fix in words.
         yield from () if DEMAND.match(rest) else read(rest)
-    elif DEFECT.search(topic):
+    elif DEFECT.search(_CODE.sub("", topic)):
         yield "observed", PROBLEM + topic
 
 
@@ -360,7 +362,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}(?P<x>.+)", _noun),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have)(?P<how>) no longer(?P<y> .*)", _no_longer),
     _rule(
-        r"^(?P<x>(?:(?!\b(?:was|were)\b).){2,150}?) (?P<how>(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)",
+        r"^(?P<x>(?:(?!\b(?:was|were)\b).){2,150}?) (?P<how>(?:do|does|will) )?no longer (?P<verb>[\w-]+)(?P<y>.*)",
         _no_longer,
     ),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
