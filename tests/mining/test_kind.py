@@ -349,6 +349,8 @@ def test_other_languages_are_judged_by_words_shape_and_failures(
         ("[BUG] Bounds", {"title tag"}),
         ("Issue 1001: fix last()", {"title: fix"}),
         ("🐛 Fix empty input", {"title: fix"}),
+        ("fix: allow a nil default of flags", {"title type"}),
+        ("fix: adding missing names", {"title type", "title defect"}),
         ("ENH: Add param", {"title type", "title: add"}),
         ("Encode: add bound check for large numbers", {"title: handle"}),
         ("Add OSError handling in find_imports", {"title: handle"}),

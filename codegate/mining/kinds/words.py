@@ -223,12 +223,14 @@ def title_signals(title: str, place: str) -> Iterator[Signal]:
         yield Signal(f"{place} type", kind, title.partition(":")[0].strip())
     yield from (Signal(f"{place} tag", signal.kind, signal.detail) for signal in label_signals([tag]))
     opening = next(((name, of, found) for name, of, pattern in _OPENINGS if (found := pattern.match(rest))), None)
-    if opening is not None:
+    # "fix: allow X": the type is the author's own word for what it is.
+    typed = kind == "bugfix"
+    if opening is not None and not (typed and opening[0] in {"add", "rework", "change"}):
         yield Signal(f"{place}: {opening[0]}", opening[1], opening[2][0].lower())
     end = opening[2].end() if opening is not None else 0
     if opening is None or opening[0] != "fix":
         yield from _found(f"{place} defect", "bugfix", _DEFECT, rest[end:])
-    if opening is None or opening[0] not in {"fix", "handle", "prevent", "add"}:
+    if not typed and (opening is None or opening[0] not in {"fix", "handle", "prevent", "add"}):
         yield from _found(f"{place} offer", "feature", _OFFER, rest[end:])
     if opening is None or opening[0] not in {"fix", "speed up"}:
         yield from _found(f"{place}: speed up", "perf", _FASTER, rest)
