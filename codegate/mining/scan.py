@@ -1,6 +1,7 @@
 """The scan: which units there are, and which of them are worth trying, best first. Nothing is executed."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.kinds.kind import score_unit
 from codegate.mining.languages import names_by
-from codegate.mining.options import Forge, MineOptions
+from codegate.mining.options import DEFAULT_KINDS, Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
@@ -49,11 +50,13 @@ def scan(
     head = PathClassifier.of(newest)
     name = names_by(options.command)
     taken_back = reversed_units(units)
+    fixes_only, fixes = set(options.kinds) <= set(DEFAULT_KINDS), not set(options.kinds).isdisjoint(DEFAULT_KINDS)
+    best_first = partial(_best_first, fixes=fixes)
     prospects: list[Prospect] = []
     results: list[UnitResult] = []
     for unit in units:
         bug = score_unit(unit)
-        reason = reject_by_text(unit, bug) or reject_by_paths(unit, head, name, options.path)
+        reason = reject_by_text(unit, bug, fixes_only=fixes_only) or reject_by_paths(unit, head, name, options.path)
         if reason is None and unit.commit in taken_back:
             why = f"{taken_back[unit.commit][:12]} takes it back or blames it"
             results.append(unit_result(unit, bug, Rejected("reversed", why)))
@@ -66,9 +69,9 @@ def scan(
         unit_result(entry.unit, entry.bug, Rejected("duplicate")) for entry in prospects if entry.unit.commit in again
     ]
     queue = [entry for entry in prospects if entry.unit.commit not in again]
-    queue.sort(key=_best_first)
+    queue.sort(key=best_first)
     if options.forge is not None:
-        queue = _enriched(queue, options.forge)
+        queue = sorted(_enriched(queue, options.forge), key=best_first)
     return _spread(queue, head), results
 
 
@@ -102,7 +105,7 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
 
 
 def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
-    """Return the queue with what the forge says of its best units, in the order that follows from that."""
+    """Return the queue with what the forge says of its best units."""
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     found: list[Prospect] = []
     for entry in queue:
@@ -111,9 +114,9 @@ def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
             found.append(entry)
             continue
         found.append(Prospect(entry.unit, score_unit(entry.unit, facts), facts))
-    return sorted(found, key=_best_first)
+    return found
 
 
-def _best_first(entry: Prospect) -> tuple[bool, float, str]:
-    """Return the sort key of a prospect: what calls itself a bug first, then the newest."""
-    return entry.bug.score < BUG_LIKE, -entry.unit.date.timestamp(), entry.unit.commit
+def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
+    """Return the sort key of a prospect: what calls itself a bug first where ``fixes`` are wanted, then the newest."""
+    return (entry.bug.score < BUG_LIKE) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

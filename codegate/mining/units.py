@@ -98,8 +98,8 @@ class Prospect:
     enrichment: Enrichment | None = None
 
 
-def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
-    """Return why the unit's own words rule it out, or None."""
+def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
+    """Return why the unit's own words rule it out, or None; that it is no fix does where ``fixes_only`` are wanted."""
     if unit.merges_forward:
         return "merge_forward"
     if unit.kind == "merge" and unit.pull_request is None and _sources(unit) > MAX_BRANCH_SOURCES:
@@ -112,7 +112,7 @@ def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
         return "backport"
     if _RELEASE.match(unit.title):
         return "release"
-    if bug.score <= _NOT_A_FIX:
+    if fixes_only and bug.score <= _NOT_A_FIX:
         return "not_a_fix"
     return None
 

@@ -1,7 +1,10 @@
 """The queue of a mining: which change is tried when."""
 
-from codegate.mining.options import MineOptions
+import pytest
+
+from codegate.mining.options import KINDS, MineOptions
 from codegate.mining.scan import scan
+from codegate.suite import Kind
 from tests.kit.repository import HistoryBuilder
 
 
@@ -23,3 +26,23 @@ def test_components_take_turns_among_neighbours(history: HistoryBuilder) -> None
         "Fix busy for the 2. time",
         "Fix busy for the 1. time",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "titles"),
+    [
+        (("bugfix", "security"), ["Fix a"]),
+        (("feature",), ["Add a", "Fix a"]),
+        (KINDS, ["Fix a", "Add a"]),
+    ],
+)
+def test_what_calls_itself_a_feature_is_tried_where_features_are_wanted(
+    history: HistoryBuilder, kinds: tuple[Kind, ...], titles: list[str]
+) -> None:
+    history.commit("begin", {"a.py": "x = 0\n"})
+    history.commit("Add a", {"a.py": "x = 1\n", "test_a.py": "def test_1(): pass\n"})
+    history.commit("Fix a", {"a.py": "x = 2\n", "test_a.py": "def test_2(): pass\n"})
+
+    queue, _ = scan(history.folder, history.git("rev-parse", "HEAD"), MineOptions(kinds=kinds))
+
+    assert [entry.unit.title for entry in queue] == titles
