@@ -78,9 +78,9 @@ func TestFixed(t *testing.T) {
 }
 
 func TestFixedInOrder(t *testing.T) {
-	for name := range map[string]int{"first": 1, "second": 2} {
-		if name != "first" || Answer() != 42 {
-			t.Fatal(name)
+	for number := range map[int]bool{0: true, 1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true} {
+		if number < 3 || Answer() != 42 {
+			t.Fatal(number)
 		}
 		break
 	}
