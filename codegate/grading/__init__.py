@@ -10,9 +10,10 @@ from codegate.grading.controls.instruments import Instruments
 from codegate.grading.controls.search import instrument_tests
 from codegate.grading.grade import FailureClass, Grade, TestResult
 from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
-from codegate.grading.sandboxes import Sandboxes, base_images
+from codegate.grading.sandboxes import RunCount, Sandboxes, base_images, counted_runs
+from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
-from codegate.grading.testrun import RunCount, counted_runs, run_hidden_tests, run_public_tests, run_tests
+from codegate.grading.testrun import run_hidden_tests, run_public_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",
@@ -22,6 +23,7 @@ __all__ = [
     "Instruments",
     "RunCount",
     "Sandboxes",
+    "SharedSandbox",
     "TestReport",
     "TestResult",
     "TestSelection",

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.durable import digest
@@ -26,6 +27,37 @@ AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, di
 """What an agent may use: the largest takes 0.7 GiB and 34 threads, beside the tests that it runs."""
 _GRACE_SECONDS: Final = 120.0
 _MOST_SEARCHED: Final = 32
+
+
+@dataclass
+class RunCount:
+    """How many sandboxes were started, how often tests were run in them, and their processor time, in seconds."""
+
+    sandboxes: int = 0
+    runs: int = 0
+    cpu_seconds: float = 0.0
+
+
+_counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
+
+
+@contextmanager
+def counted_runs(into: RunCount) -> Iterator[None]:
+    """Add what this thread does inside the block ``into`` a count; that of the innermost block."""
+    token = _counting.set(into)
+    try:
+        yield
+    finally:
+        _counting.reset(token)
+
+
+def count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) -> None:
+    """Add to the count of the innermost block of ``counted_runs``, if there is one."""
+    into = _counting.get()
+    if into is not None:
+        into.sandboxes += sandboxes
+        into.runs += runs
+        into.cpu_seconds += cpu_seconds
 
 
 class Sandboxes:
@@ -108,6 +140,7 @@ class Sandboxes:
         """
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
+            count(sandboxes=1)
             yield sandbox
 
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:

@@ -31,6 +31,7 @@ class TestSelection:
         isolated: ids of tests that each run in a process of their own, before the others, where the runner can.
         busy: processes that compete with the tests for one processor, where the runner can start them.
         repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
+        cached: what a compiler keeps for later runs stays in the sandbox; for code that nobody has reason to suspect.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
@@ -51,6 +52,7 @@ class TestSelection:
     isolated: tuple[str, ...] = ()
     busy: int = 0
     repeat: int = 1
+    cached: bool = False
     folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20

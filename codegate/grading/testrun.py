@@ -6,10 +6,9 @@ every package) gets a process and a workspace of its own: what an earlier one le
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
@@ -20,7 +19,8 @@ from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
-from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.sandboxes import Sandboxes, count
+from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.sandbox import FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
@@ -30,26 +30,7 @@ from codegate.suite import Changes, Problem, Tree
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
 _TIDY_SECONDS: Final = 30.0
-_counting: ContextVar["RunCount | None"] = ContextVar("_counting", default=None)
 _FORGED: Final = "something other than the test driver wrote to the result channel"
-
-
-@dataclass
-class RunCount:
-    """How many times tests were run, and the processor time that this took, in seconds."""
-
-    runs: int = 0
-    cpu_seconds: float = 0.0
-
-
-@contextmanager
-def counted_runs(count: RunCount) -> Iterator[None]:
-    """Add every call of ``run_tests`` that this thread makes inside the block to ``count``; the innermost block's."""
-    token = _counting.set(count)
-    try:
-        yield
-    finally:
-        _counting.reset(token)
 
 
 def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestReport:
@@ -77,18 +58,17 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
         if report.timed_out or report.memory_exceeded:
             reports.append(report)
             break  # the sandbox itself may be gone
-        reports.append(_after(sandbox, report, watched, wipe=number < len(batches)))
+        reports.append(_after(sandbox, report, watched, wipe=number < len(batches), cached=selection.cached))
         if report.complete and not reports[-1].complete:
             break  # what it left cannot be cleared
-    count = _counting.get()
-    if count is not None:
-        count.runs += 1
-        count.cpu_seconds += sum(report.cpu_seconds for report in reports)
+    count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
     return _with_calls(_merge(reports, len(batches)), service)
 
 
-def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
-    """Run the hidden tests on ``tree`` (sources as given) in a fresh sandbox; raises as ``run_tests``."""
+def run_hidden_tests(
+    problem: Problem, tree: Tree, sandboxes: Sandboxes | SharedSandbox, selection: TestSelection
+) -> TestReport:
+    """Run the hidden tests on ``tree`` (sources as given) in a sandbox of ``sandboxes``; raises as ``run_tests``."""
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         return run_tests(sandbox, tree.overlay(problem.hidden), selection)
 
@@ -185,9 +165,9 @@ def _revealed(results: Mapping[str, TestResult], used: Instruments | None) -> Ma
     }
 
 
-def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool) -> TestReport:
+def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> TestReport:
     """Return the report with what the workspace looks like after the run, and clear it for the next."""
-    changed = _tidy(sandbox, watched, wipe=wipe)
+    changed = _tidy(sandbox, watched, wipe=wipe, cached=cached)
     if changed is None:
         return replace(report, complete=False)
     if changed:
@@ -195,11 +175,10 @@ def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, 
     return report
 
 
-def _tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool) -> list[str] | None:
+def _tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> list[str] | None:
     """Return which of the ``watched`` files are changed; None when that cannot be seen or cleared."""
-    done = sandbox.run(
-        driver_command("tidy_driver", {"watched": dict(watched), "wipe": wipe}, timeout_seconds=_TIDY_SECONDS)
-    )
+    settings = {"watched": dict(watched), "wipe": wipe, "cached": cached}
+    done = sandbox.run(driver_command("tidy_driver", settings, timeout_seconds=_TIDY_SECONDS))
     return [str(path) for path in json.loads(done.records)] if done.ok else None
 
 

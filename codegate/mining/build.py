@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from codegate.candidates import CandidateSpec, Usage
-from codegate.grading import Sandboxes, grade_reference, instrument_tests
+from codegate.grading import Sandboxes, SharedSandbox, grade_reference, instrument_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import KindOf, classify_kind
@@ -111,7 +111,8 @@ class ProblemBuilder:
                 self.check_wanted()
                 cut_parts = parts or self._cut(prospect)
             try:
-                return self._making(prospect, steps, cut_parts, given).problem()
+                with closing(SharedSandbox(self.sandboxes)) as shared:
+                    return self._making(prospect, steps, cut_parts, given, shared).problem()
             except FilesRefused as error:
                 linked = any(file.is_link for file in cut_parts.fixed.values())
                 raise LeftOut(Rejected("symlink" if linked else "too_large", str(error))) from error
@@ -124,7 +125,9 @@ class ProblemBuilder:
         found = cut(unit, base, fixed, names_by(self.options.command), self.options.path)
         return _kept(found if isinstance(found, Cut) else Rejected(found))
 
-    def _making(self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None) -> "_Making":
+    def _making(
+        self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None, shared: SharedSandbox
+    ) -> "_Making":
         language = language_of(parts.fix, parts.test_files, names_by(self.options.command))
         support = self.languages.get(language) if language is not None else None
         if support is None:
@@ -133,7 +136,8 @@ class ProblemBuilder:
         if settings is None:
             files = ", ".join(parts.test_files)
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
-        return _Making(self, prospect, steps, parts, given, support, replace(settings, folder=parts.folder))
+        settings = replace(settings, folder=parts.folder)
+        return _Making(self, prospect, steps, parts, given, support, settings, shared)
 
     def prepare(self, environment: LockedEnvironment) -> str:
         """Build the environment; return why it cannot be built, or an empty string."""
@@ -147,13 +151,13 @@ class ProblemBuilder:
         self.prepared += 1
         return ""
 
-    def opener(self, environment: LockedEnvironment) -> OpenSandbox:
-        """Return what opens sandboxes of ``environment``, as long as results are wanted."""
+    def opener(self, environment: LockedEnvironment, shared: SharedSandbox) -> OpenSandbox:
+        """Return what gives the ``shared`` sandbox of ``environment``, as long as results are wanted."""
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
             self.check_wanted()
-            with self.sandboxes.open(environment.manifest, limits) as sandbox:
+            with shared.open(environment.manifest, limits) as sandbox:
                 yield sandbox
 
         return opened
@@ -175,6 +179,7 @@ class _Making:
     given: StatementText | None
     support: LanguageSupport
     settings: RunnerSettings
+    shared: SharedSandbox
 
     def problem(self) -> Built:
         environment, trial = self._try()
@@ -183,10 +188,10 @@ class _Making:
     def _proven(self, environment: LockedEnvironment, trial: Trial) -> Built:
         """Make a problem of what ``trial``, of these parts, has shown."""
         builder, parts, step = self.builder, self.parts, self.steps.step
-        opener = builder.opener(environment)
+        opener = builder.opener(environment, self.shared)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
         described = self._describe(opener, trial.seen)
-        with step("leak"), opener(trial.seen.limits) as sandbox:
+        with step("leak"), builder.sandboxes.open(environment.manifest, trial.seen.limits) as sandbox:
             leaks = audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
         if not leaks.clean:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
@@ -253,7 +258,7 @@ class _Making:
                 first = first or unbuilt
                 continue
             with self.steps.step("validation"):
-                opener, new = builder.opener(environment), builder.options.include_new_tests
+                opener, new = builder.opener(environment, self.shared), builder.options.include_new_tests
                 outcome = try_cut(
                     parts, opener, roots, builder.today, new, self.settings, support.limits(), support.narrowed
                 )

@@ -1,4 +1,4 @@
-"""Where the time of a mining goes: test runs and seconds of each step, for units kept and rejected."""
+"""Where the time of a mining goes: sandboxes, test runs and seconds of each step, for units kept and rejected."""
 
 import time
 from collections import defaultdict
@@ -9,7 +9,7 @@ from typing import Final
 from codegate.grading import RunCount, counted_runs
 from codegate.wording import count_of
 
-_TITLES: Final = ("step", "runs", "cpu s", "wall s", "runs/kept", "s/kept", "runs/rejected", "s/rejected")
+_MEASURES: Final = ("sandboxes", "runs", "cpu s", "wall s")
 
 
 class Steps:
@@ -46,6 +46,7 @@ class Profile:
         into = self.kept if kept else self.rejected
         for name, seconds in steps.seconds.items():
             into.seconds[name] += seconds
+            into.runs[name].sandboxes += steps.runs[name].sandboxes
             into.runs[name].runs += steps.runs[name].runs
             into.runs[name].cpu_seconds += steps.runs[name].cpu_seconds
 
@@ -59,19 +60,32 @@ class Profile:
 
     def lines(self) -> list[str]:
         """Return a table for people; wall-clock seconds are summed over units that ran side by side."""
+        titles = ("step", *_MEASURES, *(f"{name}/{end}" for end in ("kept", "rejected") for name in _MEASURES))
         names = self._names
-        rows = [_TITLES, *(self._row(name, (name,)) for name in names), self._row("total", names)]
+        rows = [titles, *(self._row(name, (name,)) for name in names), self._row("total", names)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         return [f"profile: {count_of(self.count[True], 'unit')} kept, {self.count[False]} tried and rejected", *table]
 
     def _row(self, title: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        runs, cpu_seconds, seconds = 0, 0.0, 0.0
-        each: list[str] = []
-        for steps, count in ((self.kept, self.count[True]), (self.rejected, self.count[False])):
-            own_runs = sum(steps.runs[name].runs for name in names)
-            own_seconds = sum(steps.seconds[name] for name in names)
-            each += [f"{own_runs / count:.1f}", f"{own_seconds / count:.2f}"] if count else ["-", "-"]
-            runs, seconds = runs + own_runs, seconds + own_seconds
-            cpu_seconds += sum(steps.runs[name].cpu_seconds for name in names)
-        return title, str(runs), f"{cpu_seconds:.1f}", f"{seconds:.1f}", *each
+        kept, rejected = _measured(self.kept, names), _measured(self.rejected, names)
+        total = [
+            f"{sum(pair):.{0 if number < 2 else 1}f}" for number, pair in enumerate(zip(kept, rejected, strict=True))
+        ]
+        each = [
+            f"{value / count:.{1 if number < 2 else 2}f}" if count else "-"
+            for values, count in ((kept, self.count[True]), (rejected, self.count[False]))
+            for number, value in enumerate(values)
+        ]
+        return title, *total, *each
+
+
+def _measured(steps: Steps, names: tuple[str, ...]) -> tuple[float, ...]:
+    """Return what the steps of these ``names`` took, in the order of ``_MEASURES``."""
+    runs = [steps.runs[name] for name in names]
+    return (
+        sum(each.sandboxes for each in runs),
+        sum(each.runs for each in runs),
+        sum(each.cpu_seconds for each in runs),
+        sum(steps.seconds[name] for name in names),
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
+from codegate.grading import RunCount, Sandboxes, SharedSandbox, TestSelection, counted_runs, run_hidden_tests
 from codegate.grading import test_selection as selection_of
 from codegate.grading.controls.search import SitesUnknown, search_once
 from codegate.grading.controls.sites import Sites
@@ -185,6 +185,41 @@ def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_n
         assert search(world)[TESTS].receipts
         assert search(world) is search(world)
         assert search(other) != search(world)
+
+
+def test_a_shared_sandbox_is_cleared_for_each_use_but_for_what_compilers_keep(
+    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
+) -> None:
+    leave = (
+        "import os, subprocess, sys\n"
+        "for place in ('.codegate-cache/go', '.hidden/deep'):\n    os.makedirs(place)\n"
+        "for place in ('a', '/tmp/b', '/dev/shm/c', '.codegate-cache/go/d'):\n    open(place, 'w').close()\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)'], start_new_session=True)\n"
+    )
+    look = (
+        "import os\n"
+        "print(*sorted(name for place in ('.', '/tmp', '/dev/shm') for name in os.listdir(place)))\n"
+        "print(os.listdir('.codegate-cache/go'), len([name for name in os.listdir('/proc') if name.isdigit()]))\n"
+    )
+    python = ("{python}", "-I", "-S", "-B", "-c")
+    watched = WatchedBackend(bwrap_backend)
+    manifest, limits = manifest_of(recipe), ProblemLimits()
+    with _sandboxes(watched, recipe) as sandboxes, contextlib.closing(SharedSandbox(sandboxes)) as shared:
+        sandboxes.prepare(manifest)
+        watched.calls.clear()
+        count = RunCount()
+        with counted_runs(count):
+            with shared.open(manifest, limits) as sandbox:
+                assert sandbox.run(Command((*python, leave))).ok
+            with shared.open(manifest, limits.model_copy(update={"seconds": 20.0})) as sandbox:
+                seen = sandbox.run(Command((*python, look)))
+            with contextlib.suppress(ZeroDivisionError), shared.open(manifest, limits):
+                _ = 1 / 0
+            with shared.open(manifest, limits) as sandbox:
+                assert sandbox.run(Command((*python, "import os; assert not os.listdir('.')"))).ok
+    assert seen.stdout.decode().splitlines() == [".codegate-cache home", "['d'] 2"]
+    assert count.sandboxes == 2
+    assert [call for call, _ in watched.calls if call != "run"] == ["open", "close"] * 2
 
 
 def _supervisors() -> set[int]:

@@ -1,6 +1,7 @@
 """Validates the controls: the reference fix has to pass the instrumented tests and to fail their mutants."""
 
 from collections.abc import Collection
+from contextlib import closing
 from typing import Final
 
 from codegate.grading.controls.control import (
@@ -18,6 +19,7 @@ from codegate.grading.controls.sites import Function, Mutant, Sites, function_of
 from codegate.grading.grade import file_of
 from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport
 from codegate.suite import ControlAudit, Problem, Tree
 
@@ -39,7 +41,7 @@ def audit_controls(
     Args:
         problem: what is asked; its own audit, if it has one, does not count.
         base: its base tree.
-        sandboxes: where the tests run, each time in a fresh one.
+        sandboxes: where the tests run, all in one that is cleared each time: what runs in it is the reference fix.
         rounds: runs with mutants: each has one of every fail-to-pass test. There are up to two more for tests of which
             the fix passed some.
         first: a run of the instrumented tests on the reference fix; None: it is made.
@@ -55,13 +57,27 @@ def audit_controls(
         return ControlAudit(tried=0, unfit=files)
     if not sites:
         return ControlAudit(tried=0)
+    with closing(SharedSandbox(sandboxes)) as shared:
+        return _audit(problem, base, sites, shared, rounds, first, unproven)
+
+
+def _audit(
+    problem: Problem,
+    base: Tree,
+    sites: Sites,
+    shared: SharedSandbox,
+    rounds: int,
+    first: tuple[Instruments, TestReport] | None,
+    unproven: TestReport | None,
+) -> ControlAudit:
+    fixed, files = base.overlay(problem.fix), problem.manifest.test_files
     if first is None:
         used = instrument(sites)
-        first = used, run_instrumented(problem, fixed, used, sandboxes)
+        first = used, run_instrumented(problem, fixed, used, shared, cached=True)
     used, report = first
     if unproven is None:
         own = tuple(dict.fromkeys(file_of(test) for test in controlled_tests(problem, sites)))
-        unproven = run_instrumented(problem, base, used, sandboxes, files=own)
+        unproven = run_instrumented(problem, base, used, shared, files=own, cached=True)
     unfit = _unfit(problem, sites, used, report, unproven)
     sites = {path: found for path, found in sites.items() if path not in unfit}
     left = {function: _in_turn(sites, function, rows) for function, rows in _rows(problem, report, sites).items()}
@@ -84,7 +100,7 @@ def audit_controls(
         used = instrument(sites, tuple(chosen.values()))
         mutated = {path for (path, _), _ in chosen}
         own = tuple(file for batch in batches if mutated.intersection(batch) for file in batch)
-        changed = run_instrumented(problem, fixed, used, sandboxes, files=own, seconds=seconds)
+        changed = run_instrumented(problem, fixed, used, shared, files=own, seconds=seconds, cached=True)
         for place, mutant in chosen.items():
             if _is_killed(mutant, problem, report, changed, sites, used):
                 killed.append(mutant.name)

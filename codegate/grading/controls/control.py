@@ -14,6 +14,7 @@ from typing import Final
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
 from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
 from codegate.suite import Problem, Tree
@@ -25,13 +26,14 @@ def run_instrumented(
     problem: Problem,
     sources: Tree,
     used: Instruments,
-    sandboxes: Sandboxes,
+    sandboxes: Sandboxes | SharedSandbox,
     *,
     files: tuple[str, ...] = (),
     seconds: float | None = None,
+    cached: bool = False,
 ) -> TestReport:
-    """Run the hidden tests (or ``files`` of them), as ``used`` has them, on ``sources`` in a fresh sandbox."""
-    selection = replace(test_selection(problem), instruments=used)
+    """Run the hidden tests (or ``files`` of them), as ``used`` has them, on ``sources``."""
+    selection = replace(test_selection(problem), instruments=used, cached=cached)
     limit = selection.timeout_seconds if seconds is None else min(seconds, selection.timeout_seconds)
     selection = replace(selection, files=files or selection.files, timeout_seconds=limit)
     return run_hidden_tests(problem, sources, sandboxes, selection)

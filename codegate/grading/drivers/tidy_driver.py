@@ -1,7 +1,8 @@
 """Looks at what a test process left in the workspace, once its descendants are dead too, and clears it.
 
-Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{"watched": {path: sha256},
-"wipe": bool}``; argument 1 is the pipe's descriptor. Answers with the watched paths that are not as they were.
+Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{"watched": {path: sha256}, "wipe":
+bool, "cached": bool}``, the last to leave ``CACHE`` as it is; argument 1 is the pipe's descriptor. Answers with the
+watched paths that are not as they were.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import stat
 import sys
 
 FOLDERS = (".", "/tmp", "/dev/shm")
+CACHE = ".codegate-cache"  # what compilers keep for later runs, in the workspace
 LARGEST = 64 << 20
 
 
@@ -30,14 +32,18 @@ def digest(path: str) -> str:
         return ""
 
 
-def clear(folder: str) -> None:
-    """Remove everything in ``folder``."""
+def clear(folder: str, kept: str) -> None:
+    """Remove everything in ``folder`` but what is called ``kept``."""
     for parent, names, _ in os.walk(folder):
+        if parent == folder and kept in names:
+            names.remove(kept)
         for name in names:
             path = os.path.join(parent, name)
             if not os.path.islink(path):
                 os.chmod(path, 0o700)
     for entry in list(os.scandir(folder)):
+        if entry.name == kept:
+            continue
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)
         else:
@@ -51,7 +57,7 @@ def main() -> None:
     changed = [path for path, wanted in settings["watched"].items() if digest(path) != wanted]
     if settings["wipe"]:
         for folder in FOLDERS:
-            clear(folder)
+            clear(folder, CACHE if settings["cached"] and folder == "." else "")
         os.mkdir("/tmp/home", 0o700)
     os.write(int(sys.argv[1]), json.dumps(changed[:20]).encode("ascii"))
 

@@ -24,9 +24,10 @@ _HEADER: Final = 1 << 16
 _MOST_MODULES: Final = 40
 #: What tests and libraries import without a network; its build cache is a third of that of the whole library's.
 _LIGHT: Final = (
-    "bufio", "bytes", "cmp", "container/heap", "container/list", "context", "embed", "encoding/base64",
-    "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json", "errors", "flag", "fmt", "hash/fnv", "html",
-    "html/template", "io", "io/fs", "iter", "log", "maps", "math", "math/big", "math/rand", "os", "os/exec",
+    "bufio", "bytes", "cmp", "container/heap", "container/list", "context", "database/sql", "database/sql/driver",
+    "embed", "encoding", "encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
+    "encoding/xml", "errors", "flag", "fmt", "go/format", "hash/fnv", "html", "html/template", "io", "io/fs",
+    "io/ioutil", "iter", "log", "maps", "math", "math/big", "math/bits", "math/rand", "math/rand/v2", "os", "os/exec",
     "os/signal", "path", "path/filepath", "reflect", "regexp", "runtime/debug", "slices", "sort", "strconv", "strings",
     "sync", "sync/atomic", "testing", "testing/fstest", "testing/internal/testdeps", "testing/iotest", "testing/quick",
     "text/tabwriter", "text/template", "time", "unicode", "unicode/utf16", "unicode/utf8",

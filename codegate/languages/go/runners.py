@@ -52,6 +52,7 @@ class Go:
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
             "isolated": [test.partition("::")[2].partition("/")[0] for test in selection.isolated],
             "repeat": selection.repeat,
+            "cached": selection.cached,
             "output_bytes": selection.output_bytes,
         }
         places = ("{site}", "{packages}", "{workspace}")

@@ -16,7 +16,7 @@ from codegate.mining.probes.finding import beside_tests, differing
 from codegate.mining.proving.outcomes import status_of
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.suite import ProblemLimits, Quality
+from codegate.suite import Quality
 
 MAX_PARTS: Final = 3
 MAX_STATEMENTS: Final = 4
@@ -49,12 +49,11 @@ def run_partial_fixes(
     selection, tests = validated.selection, validated.outcomes.fail_to_pass
     files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in tests))
     selection = replace(selection, files=files or selection.files)
-    limits = ProblemLimits(seconds=selection.timeout_seconds, output_kb=max(16, selection.output_bytes >> 10))
     tree = cut.base.overlay(cut.hidden).overlay(beside_tests(cut, found))
     most = MAX_STATEMENTS if found else MAX_PARTS
     runs: list[PartialRun] = []
     for changes in partial_fixes(cut.base, cut.fix, most, statements=bool(found)):
-        with open_sandbox(limits) as sandbox:
+        with open_sandbox(validated.limits) as sandbox:
             report = run_tests(sandbox, tree.overlay(changes), selection)
         failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
         # What names something that is no more is no fix that anybody would write.

@@ -1,7 +1,8 @@
 """Proof by execution: which hidden tests the fix makes pass, which stay passing, and which cannot be trusted.
 
-Two states of one tree are run: before (base and hidden tests) and after (and the fix). Each run has a fresh
-sandbox, and repeats vary what must not matter (see ``flakes``). A test counts only when every run of a state agrees.
+Two states of one tree are run: before (base and hidden tests) and after (and the fix). When a run begins, no file and
+no process of another one is in its sandbox, and repeats vary what must not matter (see ``flakes``). A test counts only
+when every run of a state agrees.
 """
 
 import time
@@ -53,7 +54,7 @@ class Validated:
 def graded_selection(
     files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings
 ) -> TestSelection:
-    """Return how test files are run when a problem is graded."""
+    """Return how test files are run when a problem is graded, but for what a compiler keeps."""
     return TestSelection(
         files=files,
         python_path=python_path,
@@ -63,6 +64,7 @@ def graded_selection(
         folder=settings.folder,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
+        cached=True,
     )
 
 
@@ -94,7 +96,7 @@ class Trial:
         return Trial(cut, self._open, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
-        """Run a state in a fresh sandbox; its first report is the one as graded."""
+        """Run a state; its first report is the one as graded."""
         with self._open(self.limits) as sandbox:
             report = run_tests(sandbox, self._trees[state], selection)
         self.first.setdefault(state, report)
@@ -185,7 +187,7 @@ def try_cut(
 
     Args:
         cut: the unit's parts.
-        open_sandbox: gives fresh sandboxes of the environment to try.
+        open_sandbox: gives sandboxes of the environment to try, with nothing in them.
         python_path: import roots.
         today: the day that quarantines count from.
         include_new_tests: keep a unit whose tests cannot be imported before the fix.

@@ -19,19 +19,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
+from codegate.languages.go.drivers.compiler_driver import build_failure, compile_tests, go_environment
 
-#: Whatever is built by the same settings finds what it is linked with in the environment's build cache.
-GO_SETTINGS = {
-    "GOENV": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOPROXY": "off", "GOSUMDB": "off", "GOVCS": "*:off",
-    "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOTELEMETRY": "off", "GOMAXPROCS": "2",
-}  # fmt: skip
-#: A read-only cache has no index of the standard library's folders, and gets none.
-BUILDING = {"GODEBUG": "goindex=0"}
 SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's patterns skip such a name
 MARKER = b"\x16"
 #: Since Go 1.26 errors stand between two marks, and what is printed has its own marks escaped.
@@ -48,8 +41,6 @@ RESULT = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+(?:\.\d+)?)s\)\s*$")
 OUTCOMES = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 FATAL = re.compile(r"^(panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*)$", re.MULTILINE)
 TOKEN = re.compile(rb"[0-9a-f]{16}\Z")
-PLACE = re.compile(r"^(?:\./)?([^\s:]+\.go):\d+", re.MULTILINE)
-ABSENT = re.compile(r"(?:no required module provides package|cannot find module providing package) ([^\s;:]+)")
 ENDINGS = {
     "out of memory": "MemoryError",
     "cannot allocate memory": "MemoryError",
@@ -231,42 +222,6 @@ def report(
     return broken
 
 
-def build_failure(words: str) -> dict[str, Any]:
-    """Return the facts about a package that does not compile: which of its sides the fault is on."""
-    absent = ABSENT.search(words)
-    sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
-    return {
-        "exception": "BuildFailed",
-        "message": "\n".join(line for line in words.splitlines() if not line.startswith("# "))[:1000],
-        # Sources that do not compile are what a syntax error is elsewhere; tests that do not miss something in them.
-        "parents": ["SyntaxError"] if sources and absent is None else [],
-        "dependency": absent.group(1) if absent else None,
-    }
-
-
-def module_of(workspace: str, folder: str) -> str:
-    """Return the folder, relative to the workspace, of the module that ``folder`` belongs to."""
-    while folder and not os.path.isfile(os.path.join(workspace, folder, "go.mod")):
-        folder = os.path.dirname(folder)
-    return folder
-
-
-def module_path(file: str) -> str:
-    """Return the path that a ``go.mod`` file names its module by."""
-    with open(file, encoding="utf-8", errors="replace") as lines:
-        found = re.search(r"^module[ \t]+(\S+)", lines.read(), re.MULTILINE)
-    return found.group(1) if found else ""
-
-
-def module_flags(workspace: str, module: str, packages: str) -> list[str]:
-    """Return where the requirements of a module come from: the environment, its own vendor folder, or itself."""
-    locked = os.path.join(packages, "modules", "go.mod")
-    if module_path(locked) == module_path(os.path.join(workspace, module, "go.mod")):
-        return ["-mod=readonly", "-modfile=" + locked]
-    vendored = os.path.isfile(os.path.join(workspace, module, "vendor", "modules.txt"))
-    return ["-mod=vendor"] if vendored else ["-mod=readonly"]
-
-
 def declared(workspace: str, files: list[str]) -> dict[str, str]:
     """Return the tests that the files declare, each with its file."""
     found: dict[str, str] = {}
@@ -276,41 +231,6 @@ def declared(workspace: str, files: list[str]) -> dict[str, str]:
                 if name != "TestMain":
                     found.setdefault(name, file)
     return found
-
-
-def go_environment(site: str, packages: str, scratch: str) -> dict[str, str]:
-    """Return the environment of the tests: the toolchain in reach, no network, no version control."""
-    return {
-        **os.environ,
-        "PATH": os.path.join(site, "go", "bin") + os.pathsep + os.environ.get("PATH", os.defpath),
-        **GO_SETTINGS,
-        "GOMODCACHE": os.path.join(packages, "mod"), "GOCACHE": os.path.join(packages, "gocache"),
-        "GOPATH": os.path.join(scratch, "path"), "GOTMPDIR": scratch,
-    }  # fmt: skip
-
-
-def build(argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> tuple[bool, str]:
-    """Compile; return whether that worked, and the end of the compiler's output."""
-    if not os.path.isdir(variables["GOCACHE"]):
-        variables = {**variables, "GOCACHE": os.path.join(variables["GOTMPDIR"], "cache")}
-    done = subprocess.run(
-        argv, cwd=folder, env={**variables, **BUILDING}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    printer.print(done.stdout)
-    return done.returncode == 0, plain(done.stdout[:3000].decode("utf-8", "replace"), 2000)
-
-
-def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Return the compiler's flag for files that are not in the tree as they are compiled; ``texts`` by their paths."""
-    places = {}
-    for number, (path, text) in enumerate(texts.items()):
-        places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
-        with open(place, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-    with open(os.path.join(folder, "overlay.json"), "w", encoding="utf-8") as file:
-        json.dump({"Replace": places}, file)
-    return ["-overlay=" + file.name] if places else []
 
 
 class Run:
@@ -363,20 +283,11 @@ def main() -> None:
     shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
     os.makedirs(scratch)
     variables = go_environment(site, packages, scratch)
-    module = module_of(workspace, folder)
     program = os.path.join(scratch, "package.test")
-    package = "./" + os.path.relpath(folder or ".", module or ".")
-    compiling = [os.path.join(site, "go", "bin", "go"), "test", "-c", "-vet=off", "-p=2", "-o", program]
-    compiling += module_flags(workspace, module, packages)
-    built, words = False, ""
-    # Instrumented tests that do not compile are compiled as they were. Nothing of the tree can have a text of this in
-    # it, and none is there when tests run.
-    for texts in (settings["added"], settings["originals"]) if settings["added"] else ({},):
-        if not built:
-            with tempfile.TemporaryDirectory() as place:
-                flags = [*overlay(texts, workspace, place), package]
-                built, words = build([*compiling, *flags], os.path.join(workspace, module), variables, printer)
-    if not built or not os.path.isfile(program):
+    printed = compile_tests(program, settings, site, packages, workspace, variables)
+    printer.print(printed)
+    if not os.path.isfile(program):
+        words = plain(printed[:3000].decode("utf-8", "replace"), 2000)
         for file in files:
             channel.send(kind="collection_error", id=file, text=words, crash=build_failure(words))
         channel.send(kind="end", status=2)
