@@ -9,21 +9,21 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.grading import Sandboxes, TestSelection
+from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, chosen
-from codegate.mining.probes.finding import find_examples
+from codegate.mining.probes.example import Example, Found, chosen
+from codegate.mining.probes.finding import beside_tests, differing, find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
 from codegate.mining.probes.line_example import declared, failing_literals, last_called, literals_to_hide
 from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
 from codegate.mining.probes.literals import Pieces
-from codegate.mining.proving.validation import Validated
+from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.interface import NO_INTERFACE
 from codegate.mining.statements.statement import gates_of, write_statement
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName
+from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, Tree
 from tests.grading.npm_world import npm_world
 from tests.mining.statement_world import BODY, cut_of, failing, unit_of
 from tests.sandbox.go_world import MODULE, go_environment, publish
@@ -471,7 +471,18 @@ def examples(
     selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
     validated = Validated(failing(tests), LIMITS, selection, True, 0.0)
     public = "".join(file.data.decode() for file in cut.base.values())
-    return chosen(find_examples(cut, validated, opened, public, "seed"))
+    found = find_examples(cut, validated, opened, public, "seed")
+    assert unlike(cut, found, cut.base.overlay(cut.fix), validated, opened) == set()
+    assert unlike(cut, found, cut.base, validated, opened) == set(range(len(found)))
+    return chosen(found)
+
+
+def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opened: OpenSandbox) -> frozenset[int]:
+    """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
+    with opened(validated.limits) as sandbox:
+        report = run_tests(sandbox, tree.overlay(cut.hidden).overlay(beside_tests(cut, found)), validated.selection)
+    assert all(test in report.results for test in validated.outcomes.fail_to_pass)
+    return differing(found, report)
 
 
 @pytest.fixture(scope="module")
