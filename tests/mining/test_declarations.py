@@ -46,6 +46,7 @@ def test_pep_621_and_735_with_the_projects_own_extras_and_groups() -> None:
           "requirements/more.txt": "c; python_version > '3'\n-r ../requirements.txt\n"},
          ("a==1", "b==1", 'c; python_version > "3"'), ()),
         ({"requirements-dev.txt": "mock\ntox\npytest-cov\n"}, (), ("mock", "pytest-cov")),
+        ({"requirements-dev.txt": "mock\nmypy>=1; python_version > '3'\n"}, (), ("mock", "typing-extensions")),
         ({"Pipfile": '[packages]\nattrs = "==20.1"\n[dev-packages]\nmock = "*"\nx = {path = "."}\n'},
          ("attrs==20.1",), ("mock",)),
         ({"requirements/tests.txt": "-r ../base.txt\nmock\n", "base.txt": "six\n"}, (), ("mock", "six")),

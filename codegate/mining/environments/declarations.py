@@ -48,6 +48,7 @@ _NOT_NEEDED: Final = frozenset(
      "check-manifest", "cibuildwheel", "zest-releaser", "towncrier", "reno", "uv", "poetry", "hatch", "mypy", "pyright",
      "commitizen", "sphinx-rtd-theme", "furo", "mkdocs", "mkdocs-material"}
 )  # fmt: skip
+_BROUGHT: Final = {"mypy": "typing-extensions", "pyright": "typing-extensions"}  # and code imports it undeclared
 _MAX_GROUPS: Final = 100
 _MAX_ENTRY: Final = 2000
 _MAX_VERSION: Final = 200
@@ -225,6 +226,8 @@ def _clean(
             queue += _named(extras, fresh)
         elif requirement.url is None and name not in dropped:
             kept.add(str(requirement))
+        elif name in _BROUGHT:
+            kept.add(_BROUGHT[name])
     return tuple(sorted(kept))
 
 
