@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
+from codegate.mining.budget import GRACE_SECONDS, Budget
 from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.environments.declarations import read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
@@ -40,9 +41,6 @@ ENOUGH: Final = 30
 
 RECENT: Final = timedelta(days=3 * 365)
 """How far behind the newest change of the queue a change is tried in any case."""
-
-_GRACE_SECONDS: Final = 5.0
-"""How long what is under way may take to end when mining is stopped: a sandbox does at once, a build may not."""
 
 _TOLD_SECONDS: Final = 1.0
 _FEW: Final = 3
@@ -106,7 +104,7 @@ def mine(
     today = datetime.now(UTC).date()
     resolver = _resolver(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {})
-    budget = _Budget(options.budget_minutes, started, sandboxes)
+    budget = Budget(options.budget_minutes, started, sandboxes)
     try:
         if old is not None and options.only is not None:
             kept: Kept | None = Kept(old, old.problems, (), {})
@@ -171,38 +169,6 @@ def _keep(
         raise Interrupted("mining was stopped; the suite is as it was.") from error
 
 
-class _Budget:
-    """Stops a mining when its time is used up: sandboxes in use are closed.
-
-    Attributes:
-        over: set when the time is used up, or when nothing more is wanted.
-        used_up: the former of the two.
-    """
-
-    def __init__(self, minutes: float | None, started: float, sandboxes: Sandboxes) -> None:
-        self.over = threading.Event()
-        self.used_up = threading.Event()
-        self._sandboxes = sandboxes
-        self._deadline = math.inf if minutes is None else started + minutes * 60
-        left = max(0.0, self._deadline - time.monotonic())
-        self._timer = threading.Timer(min(left, threading.TIMEOUT_MAX), self._stop)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def patience(self) -> float:
-        """Return for how many seconds a result is worth waiting."""
-        return max(0.0, self._deadline + _GRACE_SECONDS - time.monotonic())
-
-    def end(self) -> None:
-        """Let the time pass from now on."""
-        self._timer.cancel()
-
-    def _stop(self) -> None:
-        self.used_up.set()
-        self.over.set()
-        self._sandboxes.stop()
-
-
 class _Work:
     """The queue under way: fills ``results`` and ``built``, in the queue's order."""
 
@@ -211,7 +177,7 @@ class _Work:
         builder: ProblemBuilder,
         options: MineOptions,
         python: str,
-        budget: _Budget,
+        budget: Budget,
         results: list[UnitResult],
         kept: Kept | None,
         progress: Callable[[MineEvent], None],
@@ -272,7 +238,7 @@ class _Work:
             self.builder.stop.set()
             self.builder.sandboxes.stop()
             tasks.clear()
-            deadline = time.monotonic() + min(_GRACE_SECONDS, self.budget.patience())
+            deadline = time.monotonic() + min(GRACE_SECONDS, self.budget.patience())
             for worker in workers:
                 worker.join(max(0.0, deadline - time.monotonic()))
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
