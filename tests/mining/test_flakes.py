@@ -267,7 +267,7 @@ class TestPlan:
         causes = {
             runner: [one.causes for one in plan(replace(GRADED, runner=runner), NOTHING, 3)] for runner in RUNNERS
         }
-        assert causes["go"] == [("order",), ("order", "isolation"), ("isolation",)]
+        assert causes["go"] == [("order", "isolation")] * 2
         assert causes["jest"] == [("order", "clock"), ("order",)]
         assert causes["java"] == [("order",), ("order",)]
         assert causes["junit"] == [("seed",)] * 4, "its command takes no order"
@@ -331,8 +331,9 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
 
     for _ in range(3):
         found = validate_cut(parts, world.open, 3)
-        # The machine itself may be busy enough for the race to be lost in the first run.
-        if isinstance(found, Validated) or not found.detail.endswith("::test_race_against_the_clock"):
+        # The machine itself may be busy enough for the race to be lost in the first run, and chance is chance.
+        unlucky = ("::test_race_against_the_clock", "::test_random_one_in_three")
+        if isinstance(found, Validated) or not found.detail.endswith(unlucky):
             break
 
     assert isinstance(found, Validated), found

@@ -46,9 +46,10 @@ def plan(
     """Return the runs after the first of each state, which run ``graded`` as it is.
 
     Round 2 reverses the order of both states, with the clock ahead in the fixed one, and what must pass in both runs
-    each test by itself in the unfixed one; round 3 runs what the fix makes pass by itself and beside busy processes;
-    rounds 4 and 5 change the clock and the time zone alone, in both states; later ones reverse the order every other
-    time. Each has a hash seed of its own. In rounds 2 and 3 quick tests are repeated, where the runner can.
+    each test by itself in the unfixed one; round 3 runs what the fix makes pass by itself and beside busy processes, in
+    round 2's run where the runner varies order and isolation alone; rounds 4 and 5 change the clock and the time zone
+    alone, in both states; later ones reverse the order every other time. Each has a hash seed of its own. In rounds 2
+    and 3 quick tests are repeated, where the runner can.
 
     Args:
         graded: the selection as it will be graded.
@@ -70,11 +71,15 @@ def plan(
         5: _both(("timezone",), replace(graded, timezone=ZONE)),
     }
     possible = _possible(graded.runner)
+    if possible.isdisjoint({"clock", "load", "seed"}):  # then round 2 has room for what round 3 is for
+        steps[2][0] = Varied("after", ("order", "isolation"), replace(turned, hash_seed=1, isolated=fixed))
+        steps[3] = []
     found = [
         _repeated(varied, seconds) if number <= 3 and "random" in possible else varied
         for number in range(2, rounds + 1)
-        for varied in steps.get(number)
-        or _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
+        for varied in steps.get(
+            number, _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
+        )
     ]
     if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
