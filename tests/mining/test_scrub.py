@@ -40,6 +40,8 @@ class TestScrub:
              "Sum up nothing\n\nThanks! Use @property or `@cache`, mail a@b."),
             ("Sum up nothing\n\nSee [the report](https://github.com/a/b/issues/3) and [docs](https://docs.org/x).",
              "Sum up nothing\n\nSee the report and docs."),
+            ("Sum up [] as {} (#4)", "Sum up [] as {}"),
+            ("Sum up `[]int` (#4)", "Sum up `[]int`"),
             ("Sum up ``f(..., x=1)`` and ``#3`` (#4)", "Sum up ``f(..., x=1)`` and"),
             ("Sum up nothing\n\nSee #4 and the text.", "Sum up nothing\n\nand the text."),
             ("Sum up nothing\n\nSee https://github.com/a/b/pull/3", "Sum up nothing"),

@@ -112,6 +112,10 @@ from codegate.mining.statements.titles import title_of
         ("``total()`` no longer auto-commits lists (#12).",
          [("observed", "`total()` auto-commits lists."), ("expected", "`total()` should not auto-commit lists.")]),
         ('Names like ``total("; x")`` were lost.', [("observed", 'Names like `total("; x")` are lost.')]),
+        ("The total now validates that names cannot be lists.",
+         [("expected", "The total should validate that names cannot be lists.")]),
+        ("Handle names of lists by falling back to totals when empty",
+         [("observed", "Names of lists are not handled when empty.")]),
         ("Due to a slip in the parser, names of lists are lost.", [("observed", "Names of lists are lost.")]),
         ("Fix names given twice to be kept in order.", [("expected", "Names given twice should be kept in order.")]),
     ],
@@ -153,6 +157,11 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "Keep names of lists intact in totals.",
         "Keep names of lists, add totals.",
         'The call total("; x") failed for names (or lists',
+        "Differs from the error of names that is covered.",
+        "Used to find out whether names are wrong.",
+        "Lists that now have names cannot fail.",
+        "The total of lists -> 3 is wrong for names.",
+        "Root cause: names of lists are lost.",
         "Fixed ``total(ignore=True)`` of lists and names",
         "Fixed total() so an ignored name is now missing.",
         "- `total` raises an error for lists of names.",
@@ -166,7 +175,7 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("title", "shown"),
     [
-        ("Default nested partial fix", "Default nested partial"),
+        ("Default nested partial fix", "default nested partial"),
         ("Fix - ranges of nothing", "ranges of nothing"),
         ("Fix for allowing wrong versions", "allowing wrong versions"),
         ("Fix an additional regression with sums", "regression with sums"),
@@ -196,6 +205,20 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("Fix Encoding Totals Back to Map Bug", "Encoding Totals Back to Map"),
         ("Handling of names with additional tests", ""),
         ("Fix edge cases", ""),
+        ("fix: `get` to work when lists are empty", "`get` should work when lists are empty"),
+        ("Fix bug that names not working in lists", "names not working in lists"),
+        ("Handle ranges properly in lists", "Ranges in lists are not handled"),
+        ("Prevent lost names by escaping lists", "lost names"),
+        ("fix: names of lists so they no longer end", "names of lists"),
+        ("fix: parses lists without names", "It should parse lists without names"),
+        ("Fix names of lists by adding totals", "names of lists"),
+        ("Fix names of lists and", "names of lists"),
+        ("Fix lists that are read ( if empty, do not read )", "lists that are read"),
+        ("Fix totals introduced in 3.2.2", ""),
+        ("Fix parser to use totals", ""),
+        ("Fix issue detected by a fuzzer", ""),
+        ("Fix test of lists", ""),
+        ("Prevent loops of lists", "loops of lists"),
         ("🐛 FIX: Always suffix lists with a name", "It should always suffix lists with a name"),
         (":bug: fix: relative order passing", "relative order passing"),
         ("Add an option", ""),
@@ -209,6 +232,7 @@ def test_of_several_words_the_noun_says_whether_there_are_many() -> None:
     assert plural("Errors thrown in builders")
     assert plural("Leading spaces like a tab")
     assert not plural("The broken list")
+    assert not plural("`sumLists`")
 
 
 def test_what_a_message_says_in_the_present_is_what_is_wrong() -> None:

@@ -95,6 +95,8 @@ class TestSlots:
             ("Make lists of words summable", "Lists of words are not summable"),
             ("Raise on odd items instead of dropping them", "`total()` does not raise on odd items"),
             ("fix: lists without names", "Lists without names"),
+            ("Encode names more consistently", "Names are not encoded"),
+            ("Fix parser mixing names of lists", "Parser mixing names of lists: `total([])` gives `1` instead of `0`"),
             ("Always pad names with zeros", "Names are not always padded with zeros"),
             ("Make totals operate on runes to avoid lost names", "Lost names"),
             ("fix: SQL lists", "SQL lists: `total([])` gives `1` instead of `0`"),

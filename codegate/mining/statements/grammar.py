@@ -38,8 +38,8 @@ def plural(subject: str) -> bool:
     phrase = re.split(after, subject.strip())[0]
     if " and " in phrase:
         return True
-    head = phrase.rpartition(" ")[2].strip("`")
-    code = "_" in head or "." in head
+    head = phrase.rpartition(" ")[2]
+    code = set("`_.") & set(head)
     return head.endswith("s") and not code and not head.endswith(("ss", "us", "is", "()"))
 
 
@@ -76,6 +76,8 @@ _OBJECT: Final = re.compile(
 )
 #: Verbs of which "with" is told, and not of their object.
 _WITH: Final = frozenset({"combine", "fill", "pad", "prefix", "provide", "replace", "suffix", "wrap"})
+#: An article, and how something is done.
+_AROUND: Final = re.compile(r"^(?:an?|the) | (?:(?:less|more) \w+|\w*(?:act|ect|ent|per|saf)(?:e?ly))$", re.IGNORECASE)
 #: What is not the object of a verb in front of it.
 NO_OBJECT: Final = re.compile(
     r"(?:about|as|at|back|by|for|from|if|in|into|of|on|only|out|over|through|to|up|when|with|without)\b"
@@ -108,7 +110,7 @@ def passive(verb: str, text: str, no: str) -> str:
     found = _OBJECT.fullmatch(text)
     if found is None or verb in _NO_PASSIVE or NO_OBJECT.match(text):
         return ""
-    what, rest = re.sub(r"^(?:an?|the) ", "", found["what"]), found["rest"] or ""
+    what, rest = _AROUND.sub("", found["what"]), found["rest"] or ""
     if verb in _WITH and " with " in what:
         what, _, more = what.partition(" with ")
         rest = f" with {more}{rest}"

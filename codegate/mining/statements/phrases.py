@@ -21,10 +21,11 @@ def _opens(words: str) -> re.Pattern[str]:
 ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
-    unit_tests?
+    unit_tests? in_(?:the_)?tests? add(?:s|ed|ing)?_(?:a_|more_|some_)?tests?
     (?:failing|broken|flaky)_tests?
-    test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint
-    CI TODO
+    test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now|when|that|fail\w*) test\w?\x5f\w*
+    coverage changelog lint\w* mypy pylint
+    CI TODO flake8 root_cause oversight line_\d+
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
     you_(?:may|might|should)_(?:have|need|want)
@@ -71,7 +72,7 @@ TITLE_ACTION: Final = _opens(
 )
 #: Verbs of a demand on the program, in their base form.
 _DEMANDED: Final = """
-    abort accept align allow apply assert assume attach avoid bind block bound build bypass cap capture catch check
+    abort accept align allow apply assume attach avoid bind block bound build bypass cap capture catch check
     clamp clear clip close coerce collapse collect combine compare compile complete compute consider consume convert
     copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish do
     drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
@@ -87,7 +88,7 @@ _DEMANDED: Final = """
 """
 _NO_NOUNS: Final = """
     accept allow avoid detect emit ensure forbid generate handle honou?r ignore omit preserve prevent produce raise
-    recogni[sz]e reject respect support suppress swallow throw tolerate treat
+    recogni[sz]e reject respect support suppress swallow throw tolerate treat warn
 """
 #: What opens a title as a demand; some of the verbs are nouns too.
 DEMAND: Final = re.compile(
@@ -126,10 +127,11 @@ EXPECTED: Final = _has(
     r"""should(?:n't)? must(?:n't)? ought_to expected (?:is|are)_(?:meant|supposed|intended)_to shall
     (?:is|are)_allowed guarantee[sd]?"""
 )
+A_BUG: Final = "(?:an? |the |some )?(?:bug|issue|problem)s? (?:with|in|for|that|related(?: to)?) "
 FIX: Final = (
     "^(?:also )?"
     + _any("fix(?:e[sd]|ing)? resolve[sd]? correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)? solve[sd]?")
-    + "(?: up)?(?: for)? (?:(?:an? |the |some )?(?:bug|issue|problem)s? (?:with|in|for) )?"
+    + f"(?: up)?(?: for)? (?:{A_BUG})?"
 )
 BUG: Final = r"(?:(?:an?|the|some|another) )?(?:\w+ )?" + _any(
     "bugs? issues? problems? regressions? errors? cases? situations? edge[-_]cases? corner[-_]cases?"

@@ -53,9 +53,9 @@ _DECORATORS: Final = frozenset(
     "property staticmethod classmethod dataclass override overload abstractmethod cached cache contextmanager param"  # noqa: SIM905
     " media import deprecated".split()
 )
-#: What a reference leaves of brackets and code; code of reStructuredText stays.
+#: What a reference leaves of brackets and code; other code stays.
 _EMPTY_BRACKETS: Final = re.compile(
-    r"(``[^`\s][^`\n]{0,300}``)|(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)"
+    r"(``[^`\s][^`\n]{0,300}``|`[^`\n]{1,300}`)|(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)"
 )
 #: With the role and the underscores that reStructuredText has around it.
 _INLINE_CODE: Final = re.compile(r"((?::[\w:+-]{1,30}:)?`[^`\n]{1,500}`_{0,2})")
@@ -184,7 +184,7 @@ def _is_replacement(lines: list[str], number: int) -> bool:
 
 
 def _without_references(line: str) -> str:
-    bare = line
+    bare = line.replace("()", "\ue000").replace("[]", "\ue001")  # those of the text stay
     for _ in range(_MAX_PASSES):  # what is removed may bring another reference to light ("#1#2")
         before = bare
         bare = _LINK.sub(" ", _LINKED.sub(r"\1", bare))
@@ -196,6 +196,7 @@ def _without_references(line: str) -> str:
             break
     else:
         return ""
+    bare = bare.replace("\ue000", "()").replace("\ue001", "[]")
     if bare == line:
         return line.rstrip()
     if _LEFT_ALONE.fullmatch(bare):

@@ -28,6 +28,7 @@ from codegate.mining.statements.phrases import (
     TENSES,
     TO_DO,
 )
+from codegate.mining.statements.prose import CAUSE, CODE, PREFIX, TRAILING, WORD, is_whole, plain, split
 
 Slot = Literal["observed", "expected", "context"]
 
@@ -39,41 +40,8 @@ EXCEPTION: Final = "exception"
 
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
-WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_END: Final = re.compile(
-    r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|(?<![\"'(`]);\s+|\s+[-–—]{1,2}\s+(?=previously\b)"
-)
-_NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
-#: ``{issue}`12``` of MyST is ``:issue:`12``` of reStructuredText.
-_MYST_ROLE: Final = re.compile(r"\{([\w:+-]{1,30})\}(?=`)")
-_ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
-_REFERENCE: Final = re.compile(
-    r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`|`#\d{1,7}`__?"
-    r"|\((?:issue|pr|pull|gh|bug|ticket)s?[- ]?\d{1,7}\b[^()]{0,60}\)",
-    re.IGNORECASE,
-)
-#: Pictures that some projects mark changes with.
-_PICTURES: Final = re.compile(r"^(?:(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|:[a-z_]{2,30}:)\s*)+")
-_MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
-_DOUBLE: Final = re.compile(r"``([^`\n]{1,300})``")
-_CREDIT: Final = re.compile(
-    r"\(?\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?"
-    r"| ?\((?:a |an |the )?(?:bug |error |regression )?introduced (?:in|by|with)\b[^()]{0,60}\)",
-    re.IGNORECASE,
-)
-TRAILING: Final = re.compile(
-    r"\s*(?:\((?:by|thanks|via|see|patch|reported|contributed)\b[^()]{0,100}\)|\s[-–—]\s*@\w+)\s*\.?$", re.IGNORECASE
-)
-PREFIX: Final = re.compile(
-    r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|breaking(?: change)?|feat|chore|hotfix|regression|perf"
-    r"|internal|security)(?:\([^()]{0,60}\))?!?(?:\*\*)?:\s+|\[[^\]]{1,40}\]:?\s+|\*\*[\w.() -]{1,60}:?\*\*:?\s+"
-    r"|`?[\w.-]{1,40}`?:\s+(?=[A-Za-z`])){1,2}",
-    re.IGNORECASE,
-)
-CAUSE: Final = re.compile(
-    r"^(?:because of|due to|owing to) [^,]{2,80}, |(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*",
-    re.IGNORECASE,
-)
+#: Source code or a table, and no sentence.
+_SOURCE: Final = re.compile(r">>>|->|=>| == | \| | # ")
 #: What a sentence says of before and after at once, or of the change to the code.
 _OF_THE_CHANGE: Final = re.compile(
     r"[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
@@ -83,7 +51,10 @@ _OF_THE_CHANGE: Final = re.compile(
 )
 #: An item of a list tells what was done.
 _ITEM: Final = re.compile(r"\s*[-*+•] ")
-_CODE: Final = re.compile(r"`[^`]*`")
+#: "Raised an error", "Differs from others" and "Used to find names" lack their subject.
+_NO_NOUN: Final = re.compile(
+    rf"(?:{'|'.join(PRESENT)}|differs)\b|\w+ed (?:by|for|from|if|in|that|to|when|with) ", re.IGNORECASE
+)
 _NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
 _HOLE: Final = re.compile(
@@ -93,6 +64,7 @@ _STARS: Final = re.compile(r"(?<![\w*])\*{1,2}(\w[\w -]{0,60}\w)\*{1,2}(?![\w*])
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 #: A sentence about what is true after the change, with what was before in a clause of it.
 _USED_TO: Final = re.compile(r"\b(?:that|which|what) (?:\w+ )?(?:used to|previously)\b", re.IGNORECASE)
+_NOW: Final = re.compile(r"(?<!until )(?<!right )(?<!just )\bnow\b", re.IGNORECASE)
 _NEGATION: Final = re.compile(r"\b(?:do(?:es)?|(?P<be>is|are))(?: not|n't)\b")
 #: An order to the code, after a condition or without one.
 _COMMANDS: Final = re.compile(
@@ -101,6 +73,8 @@ _COMMANDS: Final = re.compile(
     re.IGNORECASE,
 )
 _CONDITION: Final = re.compile(r"(.*?)(?:( (?:when|even if|even when|if|unless|instead of|rather than) )(.*))?$")
+#: By which means, and how well.
+HOW: Final = re.compile(r" (?:by \w+ing .*?(?= (?:if|when) |$)|(?:correctly|properly)\b)")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
 
@@ -128,32 +102,12 @@ _Slots = Iterator[tuple[Slot, str]]
 _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Slots]]
 
 
-def plain(text: str) -> str:
-    """Return ``text`` without marks, pictures, links and credits, and without when a bug began."""
-    text = _MYST_ROLE.sub(r":\1:", text)
-    text = _ROLE.sub(r"`\1`", _REFERENCE.sub("", text))
-    text = _CREDIT.sub("", _DOUBLE.sub(r"`\1`", text))
-    return _PICTURES.sub("", " ".join(_MARKDOWN_LINK.sub(r"\1", text).split()).strip(" -*•"))
-
-
-def split(text: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph."""
-    pending = ""
-    for part in _END.split(" ".join(text.split())):
-        pending = f"{pending} {part}".strip()
-        if not _NOT_AN_END.search(pending):
-            yield pending
-            pending = ""
-    if pending:
-        yield pending
-
-
 def sentences(text: str, source: str) -> Iterator[Sentence]:
     """Yield what the paragraph ``text`` says of the program, as states; what tells how it was changed is left out."""
     for raw in split(plain(text)):
         sentence = TRAILING.sub("", PREFIX.sub("", raw, count=1)).strip(" ,;:-").removesuffix(".").rstrip()
         words = len(WORD.findall(sentence))
-        if not _MIN_WORDS <= words <= _MAX_WORDS or not is_whole(sentence) or ">>>" in sentence:
+        if not _MIN_WORDS <= words <= _MAX_WORDS or not is_whole(sentence) or _SOURCE.search(sentence):
             continue
         if not all(map(str.strip, sentence.split("`")[1::2])):
             continue  # what stood in the code was taken out
@@ -161,7 +115,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             _HOLE.search(sentence)
             or ABOUT_CHANGE.search(sentence)
             or DEPENDENT.match(sentence)
-            or sentence.partition(" ")[0].lower() in PRESENT  # "Raised an error" lacks its subject
+            or _NO_NOUN.match(sentence)
             or PRIVATE.search(sentence)
         ):
             continue
@@ -173,15 +127,6 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             of_the_program = not _OF_THE_CHANGE.search(f"{sentence} / {state}")
             if of_the_program and (state.startswith("It would ") or not DEPENDENT.match(state)):
                 yield Sentence(_finished(state), slot, source)
-
-
-def is_whole(text: str) -> bool:
-    """Return whether the code marks, quotes and brackets of ``text`` are all closed."""
-    prose = _CODE.sub("", text)
-    brackets = "".join(letter for letter in prose if letter in "()[]{}")
-    while brackets != (inner := re.sub(r"\(\)|\[\]|\{\}", "", brackets)):
-        brackets = inner
-    return not brackets and "`" not in prose and not prose.count('"') % 2
 
 
 def is_ambiguous(sentence: str) -> bool:
@@ -208,7 +153,7 @@ def read(sentence: str, *, after: bool = False) -> _Slots:
         if match is not None:
             yield from make(match)
             return
-    if ACTION.match(sentence) or ORDER.match(sentence) or _COMMANDS.search(sentence):
+    if ACTION.match(sentence) or ORDER.match(sentence) or _COMMANDS.search(sentence) or _NOW.search(sentence):
         return
     if EXPECTED.search(sentence):
         yield "expected", sentence
@@ -260,7 +205,7 @@ def _noun(match: re.Match[str]) -> _Slots:
     if rest and not DEFECT.search(topic):
         # An order ("keep the bounds") may be the fix in words.
         yield from () if DEMAND.match(rest) else read(rest)
-    elif DEFECT.search(_CODE.sub("", topic)):
+    elif DEFECT.search(CODE.sub("", topic)):
         yield "observed", PROBLEM + topic
 
 
@@ -274,7 +219,7 @@ def _demanded(match: re.Match[str]) -> _Slots:
 
 def _unwanted(match: re.Match[str]) -> _Slots:
     if DEFECT.search(match["x"]):
-        yield "observed", f"{PROBLEM}{match['x']}"
+        yield "observed", f"{PROBLEM}{HOW.sub('', match['x'])}"
 
 
 def _no_longer(match: re.Match[str]) -> _Slots:
@@ -295,7 +240,7 @@ def _can_now(match: re.Match[str]) -> _Slots:
 
 def _passive(match: re.Match[str]) -> _Slots:
     verb = match["verb"].lower().removesuffix("s")
-    subject, when, rest = _CONDITION.findall(match["x"])[0]
+    subject, when, rest = _CONDITION.findall(HOW.sub("", match["x"]))[0]
     if match["x"].startswith("when "):
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle(verb)}"
         return
@@ -357,7 +302,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}(?P<x>.{{3,120}}?)(?<! by) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
     _rule(
-        rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing
+        rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:(][^:]*)(?:: (?P<z>.+))?$",
+        _doing,
     ),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have)(?P<how>) no longer(?P<y> .*)", _no_longer),
@@ -368,7 +314,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
     _rule(r"^(?P<x>.{2,150}?) can now (?P<y>.+)", _can_now),
     _rule(
-        rf"^(?P<x>.{{2,60}}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>{_THIRD}|{TO_DO})\b(?P<y> .*)",
+        rf"^(?P<x>.{{2,60}}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>{_THIRD}|{TO_DO}(?:e?s)?)\b"
+        r"(?P<y> .*)",
         _now,
     ),
     _rule(rf"^(?:allows?|lets?|permits?) (?P<x>\S+(?: \S+){{0,4}}?) to (?P<y>(?:{TO_DO}|be) .+)", _can_now),

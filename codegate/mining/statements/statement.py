@@ -53,7 +53,7 @@ _EVERYDAY: Final = _COMMON | frozenset(
 )
 _STEM: Final = 5
 #: A call with arguments, or a subscript.
-_OPERATION: Final = re.compile(r"[\w.]+(?:\([^()\s]+\)|\[[^\[\]\s]+\])")
+_OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -104,7 +104,7 @@ class Gates:
             return f"names {min(named)}, which the fix changes"
         if gives_away(text, self.known):
             return "quotes the fix or names what only the fix has"
-        quoted = any(code in self.replaced for code in _OPERATION.findall(text))
+        quoted = any("".join(code.split()) in self.replaced for code in _OPERATION.findall(text))
         return "quotes code that the fix replaces" if quoted else ""
 
 

@@ -7,8 +7,9 @@ from typing import Final
 from codegate.mining.probes.example import Example
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.grammar import capital, passive, plural, third
+from codegate.mining.statements.grammar import base_form, capital, passive, plural, third
 from codegate.mining.statements.phrases import (
+    A_BUG,
     ABOUT_CHANGE,
     DEFECT,
     DEMAND,
@@ -19,22 +20,17 @@ from codegate.mining.statements.phrases import (
     TITLE_ACTION,
     TO_DO,
 )
+from codegate.mining.statements.prose import CAUSE, PREFIX, TRAILING, WORD, is_whole, plain, split
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
     BUG_MARK,
-    CAUSE,
     EXCEPTION,
-    PREFIX,
+    HOW,
     PRIVATE,
     PROBLEM,
-    TRAILING,
-    WORD,
     Sentence,
     is_ambiguous,
-    is_whole,
-    plain,
     read,
-    split,
 )
 
 #: What shows a value, around the expression whose value it is.
@@ -62,6 +58,10 @@ _TOPIC: Final = re.compile(
 )
 #: After "always" any verb is a demand.
 _DEMAND: Final = re.compile(rf"{DEMAND.pattern}|always [a-z]+ ", re.IGNORECASE)
+#: "Parser mixing names of lists" says what happens.
+_DOING: Final = re.compile(r"\S+ [\w-]+ing (?!(?:after|and|by|for|from|if|in|of|on|to|when|with)\b)\w")
+#: What follows a noun in the plural, and no verb.
+_NOUN: Final = re.compile(r"(?:after|before|that|which|with|without|\w+ed|\w+ing)\b")
 _MAKE: Final = re.compile(r"(?:let|make)s? ", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
@@ -69,17 +69,26 @@ _NUMBER: Final = re.compile(
 #: What a title says of the change besides.
 _BESIDES: Final = re.compile(
     r"(?:(?:,| and| with)? (?:and )?(?:add(?:s|ed|ing)?|additional) (?:a |some |more |unit )?tests?"
-    r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*|,? and (?:other |some )?(?:edge|corner) cases?)\b.*",
+    r"|[,;]? and (?:allow|clean|improve|make|refactor|remove|rename|simplify|update|use)\w*"
+    r"|(?<!caused) by (?!missing\b)\w+ing|,? so (?:that )?\w+ .*| to (?:call|check|first|instead|use)"
+    r"|,? \( ?(?:by|do not|don't|if|now|use|using|via)"
+    r"|,? and (?:other |some )?(?:edge|corner) cases?)\b.*",
     re.IGNORECASE,
 )
 #: What a change is for, after what was done.
 _PURPOSE: Final = re.compile(rf". (?:in order )?to ((?:(?:better|correctly|properly) )?{TO_DO} .+)")
-#: What is the case today, of which an example says more.
-_IN_PLACE: Final = re.compile(r",? (?:in place of|instead of|rather than) .*?(?= (?:after|before|for|if|when) |$)")
+#: What is the case today, of which an example says more, and how that is changed.
+_IN_PLACE: Final = re.compile(
+    r"(?:,? (?:in place of|instead of|rather than)| by \w+ing) .*?(?= (?:after|before|for|if|when) |$)"
+)
+#: What is left of what was cut.
+_LEFT: Final = re.compile(r"(?: (?:and|for|in|of|or|to|with))+$")
+_TESTS: Final = re.compile(r"\btests?\b", re.IGNORECASE)
 #: A value at the end of a title, with what leads to it.
 _VALUE: Final = re.compile(r"(?: (?:for|from|in|like|of|on|with))? (\"[^\"]+\"|'[^']+'|`[^`]+`)$")
 _VAGUE: Final = re.compile(
-    r"(?:some |various |more |many |minor )?(?:edge |corner |failing )?(?:cases?|things|stuff)", re.I
+    r"(?:some |various |more |many |minor )?(?:edge |corner |failing )?(?:cases?|things|stuff)|issues? .*",
+    re.IGNORECASE,
 )
 
 
@@ -119,31 +128,44 @@ def title_of(text: str, *, bug: bool = True) -> str:
     title = CAUSE.sub("", next(split(plain(text)), ""))
     for _ in range(3):
         title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
-    title = TRAILING.sub("", _BESIDES.sub("", title)).strip(" .,;:-")
+    title = _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title))).strip(" .,;:-")
     fixes = re.match(FIX, title, re.IGNORECASE) or title.lower().endswith(" fix")
     head = title.partition(": ")[0]
     if fixes and len(WORD.findall(head)) > _MIN_WORDS:
         title = head  # how it was fixed comes after what
-    if ABOUT_CHANGE.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
+    if ABOUT_CHANGE.search(title) or _TESTS.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
-    found = list(read(title))
-    state = next((text for slot, text in found if slot == "observed"), "") or next(
-        (text for slot, text in found if slot == "expected"), ""
-    )
-    demand = re.sub(r"^(?:properly|correctly) ", "", title, flags=re.IGNORECASE)
+    demand = re.sub(r"^(?:properly|correctly) | (?:properly|correctly)\b", "", title, flags=re.IGNORECASE)
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
+    first, _, rest = demand.partition(" ")
+    if BUG_MARK.match(text) and not _NOUN.match(rest) and DEMAND.match(told := f"{base_form(first.lower())} {rest}"):
+        demand = told  # "fix: parses an empty list"
+    state = _state(title)
+    if not (state or fixes) and BUG_MARK.match(text) and not _DEMAND.match(demand):
+        state = _state(f"Fix {title}")
     if not bug and is_ambiguous(title) and state in {"", title} and not DEMAND.match(demand):
         return ""
+    if not state and (unwanted := re.match(r"(?:avoid|prevent)s? (.+)", demand, re.IGNORECASE)):
+        return HOW.sub("", unwanted[1])
     if not state and not fixes and not TITLE_ACTION.match(title) and _DEMAND.match(demand) and not _MAKE.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
     topic = BUG_MARK.match(text) and _TOPIC.match(title)
     symptom = fixes or (not (TITLE_ACTION.match(title) or _MAKE.match(title)) and (_wrong_in(title) or topic))
     title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if symptom else "")
+    if title.lower().endswith(" fix") and title[1:2].islower():
+        title = f"{title[0].lower()}{title[1:]}"
     title = re.sub(r" (?:(?:bug ?)?fix(?:es)?|bugs?)$", "", title, flags=re.IGNORECASE)
-    title = re.sub(r"^(?:an? |the )?(?:bug|issue|problem)s? (?:with|in|for) ", "", title, flags=re.IGNORECASE)
+    title = re.sub(rf"^{A_BUG}", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
     return title if len(title.split()) >= _MIN_WORDS and not _VAGUE.fullmatch(title) else ""
+
+
+def _state(title: str) -> str:
+    """Return what a title says that happens, or else that should happen."""
+    found = list(read(title))
+    slots = ("observed", "expected")
+    return next((text for wanted in slots for slot, text in found if slot == wanted), "")
 
 
 def symptom_of(
@@ -185,7 +207,9 @@ def symptom_of(
     if not topic:
         return seen
     both = f"{capital(topic)}: {seen}"
-    return both if seen and len(both) <= _MAX_TOPIC else f"Problem with {topic}"
+    if seen and len(both) <= _MAX_TOPIC:
+        return both
+    return capital(topic) if _DOING.match(topic) else f"Problem with {topic}"
 
 
 def _wrong_in(title: str) -> bool:
