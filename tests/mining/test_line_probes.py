@@ -181,6 +181,20 @@ class TestGo:
         assert line.steps[-1].text == 'err := Fill("milk", target)'
         assert "target" in checked(line)
 
+    def test_what_a_call_of_an_assertion_fills_is_shown_with_that_call(self) -> None:
+        source = """
+            package sums
+
+            func TestParse(t *testing.T) {
+                var box Box
+                require.NoError(t, Parse(&box))
+                require.Equal(t, "milk", box.First)
+            }
+        """
+        [line] = read(GO, source, "TestParse")
+        codes = [each.code for each in slices(GO, line, len(line.steps) - 1, "box.First")]
+        assert codes == ["var box Box", "var box Box\nParse(&box)"]
+
     def test_only_failing_subtests_and_new_rows_are_read(self) -> None:
         assert len(read(GO, self.TABLE, "TestParse", "TestParse/odd")) == 1
         lines = read(GO, self.TABLE, "TestParse", base='{ "plain",   "milk", 4, false },\n{"plain", "milk", 4, false}')

@@ -26,6 +26,7 @@ Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was ra
 """
 
 _DECLARES: Final = re.compile(r"(?:const|let|var)\s[^=;]*=|[\w, ]+:=")
+_CHANGED: Final = re.compile(r"(?:^|&)([A-Za-z_]\w*)")
 _LITERAL: Final = "\0"
 _MAX_SINGLE: Final = 3
 _SHORT: Final = 2
@@ -328,11 +329,9 @@ def _connected(
 
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
-    """Return whether an expression calls a method of what the line itself made."""
-    return any(
-        node.type == "call_expression" and (name := IDENTIFIER.match(text_of(node))) is not None and name[0] in local
-        for node in walk(dialect.parse(expression))
-    )
+    """Return whether an expression calls a method of what the line itself made, or is given a pointer to it."""
+    calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type == "call_expression")
+    return any(not local.isdisjoint(_CHANGED.findall(call)) for call in calls)
 
 
 def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ...]) -> frozenset[str]:
