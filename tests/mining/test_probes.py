@@ -333,6 +333,12 @@ class TestExample:
         assert chosen(found) == [replace(telling, tests=("b",))]
         assert chosen(found[:1]) == [replace(poor, tests=("a",))]
 
+    def test_one_that_shows_that_no_error_is_left_is_followed_by_a_value(self) -> None:
+        silent, value = Example("", "check(1)", "wrong", "<nil>"), Example("check(1)", "box", "1", "2")
+        found = [Found("a", (0,), "a", silent), Found("a", (1,), "b", value), Found("a", (2,), "c", value)]
+        assert chosen(found) == [replace(silent, tests=("a",)), replace(value, tests=("a",))]
+        assert chosen(found[:1]) == [replace(silent, tests=("a",))]
+
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")
         assert told.rank(1, ("", ""), {}) < replace(told, expected="None").rank(1, ("", ""), {})

@@ -172,9 +172,13 @@ def of_all_rows(
 
 
 def chosen(found: Iterable[Found]) -> list[Example]:
-    """Return the clearest example of each of up to three tests, no two of one shape."""
+    """Return the clearest example of each of up to three tests, no two of one shape.
+
+    Where that says only that there is no error any more, one more of the test shows a value, if it can.
+    """
+    ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, Found] = {}
-    for each in sorted(found, key=lambda each: each.rank):
+    for each in ordered:
         tests.setdefault(each.test, each)
     # Other data can turn what a test finds into nothing: such a value is shown only where there is no other.
     telling = [each for each in tests.values() if not each.example.poor] or list(tests.values())
@@ -182,7 +186,12 @@ def chosen(found: Iterable[Found]) -> list[Example]:
     for each in sorted(telling, key=lambda each: each.rank):
         first = shapes.get(each.shape, each.example)
         shapes[each.shape] = replace(first, tests=(*first.tests, each.test))
-    return list(shapes.values())[:_MAX_FIRST]
+    examples = list(shapes.values())[:_MAX_FIRST]
+    for shown in tuple(examples):
+        values = (each for each in ordered if each.test in shown.tests and not each.example.poor)
+        value = next(values, None) if shown.poor and len(examples) < MAX_EXAMPLES else None
+        examples += [replace(value.example, tests=(value.test,))] if value is not None else []
+    return examples
 
 
 def function_of(test: str) -> str:
