@@ -241,6 +241,12 @@ class TestSlots:
         text = written("Sums of lists should not be zero", examples=[EXAMPLE]).text
         assert text.startswith("# Sums of lists are zero\n")
 
+    def test_a_title_that_says_what_happens_is_no_topic(self) -> None:
+        long = replace(EXAMPLE, observed="1" * 80)
+        for message in ("Fix total returning names of lists", "Fix total mixing names of lists"):
+            assert written(message, examples=[long]).text.startswith("# Total ")
+        assert write("Check that names have lists", examples=[long]) == "no source says in words what is wrong"
+
     def test_an_error_of_no_call_is_told_alone(self) -> None:
         example = replace(EXAMPLE, code="found = total([])", expression="found[0]")
         assert written("Fix #12", examples=[example]).text.startswith("# `IndexError` is raised\n")

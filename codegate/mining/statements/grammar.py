@@ -72,10 +72,12 @@ _PARTICIPLES: Final = (
 _IRREGULAR: Final = dict(pair.split(":") for pair in _PARTICIPLES.split())
 #: Where the object of a verb ends.
 _OBJECT: Final = re.compile(
-    r"(?P<what>.+?)(?P<rest> (?:when|if|even if|even when|unless|before|after|while|for|from|to|as|into|on|by) .+)?"
+    r"(?P<what>.+?)"
+    r"(?P<rest> (?:when|if|even if|even when|unless|before|after|while|against|for|from|to|as|into|on|by) .+)?"
 )
 #: Verbs of which "with" is told, and not of their object.
 _WITH: Final = frozenset({"combine", "fill", "pad", "prefix", "provide", "replace", "suffix", "wrap"})
+_CLAUSE: Final = re.compile(r"\b(?:is|are|was|were|has|have|does|do|can)\b")
 #: An article, and how something is done.
 _AROUND: Final = re.compile(r"^(?:an?|the) | (?:(?:less|more) \w+|\w*(?:act|ect|ent|per|saf)(?:e?ly))$", re.IGNORECASE)
 #: What is not the object of a verb in front of it.
@@ -108,7 +110,7 @@ def passive(verb: str, text: str, no: str) -> str:
         no: what stands between the verbs, such as " not"; may be "".
     """
     found = _OBJECT.fullmatch(text)
-    if found is None or verb in _NO_PASSIVE or NO_OBJECT.match(text):
+    if found is None or verb in _NO_PASSIVE or NO_OBJECT.match(text) or _CLAUSE.search(found["what"]):
         return ""
     what, rest = _AROUND.sub("", found["what"]), found["rest"] or ""
     if verb in _WITH and " with " in what:

@@ -24,7 +24,7 @@ ABOUT_CHANGE: Final = _has(
     unit_tests? in_(?:the_)?tests? add(?:s|ed|ing)?_(?:a_|more_|some_)?tests?
     (?:failing|broken|flaky)_tests?
     test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now|when|that|fail\w*) test\w?\x5f\w*
-    coverage changelog lint\w* mypy pylint
+    coverage changelog (?:es)?lint\w* mypy pylint pyright
     CI TODO flake8 root_cause oversight line_\d+
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
@@ -130,7 +130,11 @@ EXPECTED: Final = _has(
 A_BUG: Final = "(?:an? |the |some )?(?:bug|issue|problem)s? (?:with|in|for|that|related(?: to)?) "
 FIX: Final = (
     "^(?:also )?"
-    + _any("fix(?:e[sd]|ing)? resolve[sd]? correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)? solve[sd]?")
+    + _any(
+        r"fix(?:e[sd]|ing)?"
+        r" resolve[sd]?(?=_(?:an?_|the_|some_)?(?:\w+_)?(?:bug|crash|error|failure|issue|panic|problem))"
+        r" correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)? solve[sd]?"
+    )
     + f"(?: up)?(?: for)? (?:{A_BUG})?"
 )
 BUG: Final = r"(?:(?:an?|the|some|another) )?(?:\w+ )?" + _any(

@@ -74,7 +74,7 @@ _COMMANDS: Final = re.compile(
 )
 _CONDITION: Final = re.compile(r"(.*?)(?:( (?:when|even if|even when|if|unless|instead of|rather than) )(.*))?$")
 #: By which means, and how well.
-HOW: Final = re.compile(r" (?:by \w+ing .*?(?= (?:if|when) |$)|(?:correctly|properly)\b)")
+_HOW: Final = re.compile(r" (?:by \w+ing .*?(?= (?:if|when) |$)|(?:correctly|properly)\b)")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
 
@@ -132,6 +132,11 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
 def is_ambiguous(sentence: str) -> bool:
     """Return whether a title may tell what is true before a change or after it: "X does not accept Y"."""
     return bool(OBSERVED.search(sentence)) and not OBSERVED.search(NEUTRAL.sub("", sentence))
+
+
+def without_means(unwanted: str) -> str:
+    """Return what a change prevents, without how it does that: "X from doing Y" is "X doing Y"."""
+    return re.sub(r" from (?=\w+ing\b)", " ", _HOW.sub("", unwanted))
 
 
 def read(sentence: str, *, after: bool = False) -> _Slots:
@@ -219,7 +224,7 @@ def _demanded(match: re.Match[str]) -> _Slots:
 
 def _unwanted(match: re.Match[str]) -> _Slots:
     if DEFECT.search(match["x"]):
-        yield "observed", f"{PROBLEM}{HOW.sub('', match['x'])}"
+        yield "observed", f"{PROBLEM}{without_means(match['x'])}"
 
 
 def _no_longer(match: re.Match[str]) -> _Slots:
@@ -240,7 +245,7 @@ def _can_now(match: re.Match[str]) -> _Slots:
 
 def _passive(match: re.Match[str]) -> _Slots:
     verb = match["verb"].lower().removesuffix("s")
-    subject, when, rest = _CONDITION.findall(HOW.sub("", match["x"]))[0]
+    subject, when, rest = _CONDITION.findall(_HOW.sub("", match["x"]))[0]
     if match["x"].startswith("when "):
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle(verb)}"
         return

@@ -14,6 +14,7 @@ from codegate.mining.statements.phrases import (
     DEFECT,
     DEMAND,
     DEPENDENT,
+    DOING,
     EXPECTED,
     FIX,
     OBSERVED,
@@ -25,12 +26,12 @@ from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
     BUG_MARK,
     EXCEPTION,
-    HOW,
     PRIVATE,
     PROBLEM,
     Sentence,
     is_ambiguous,
     read,
+    without_means,
 )
 
 #: What shows a value, around the expression whose value it is.
@@ -58,11 +59,16 @@ _TOPIC: Final = re.compile(
 )
 #: After "always" any verb is a demand.
 _DEMAND: Final = re.compile(rf"{DEMAND.pattern}|always [a-z]+ ", re.IGNORECASE)
-#: "Parser mixing names of lists" says what happens.
-_DOING: Final = re.compile(r"\S+ [\w-]+ing (?!(?:after|and|by|for|from|if|in|of|on|to|when|with)\b)\w")
+#: "Parser mixing names of lists" and "Parser returns names" say what happens.
+_DOING: Final = re.compile(
+    r"^\S+ [\w-]+ing (?!(?:after|and|by|for|from|if|in|of|on|to|when|with)\b)\w"
+    rf"|\b(?:is|are|has|have|does|do|can|cannot|{'|'.join(DOING.values())})\b"
+)
 #: What follows a noun in the plural, and no verb.
 _NOUN: Final = re.compile(r"(?:after|before|that|which|with|without|\w+ed|\w+ing)\b")
-_MAKE: Final = re.compile(r"(?:let|make)s? ", re.IGNORECASE)
+_MAKE: Final = re.compile(r"(?:let|make)s? |checks? (?:for|if|that|whether) ", re.IGNORECASE)
+#: What happens, or what should happen.
+_EITHER: Final = re.compile(r"(?:error|fail|warn) (?:if|on|when)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
@@ -93,12 +99,11 @@ _VAGUE: Final = re.compile(
 
 
 def title_from(unit: Unit, enrichment: Enrichment | None, refused: Callable[[str], str]) -> str:
-    """Return a bug's title: an issue's, the pull request's, the commit's or what its message begins with."""
+    """Return a bug's title: an issue's, the pull request's or the commit's."""
     issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
     pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
-    body = re.split(r"\n\s*\n|\n\s*[-*+•] ", scrub_text("", unit.message.partition("\n")[2]).strip())[0]
     reported = ((text, True) for text in issues)
-    written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title, body))
+    written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title))
     for raw, bug in (*reported, *written):
         text = scrub_text(raw, "")
         title, purpose = title_of(text, bug=bug), _PURPOSE.search(text)
@@ -133,6 +138,8 @@ def title_of(text: str, *, bug: bool = True) -> str:
     head = title.partition(": ")[0]
     if fixes and len(WORD.findall(head)) > _MIN_WORDS:
         title = head  # how it was fixed comes after what
+    if not fixes and _EITHER.match(title):
+        return ""
     if ABOUT_CHANGE.search(title) or _TESTS.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
     demand = re.sub(r"^(?:properly|correctly) | (?:properly|correctly)\b", "", title, flags=re.IGNORECASE)
@@ -141,17 +148,18 @@ def title_of(text: str, *, bug: bool = True) -> str:
     if BUG_MARK.match(text) and not _NOUN.match(rest) and DEMAND.match(told := f"{base_form(first.lower())} {rest}"):
         demand = told  # "fix: parses an empty list"
     state = _state(title)
-    if not (state or fixes) and BUG_MARK.match(text) and not _DEMAND.match(demand):
+    action = TITLE_ACTION.match(title) or _MAKE.match(title)
+    if not (state or fixes or action) and BUG_MARK.match(text) and not _DEMAND.match(demand):
         state = _state(f"Fix {title}")
     if not bug and is_ambiguous(title) and state in {"", title} and not DEMAND.match(demand):
         return ""
     if not state and (unwanted := re.match(r"(?:avoid|prevent)s? (.+)", demand, re.IGNORECASE)):
-        return HOW.sub("", unwanted[1])
-    if not state and not fixes and not TITLE_ACTION.match(title) and _DEMAND.match(demand) and not _MAKE.match(demand):
+        return without_means(unwanted[1])
+    if not state and not fixes and not action and _DEMAND.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
     topic = BUG_MARK.match(text) and _TOPIC.match(title)
-    symptom = fixes or (not (TITLE_ACTION.match(title) or _MAKE.match(title)) and (_wrong_in(title) or topic))
+    symptom = fixes or (not action and (_wrong_in(title) or topic))
     title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if symptom else "")
     if title.lower().endswith(" fix") and title[1:2].islower():
         title = f"{title[0].lower()}{title[1:]}"
@@ -209,7 +217,7 @@ def symptom_of(
     both = f"{capital(topic)}: {seen}"
     if seen and len(both) <= _MAX_TOPIC:
         return both
-    return capital(topic) if _DOING.match(topic) else f"Problem with {topic}"
+    return capital(topic) if _DOING.search(topic) else f"Problem with {topic}"
 
 
 def _wrong_in(title: str) -> bool:
@@ -232,7 +240,7 @@ def _unmet(demand: str, called: str) -> str:
     rest = _IN_PLACE.sub("", match["rest"])
     if subject == "It":
         found = passive(verb, rest.strip(), no)
-        if found or not called or called in rest or verb == "be":
+        if found or not called or called in rest or verb == "be" or not rest.strip():
             return found
         subject = f"`{called}()`"
     many = plural(subject)
