@@ -25,7 +25,7 @@ ABOUT_CHANGE: Final = _has(
     (?:failing|broken|flaky)_tests?
     test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now|when|that|fail\w*) test\w?\x5f\w*
     coverage changelog (?:es)?lint\w* mypy pylint pyright
-    CI TODO flake8 root_cause oversight line_\d+
+    assign(?:ed|ing|s)?_(?:an?|the) CI TODO flake8 root_cause oversight line_\d+
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
     you_(?:may|might|should)_(?:have|need|want)
