@@ -20,7 +20,8 @@ def _opens(words: str) -> re.Pattern[str]:
 #: Talk of the change, its tests, its place or its author instead of the program.
 ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
-    the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
+    the_(?:fix|patch) the_(?:solution|change)_(?:is|was|here) (?:locally|manually)_tested code_comments?
+    pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
     unit_tests? in_(?:the_)?tests? add(?:s|ed|ing)?_(?:a_|more_|some_)?tests?
     (?:failing|broken|flaky)_tests?
     test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now|when|that|fail\w*) test\w?\x5f\w*

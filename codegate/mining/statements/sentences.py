@@ -45,8 +45,8 @@ _SOURCE: Final = re.compile(r">>>|->|=>| == | \| | # ")
 #: What a sentence says of before and after at once, or of the change to the code.
 _OF_THE_CHANGE: Final = re.compile(
     r"[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
-    r"|\b(?:should|must|needs? to) be (?:adapt|add|adjust|alter|chang|expand|extend|improv|introduc|mov|refactor|remov"
-    r"|renam|replac|rework|rewrit|simplifi|tweak|updat)\w+",
+    r"|\b(?:should|must|needs? to) be (?:adapt|add|adjust|alter|chang|expand|extend|fix|improv|introduc|mov|refactor"
+    r"|remov|renam|replac|rework|rewrit|simplifi|tweak|updat)\w+|\b(?:should|must) be used\b",
     re.IGNORECASE,
 )
 #: An item of a list tells what was done.
@@ -65,6 +65,9 @@ _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?
 #: A sentence about what is true after the change, with what was before in a clause of it.
 _USED_TO: Final = re.compile(r"\b(?:that|which|what) (?:\w+ )?(?:used to|previously)\b", re.IGNORECASE)
 _NOW: Final = re.compile(r"(?<!until )(?<!right )(?<!just )\bnow\b", re.IGNORECASE)
+_THEN: Final = re.compile(
+    r"^(?:as a result|consequently|previously|before(?: this)?|in the past|until now|formerly),? ", re.IGNORECASE
+)
 _NEGATION: Final = re.compile(r"\b(?:do(?:es)?|(?P<be>is|are))(?: not|n't)\b")
 #: An order to the code, after a condition or without one.
 _COMMANDS: Final = re.compile(
@@ -194,6 +197,9 @@ def _doing(match: re.Match[str]) -> _Slots:
         yield from _noun(match)
         return
     subject, verb = match["x"], DOING[match["verb"].lower()]
+    if verb == "misses" and " " not in subject and not plural(subject):  # "a strange missing name"
+        yield from _noun(match)
+        return
     shown = {"has": "have"}.get(verb, base_form(verb)) if plural(subject) else verb
     yield "observed", capital(f"{subject} {shown} {match['y']}")
     if match["z"] and len(WORD.findall(match["z"])) >= _MIN_WORDS:
@@ -267,8 +273,8 @@ def _ensured(match: re.Match[str]) -> _Slots:
         demand, changed = re.subn(r"\b(?:is|are)\b(?P<no> not)?", r"should\g<no> be", demand, count=1)
     if not changed:
         demand, changed = re.subn(
-            rf"(?P<how>\b(?:always|never|only) )?\b(?P<verb>{_THIRD})\b",
-            lambda match: f"should {match['how'] or ''}{base_form(match['verb'])}",
+            rf"(?P<how>\b(?:always|never|only) )?\b(?P<verb>{_THIRD}|{TO_DO}e?s)\b(?P<rest>.*?)(?: and \w+s .*)?$",
+            lambda match: f"should {match['how'] or ''}{base_form(match['verb'])}{match['rest']}",
             demand,
             count=1,
         )

@@ -48,7 +48,7 @@ _DEMANDS: Final = "It should "
 _HAPPENS: Final = re.compile(r"\w \w+ed (?:as|at|by|for|from|if|in|on|to|twice|when|with|without)\b")
 _SHOULD: Final = re.compile(
     r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))?(?P<how> always)? "
-    r"(?!only\b|(?!\w*ply\b)\w+ly\b|not\b)(?P<verb>[a-z]+)(?P<rest>.*)"
+    r"(?!only\b|(?!\w*ply\b)\w+ly\b|not\b)(?P<verb>[a-z]+)(?P<rest>(?:[ ,].*)?)$"
 )
 _OPENING: Final = re.compile(r"^(?!the way )(?:(?:an )?(?:additional|another|further)|an?|the|some) ", re.IGNORECASE)
 #: What stands before a preposition is hardly a verb, and neither is a name of code or a participle.
@@ -89,6 +89,7 @@ _IN_PLACE: Final = re.compile(
 )
 #: What is left of what was cut.
 _LEFT: Final = re.compile(r"(?: (?:and|for|in|of|or|to|with))+$")
+_ENDS: Final = re.compile(r"^(?:[ .,;:]|-(?!\d))+|[ .,;:-]+$")
 _TESTS: Final = re.compile(r"\btests?\b", re.IGNORECASE)
 #: A value at the end of a title, with what leads to it.
 _VALUE: Final = re.compile(r"(?: (?:for|from|in|like|of|on|with))? (\"[^\"]+\"|'[^']+'|`[^`]+`)$")
@@ -106,7 +107,7 @@ def title_from(unit: Unit, enrichment: Enrichment | None, refused: Callable[[str
     written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title))
     for raw, bug in (*reported, *written):
         text = scrub_text(raw, "")
-        title, purpose = title_of(text, bug=bug), _PURPOSE.search(text)
+        title, purpose = title_of(text, bug=bug), None if _TESTS.search(text) else _PURPOSE.search(text)
         for shown in (title, _VALUE.sub("", title), title_of(purpose[1]) if purpose else ""):
             if headline(shown) and not refused(shown):
                 return headline(shown)
@@ -133,7 +134,8 @@ def title_of(text: str, *, bug: bool = True) -> str:
     title = CAUSE.sub("", next(split(plain(text)), ""))
     for _ in range(3):
         title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
-    title = _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title))).strip(" .,;:-")
+    title = _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title)))
+    title = _ENDS.sub("", title)
     fixes = re.match(FIX, title, re.IGNORECASE) or title.lower().endswith(" fix")
     head = title.partition(": ")[0]
     if fixes and len(WORD.findall(head)) > _MIN_WORDS:
@@ -165,7 +167,7 @@ def title_of(text: str, *, bug: bool = True) -> str:
         title = f"{title[0].lower()}{title[1:]}"
     title = re.sub(r" (?:(?:bug ?)?fix(?:es)?|bugs?)$", "", title, flags=re.IGNORECASE)
     title = re.sub(rf"^{A_BUG}", "", title, flags=re.IGNORECASE)
-    title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
+    title = _OPENING.sub("", _ENDS.sub("", title.removeprefix(PROBLEM)))
     return title if len(title.split()) >= _MIN_WORDS and not _VAGUE.fullmatch(title) else ""
 
 
