@@ -178,6 +178,7 @@ def try_cut(
     settings: RunnerSettings,
     allowed: ProblemLimits,
     narrowed: Narrowing | None = None,
+    least: float = 0.0,
 ) -> Trial | Rejected:
     """Run ``cut`` once in each state; return what came of it, or why nothing can.
 
@@ -194,6 +195,7 @@ def try_cut(
         settings: the test runner.
         allowed: what the first run may use; later ones get a time limit made to measure.
         narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
+        least: seconds that later runs may take in any case: the first one may find compiled what a grade compiles.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -203,7 +205,7 @@ def try_cut(
     rejected = _reject_fixed(first)
     if rejected is not None:
         return rejected
-    trial.limits = allowed.model_copy(update={"seconds": time_limit(first)})
+    trial.limits = allowed.model_copy(update={"seconds": max(least, time_limit(first))})
     graded = graded_selection(cut.test_files, python_path, trial.limits, settings)
     trial.run("before", graded)
     outcomes = trial.outcomes()
@@ -213,7 +215,10 @@ def try_cut(
         smaller = _compiling(trial, graded, narrowed) if narrowed is not None else None
         outcome = None
         if smaller is not None:
-            outcome = try_cut(smaller, open_sandbox, python_path, today, include_new_tests, settings, allowed)
+            least = trial.limits.seconds
+            outcome = try_cut(
+                smaller, open_sandbox, python_path, today, include_new_tests, settings, allowed, least=least
+            )
         new = Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
         return outcome if isinstance(outcome, Trial) else new
     trial.seen = trial.validated(graded, outcomes)
