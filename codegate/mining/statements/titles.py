@@ -131,11 +131,7 @@ def title_of(text: str, *, bug: bool = True) -> str:
         text: the title.
         bug: it is marked as a bug's; others in the present may tell what is true after the change.
     """
-    title = CAUSE.sub("", next(split(plain(text)), ""))
-    for _ in range(3):
-        title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
-    title = _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title)))
-    title = _ENDS.sub("", title)
+    title = _bare(text)
     fixes = re.match(FIX, title, re.IGNORECASE) or title.lower().endswith(" fix")
     head = title.partition(": ")[0]
     if fixes and len(WORD.findall(head)) > _MIN_WORDS:
@@ -169,6 +165,14 @@ def title_of(text: str, *, bug: bool = True) -> str:
     title = re.sub(rf"^{A_BUG}", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", _ENDS.sub("", title.removeprefix(PROBLEM)))
     return title if len(title.split()) >= _MIN_WORDS and not _VAGUE.fullmatch(title) else ""
+
+
+def _bare(text: str) -> str:
+    """Return the first sentence of a title without marks, numbers, causes, means and what was done besides."""
+    title = CAUSE.sub("", next(split(plain(text)), ""))
+    for _ in range(3):
+        title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
+    return _ENDS.sub("", _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title))))
 
 
 def _state(title: str) -> str:
