@@ -292,14 +292,15 @@ class _Making:
             )
             examples = chosen(found)
             _stated(write(examples=examples))
+            # The base's tests are run only for a unit that has a statement.
+            write = partial(write, overturned=overturned_tests(self.parts, validated, opener))
+            _disclosing(interface, _stated(write(examples=examples)))
         runs = self._partial(opener, validated, found)
         examples, untold = told(found, examples, runs)
         if found and untold.issuperset(validated.outcomes.fail_to_pass):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
-            # The base's tests are run only for a unit that has a statement.
-            overturned = overturned_tests(self.parts, validated, opener)
-            statement = _disclosing(interface, _stated(write(examples=examples, overturned=overturned)))
+            statement = _disclosing(interface, _stated(write(examples=examples)))
         return _Described(kind, interface, statement, runs, untold if found else frozenset())
 
     def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
