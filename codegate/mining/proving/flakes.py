@@ -27,8 +27,8 @@ SWEEP: Final = (11,)
 _SWEEP_SECONDS: Final = 20.0
 REPEATS: Final = 8
 """Repetitions within a run: a test that fails one time in three passes nine times in a row in 3 of 100 cases."""
-_REPEAT_SECONDS: Final = 4.0
-_START_SECONDS: Final = 0.01  # of a process with one test
+_REPEAT_SECONDS: Final = 1.5
+_START_SECONDS: Final = 0.015  # of a process with one test
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _possible(runner: RunnerName) -> frozenset[str]:
 
 def _repeated(varied: Varied, seconds: float) -> Varied:
     """Return the run with its tests repeated as often as they are quick."""
-    each = seconds + _START_SECONDS * (1 + len(varied.selection.isolated))
+    each = (seconds + _START_SECONDS * (1 + len(varied.selection.isolated))) * (2 if varied.selection.busy else 1)
     repeat = max(1, min(REPEATS, int(_REPEAT_SECONDS / each)))
     return replace(varied, selection=replace(varied.selection, repeat=repeat))
 
