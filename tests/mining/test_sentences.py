@@ -163,6 +163,8 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "The total of lists -> 3 is wrong for names.",
         "The last branch assigned the whole list to names, which fails.",
         "The `names` of lists must be used instead.",
+        "`&&` should be `||`: names of lists are lost.",
+        "pkg/sums.py:104: names of lists are lost.",
         "Root cause: names of lists are lost.",
         "Fixed ``total(ignore=True)`` of lists and names",
         "Fixed total() so an ignored name is now missing.",
@@ -221,6 +223,9 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("Fix issue detected by a fuzzer", ""),
         ("Fix test of lists", ""),
         ("Prevent loops of lists", "loops of lists"),
+        ("fix: total() should always be asked first", "total() should always be asked first"),
+        ("Fix names of lists (fixes issue 427)", "names of lists"),
+        ("Fix total of lists using names", "total of lists using names"),
         ("Fix bug for -1 in short lists", "-1 in short lists"),
         ("Fix strange missing names", "strange missing names"),
         ("Ensure total handles lists and returns names", "Total should handle lists"),
@@ -245,6 +250,7 @@ def test_of_several_words_the_noun_says_whether_there_are_many() -> None:
     assert plural("Leading spaces like a tab")
     assert not plural("The broken list")
     assert not plural("`sumLists`")
+    assert not plural("The alias")
 
 
 def test_what_a_message_says_in_the_present_is_what_is_wrong() -> None:

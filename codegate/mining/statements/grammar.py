@@ -40,7 +40,7 @@ def plural(subject: str) -> bool:
         return True
     head = phrase.rpartition(" ")[2]
     code = set("`_.") & set(head)
-    return head.endswith("s") and not code and not head.endswith(("ss", "us", "is", "()"))
+    return head.endswith("s") and not code and not head.endswith(("ss", "us", "is", "alias", "()"))
 
 
 def third(verb: str) -> str:
@@ -68,7 +68,7 @@ _PARTICIPLES: Final = (
     "keep:kept give:given write:written put:put set:set split:split read:read hide:hidden build:built bind:bound"
     " send:sent tell:told take:taken leave:left show:shown throw:thrown find:found forbid:forbidden lose:lost"
     " omit:omitted emit:emitted permit:permitted defer:deferred infer:inferred override:overridden run:run"
-    " reset:reset cast:cast catch:caught choose:chosen cut:cut hold:held pay:paid spread:spread"
+    " reset:reset cast:cast catch:caught choose:chosen cut:cut hold:held format:formatted prefer:preferred"
 )
 _IRREGULAR: Final = dict(pair.split(":") for pair in _PARTICIPLES.split())
 #: Where the object of a verb ends.

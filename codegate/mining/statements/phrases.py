@@ -30,7 +30,7 @@ ABOUT_CHANGE: Final = _has(
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
     you_(?:may|might|should)_(?:have|need|want)
-    self\.\w+ blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
+    self\.\w+ blindly typos? misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
     this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)
     (?:handl|catch|swallow|suppress)\w*_[^.]*(?-i:Error|Exception)s?
     \w*(?-i:Error|Exception)s?_[^.]*(?:handled|caught|swallowed|suppressed)"""
@@ -94,7 +94,7 @@ _NO_NOUNS: Final = """
 #: What opens a title as a demand; some of the verbs are nouns too.
 DEMAND: Final = re.compile(
     r"^(?:(?:properly|correctly|always|only|also|better) )?"
-    rf"(?:{_any(_NO_NOUNS)}\b(?! (?:is|are|by)\b)|{_any(_DEMANDED)}\b"
+    rf"(?:{_any(_NO_NOUNS)}\b(?![(.])(?! (?:is|are|by)\b)|{_any(_DEMANDED)}\b(?![(.])"
     r"(?! (?:of|in|for|on|at|is|are|when|from|to|by)\b))",
     re.IGNORECASE,
 )
@@ -160,7 +160,7 @@ _DOING: Final = (
     " accepting:accepts rejecting:rejects allowing:allows getting:gets leaving:leaves missing:misses"
     " collapsing:collapses mangling:mangles corrupting:corrupts consuming:consumes matching:matches escaping:escapes"
     " duplicating:duplicates inserting:inserts including:includes mutating:mutates modifying:modifies"
-    " blocking:blocks reporting:reports truncating:truncates misparsing:misparses parsing:parses using:uses"
+    " blocking:blocks reporting:reports truncating:truncates misparsing:misparses parsing:parses"
     " setting:sets yielding:yields writing:writes reading:reads keeping:keeps having:has requiring:requires"
 )
 DOING: Final = dict(pair.split(":") for pair in _DOING.split())

@@ -14,7 +14,7 @@ _MYST_ROLE: Final = re.compile(r"\{([\w:+-]{1,30})\}(?=`)")
 _ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
 _REFERENCE: Final = re.compile(
     r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`|`#\d{1,7}`__?"
-    r"|\((?:issue|pr|pull|gh|bug|ticket)s?[- ]?\d{1,7}\b[^()]{0,60}\)",
+    r"|\((?:(?:close|fixe)s )?(?:issue|pr|pull|gh|bug|ticket)s?[- ]?\d{1,7}\b[^()]{0,60}\)",
     re.IGNORECASE,
 )
 #: Pictures that some projects mark changes with.

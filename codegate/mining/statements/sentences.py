@@ -41,10 +41,10 @@ EXCEPTION: Final = "exception"
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 #: Source code or a table, and no sentence.
-_SOURCE: Final = re.compile(r">>>|->|=>| == | \| | # ")
+_SOURCE: Final = re.compile(r">>>|\.\w+:\d+|->|=>| == | \| | # ")
 #: What a sentence says of before and after at once, or of the change to the code.
 _OF_THE_CHANGE: Final = re.compile(
-    r"[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
+    r"^`[^`]+` should be `|[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
     r"|\b(?:should|must|needs? to) be (?:adapt|add|adjust|alter|chang|expand|extend|fix|improv|introduc|mov|refactor"
     r"|remov|renam|replac|rework|rewrit|simplifi|tweak|updat)\w+|\b(?:should|must) be used\b",
     re.IGNORECASE,
@@ -77,7 +77,7 @@ _COMMANDS: Final = re.compile(
 )
 _CONDITION: Final = re.compile(r"(.*?)(?:( (?:when|even if|even when|if|unless|instead of|rather than) )(.*))?$")
 #: By which means, and how well.
-_HOW: Final = re.compile(r" (?:by \w+ing .*?(?= (?:if|when) |$)|(?:correctly|properly)\b)")
+_HOW: Final = re.compile(r" (?:by (?:not )?\w+ing .*?(?= (?:if|when) |$)|(?:correctly|properly)\b)")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
 
@@ -128,7 +128,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             if source == "title" and state == sentence and is_ambiguous(state) and not BUG_MARK.match(raw):
                 continue
             of_the_program = not _OF_THE_CHANGE.search(f"{sentence} / {state}")
-            if of_the_program and (state.startswith("It would ") or not DEPENDENT.match(state)):
+            if of_the_program and is_whole(state) and (state.startswith("It would ") or not DEPENDENT.match(state)):
                 yield Sentence(_finished(state), slot, source)
 
 
@@ -211,7 +211,9 @@ def _lacking(match: re.Match[str]) -> _Slots:
 
 
 def _noun(match: re.Match[str]) -> _Slots:
-    whole = re.split(r",? so (?:that )?", re.sub(FIX, "", match[0], flags=re.IGNORECASE))[0]
+    whole = re.split(
+        r",? so (?:that )?|(?<!caused) by (?:not )?\w+ing ", re.sub(FIX, "", match[0], flags=re.IGNORECASE)
+    )[0]
     topic, _, rest = whole.partition(": ")
     if rest and not DEFECT.search(topic):
         # An order ("keep the bounds") may be the fix in words.

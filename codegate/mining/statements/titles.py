@@ -62,7 +62,7 @@ _DEMAND: Final = re.compile(rf"{DEMAND.pattern}|always [a-z]+ ", re.IGNORECASE)
 #: "Parser mixing names of lists" and "Parser returns names" say what happens.
 _DOING: Final = re.compile(
     r"^\S+ [\w-]+ing (?!(?:after|and|by|for|from|if|in|of|on|to|when|with)\b)\w"
-    rf"|\b(?:is|are|has|have|does|do|can|cannot|{'|'.join(DOING.values())})\b"
+    rf"|\b(?:always|never) \w+s\b|\b(?:is|are|has|have|does|do|can|cannot|{'|'.join(DOING.values())})\b"
 )
 #: What follows a noun in the plural, and no verb.
 _NOUN: Final = re.compile(r"(?:after|before|that|which|with|without|\w+ed|\w+ing)\b")
@@ -88,8 +88,8 @@ _IN_PLACE: Final = re.compile(
     r"(?:,? (?:in place of|instead of|rather than)| by \w+ing) .*?(?= (?:after|before|for|if|when) |$)"
 )
 #: What is left of what was cut.
-_LEFT: Final = re.compile(r"(?: (?:and|for|in|of|or|to|with))+$")
-_ENDS: Final = re.compile(r"^(?:[ .,;:]|-(?!\d))+|[ .,;:-]+$")
+_LEFT: Final = re.compile(r"(?: (?:and|for|in|of|or|to|with|[+&]))+$")
+_ENDS: Final = re.compile(r"^(?:[ .,;:]|-(?=\s))+|[ .,;:-]+$")
 _TESTS: Final = re.compile(r"\btests?\b", re.IGNORECASE)
 #: A value at the end of a title, with what leads to it.
 _VALUE: Final = re.compile(r"(?: (?:for|from|in|like|of|on|with))? (\"[^\"]+\"|'[^']+'|`[^`]+`)$")
