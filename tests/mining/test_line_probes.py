@@ -462,6 +462,8 @@ class TestGates:
         assert declared(cut, (".js",)) - {""} == {"scan", "Stack", "push", "low", "high"}
         cut = cut_of({"a.go": "func Sum(x int) int {\nfunc (t Time) Low() {\nf := func() int {\n"}, {"a.go": ""}, {})
         assert declared(cut, (".go",)) - {""} == {"Sum", "Low"}
+        cut = cut_of({"a.py": "class A:\n    async def low(self): ...\n\nhigh = low\nx == 1\n"}, {"a.py": ""}, {})
+        assert declared(cut, (".py",)) - {""} == {"A", "low", "high"}
 
     def test_an_example_is_marked_with_its_language(self) -> None:
         cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})

@@ -238,6 +238,10 @@ class TestSlots:
         several = [replace(long, called=name) for name in ("total", "mean")]
         assert write("Count up to the last item", examples=several) == "no source says in words what is wrong"
 
+    def test_a_function_that_the_project_does_not_declare_is_not_blamed(self) -> None:
+        text = written("Count up to the last item", examples=[replace(EXAMPLE, called="strip")]).text
+        assert text.startswith("# `IndexError` is raised\n")
+
     def test_a_demand_with_a_subject_is_told_of_it(self) -> None:
         text = written("Sums of lists should not be zero", examples=[EXAMPLE]).text
         assert text.startswith("# Sums of lists are zero\n")

@@ -49,9 +49,10 @@ Shown = dict[tuple[str, str], list[Record]]
 _CALL: Final = re.compile(r"(?<!\bJSON\.)\b([A-Za-z_$][\w$]*)\(")
 #: What is called of another call's result, at the end.
 _CHAINED: Final = re.compile(r"\)\.([A-Za-z_$][\w$]*)\((?:[^()]|\([^()]*\))*\);?$")
-#: Declarations of functions, methods and classes in Go, JavaScript and TypeScript.
+#: Declarations of functions, methods and classes in Go, JavaScript, TypeScript and Python.
 _DECLARED: Final = re.compile(
-    r"^func\s+(?:\([^()\n]*\)\s*)?(\w+)|\b(?:function\b\s*\*?|class)\s*([\w$]+)"
+    r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)|^(\w+)[ \t]*=(?!=)"
+    r"|^func\s+(?:\([^()\n]*\)\s*)?(\w+)|\b(?:function\b\s*\*?|class)\s*([\w$]+)"
     r"|^[ \t]*(?:(?:export|default|static|async|public|private|protected|get|set|const|let|var)\s+)*(?:[\w$]+\.)*"
     r"(?!(?:catch|for|function|if|switch|while)\b)([\w$]+)"
     r"\s*(?:[:=]\s*(?:async\s*)?(?:function\b|(?:\([^()\n]*\)|[\w$]+)\s*=>)|\([^()\n]*\)\s*(?::[^{\n]+)?\{)",

@@ -6,14 +6,14 @@ that were executed before the fix and after it. Without something observed and s
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from codegate.grading import TestResult
 from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_SHOWN, Example, function_of, public_text
-from codegate.mining.probes.line_example import failing_literals, source_literals
+from codegate.mining.probes.line_example import declared, failing_literals, source_literals
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
@@ -134,6 +134,11 @@ def write_statement(
         overturned: functions of the base's tests that expect what the fix changes.
     """
     public = public_text(cut) if public is None else public
+    known = declared(cut, (".py",)) if any(each.fence == "python" for each in examples) else frozenset()
+    # No title blames a function of the language or of another project; examples of other languages name none.
+    examples = [
+        replace(each, called="") if each.fence == "python" and each.called not in known else each for each in examples
+    ]
     gates = gates_of(cut, outcomes, interface, public)
     kept: list[Sentence] = []
     dropped: list[str] = []
