@@ -89,6 +89,11 @@ class TestPartialFixes:
         ]  # fmt: skip
         assert left == [0, 120, 260]
 
+    def test_a_file_that_is_deeply_nested_has_parts_too(self) -> None:
+        old = f"n = {'+'.join(['1'] * 900)}\n\n\ndef f(a):\n    return a\n"
+        new = old.replace("    return", "    a.x()\n    a.y()\n    return")
+        assert parts(old, new) == [new.replace("    a.x()\n", ""), new.replace("    a.y()\n", "")]
+
     def test_no_newline_at_the_end_and_odd_bytes_are_kept(self) -> None:
         old, new = f"one\n{GAP}é two", f"ONE\n{GAP}é TWO"
         assert parts(old, new, path="a") == [f"one\n{GAP}é TWO", f"ONE\n{GAP}é two"]

@@ -3,14 +3,13 @@
 A partial fix is what a developer may write who did not read everything in the statement, or could not.
 """
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
-from codegate.languages.syntax import IDENTIFIER, parse_python
+from codegate.languages.syntax import IDENTIFIER, parse_python, same_syntax
 from codegate.mining.probes.line_example import test_dialect
 from codegate.suite import Changes, Tree, TreeFile
 
@@ -152,34 +151,24 @@ def _holds(outer: _Place, inner: _Place) -> bool:
 
 
 def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
-    """Return the fix without a file or a place; None where what is left cannot be parsed."""
+    """Return the fix without a file or a place; None where what is left cannot be parsed, or differs in nothing."""
     if isinstance(left, str):
         return {path: file for path, file in fix.items() if path != left}
     lines, file = texts.new[left.path], fix[left.path]
     assert file is not None  # noqa: S101 (a file with lines)
+    python = left.path.endswith(".py")
     blank = lines[left.begin][: _indent(lines[left.begin])] if left.begin < len(lines) else ""
-    for without in (left.without, (f"{blank}pass\n",)):
-        text = "".join([*lines[: left.begin], *without, *lines[left.end :]])
-        tree, other = _tree(left.path, "".join(lines)), _tree(left.path, text)
-        if tree == "" or other not in {"", tree}:
-            return {**fix, left.path: TreeFile(text.encode("latin-1"), file.mode)}
-        if not left.path.endswith(".py"):
-            break
+    for without in (left.without, (f"{blank}pass\n",)) if python else (left.without,):
+        data = "".join([*lines[: left.begin], *without, *lines[left.end :]]).encode("latin-1")
+        if (_parses(left.path, data) or not _parses(left.path, file.data)) and not (
+            python and same_syntax(file.data, data)
+        ):
+            return {**fix, left.path: TreeFile(data, file.mode)}
     return None
 
 
-def _tree(path: str, text: str) -> str:
-    """Return what tells the syntax tree of a file from others, without docstrings; empty where it cannot be parsed."""
+def _parses(path: str, data: bytes) -> bool:
     if path.endswith(".py"):
-        module = parse_python(text.encode("latin-1"))
-        return ast.dump(_Undocumented().visit(module)) if module is not None else ""
+        return parse_python(data) is not None
     dialect = test_dialect(path)
-    return "" if dialect is not None and dialect.parse(text).has_error else text
-
-
-class _Undocumented(ast.NodeTransformer):
-    """Takes out docstrings."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Return the statement, or None where it is a constant alone."""
-        return None if isinstance(node.value, ast.Constant) else node
+    return dialect is None or not dialect.parse(data.decode("utf-8", "replace")).has_error
