@@ -157,6 +157,10 @@ class TestSlots:
                 "Page count of lists: `total()` returns an error",
             ),
             (
+                {"expression": "fmt.Println(err)", "observed": "1" * 80, "expected": "2"},
+                "Page count of lists: `total()` returns a wrong error",
+            ),
+            (
                 {"expression": "fmt.Println(err)", "observed": "<nil>", "expected": "1" * 80},
                 "Page count of lists: `total()` returns no error",
             ),

@@ -297,6 +297,7 @@ def _seen(examples: Sequence[Example], error: str) -> str:
         shown = f"`{subject}` {what}"
         if subject and len(shown) <= _MAX_SHOWN and shown.count("`") in {2, 4, 6} and "\n" not in shown:
             return shown
-    if printed is not None and "err" in expression.lower() and "<nil>" in {first.observed, first.expected}:
-        return f"`{first.called}()` returns {'no' if first.observed == '<nil>' else 'an'} error"
-    return ""
+    if printed is None or "err" not in expression.lower():
+        return ""
+    told = {"<nil>": "no error"}.get(first.observed, "an error" if first.expected == "<nil>" else "a wrong error")
+    return f"`{first.called}()` returns {told}"
