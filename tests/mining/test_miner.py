@@ -284,7 +284,7 @@ class _Stuck(BubblewrapBackend):
 def test_an_interrupt_ends_mining_although_a_worker_is_stuck(
     mined: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codegate.mining.miner._GRACE_SECONDS", 0.2)
+    monkeypatch.setattr("codegate.mining.miner.GRACE_SECONDS", 0.2)
     backend = _Stuck()
     before = set(threading.enumerate())
     started = time.monotonic()
