@@ -228,7 +228,7 @@ class _Making:
             patch = make_patch(parts.base, parts.fix)
             problem = assemble(builder.name, findings, patch, builder.project)
             result, controls = grade_reference(
-                problem, parts.base, builder.sandboxes, builder.options.rounds, trial.instrumented
+                problem, parts.base, builder.sandboxes, builder.options.rounds, trial.instrumented, self.shared
             )
             problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:

@@ -1,7 +1,7 @@
 """Validates the controls: the reference fix has to pass the instrumented tests and to fail their mutants."""
 
 from collections.abc import Collection
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Final
 
 from codegate.grading.controls.control import (
@@ -35,17 +35,19 @@ def audit_controls(
     rounds: int = 3,
     first: tuple[Instruments, TestReport] | None = None,
     unproven: TestReport | None = None,
+    shared: SharedSandbox | None = None,
 ) -> ControlAudit:
     """Find ``rounds`` mutants of each fail-to-pass test that the reference fix fails; a control draws from them.
 
     Args:
         problem: what is asked; its own audit, if it has one, does not count.
         base: its base tree.
-        sandboxes: where the tests run, all in one that is cleared each time: what runs in it is the reference fix.
+        sandboxes: where the tests run.
         rounds: runs with mutants: each has one of every fail-to-pass test. There are up to two more for tests of which
             the fix passed some.
         first: a run of the instrumented tests on the reference fix; None: it is made.
         unproven: a run of them on the base tree; None: it is made.
+        shared: the one sandbox for all runs, since the reference fix is all that runs; None: it is opened.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -57,8 +59,8 @@ def audit_controls(
         return ControlAudit(tried=0, unfit=files)
     if not sites:
         return ControlAudit(tried=0)
-    with closing(SharedSandbox(sandboxes)) as shared:
-        return _audit(problem, base, sites, shared, rounds, first, unproven)
+    with nullcontext(shared) if shared is not None else closing(SharedSandbox(sandboxes)) as opened:
+        return _audit(problem, base, sites, opened, rounds, first, unproven)
 
 
 def _audit(

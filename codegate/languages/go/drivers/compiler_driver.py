@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -66,6 +67,9 @@ def module_flags(workspace: str, module: str, packages: str) -> list[str]:
 def kept_cache(packages: str, workspace: str) -> str:
     """Return a build cache that stays in this sandbox: links to the environment's, and what was compiled since."""
     given, own = os.path.join(packages, "gocache"), os.path.join(workspace, CACHE, "go")
+    disk = shutil.disk_usage(workspace)
+    if disk.used > disk.total // 4:  # of the memory that the tests are to have
+        shutil.rmtree(own, ignore_errors=True)
     if not os.path.isdir(own):
         os.makedirs(own)
         for parent, _, names in os.walk(given):
