@@ -223,6 +223,13 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("Fix issue detected by a fuzzer", ""),
         ("Fix test of lists", ""),
         ("Prevent loops of lists", "loops of lists"),
+        ("Fix:(issue_22) Empty lists break totals", "Empty lists break totals"),
+        ("Fix wrong total, added an option", "wrong total"),
+        ("2257 - Fix lost names", "lost names"),
+        ("Totals now don't add up over lists", ""),
+        ("fix: lists no longer rejected as missing names", ""),
+        ("When providing lists with names", ""),
+        ("fix: reduce limits to prevent lost names", ""),
         ("fix: total() should always be asked first", "total() should always be asked first"),
         ("Fix names of lists (fixes issue 427)", "names of lists"),
         ("Fix total of lists using names", "total of lists using names"),
@@ -251,6 +258,7 @@ def test_of_several_words_the_noun_says_whether_there_are_many() -> None:
     assert not plural("The broken list")
     assert not plural("`sumLists`")
     assert not plural("The alias")
+    assert plural("Time parsing errors")
 
 
 def test_what_a_message_says_in_the_present_is_what_is_wrong() -> None:

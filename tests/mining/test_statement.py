@@ -98,6 +98,8 @@ class TestSlots:
             ("Encode names more consistently", "Names are not encoded"),
             ("Fix parser mixing names of lists", "Parser mixing names of lists: `total([])` gives `1` instead of `0`"),
             ("Reset names of lists", "Names of lists are not reset"),
+            ("fix: keep lists deterministic", "`total()` does not keep lists deterministic"),
+            ("fix: reduce limits to prevent lost names", "Lost names"),
             ("Always pad names with zeros", "Names are not always padded with zeros"),
             ("Make totals operate on runes to avoid lost names", "Lost names"),
             ("fix: SQL lists", "SQL lists: `total([])` gives `1` instead of `0`"),

@@ -38,6 +38,8 @@ def plural(subject: str) -> bool:
     phrase = re.split(after, subject.strip())[0]
     if " and " in phrase:
         return True
+    if re.fullmatch(r"\w+ \w+ing \w+s", subject.strip()):
+        phrase = subject.strip()  # "time parsing errors"
     head = phrase.rpartition(" ")[2]
     code = set("`_.") & set(head)
     return head.endswith("s") and not code and not head.endswith(("ss", "us", "is", "alias", "()"))
@@ -84,7 +86,7 @@ _AROUND: Final = re.compile(r"^(?:an?|the) | (?:(?:less|more) \w+|\w*(?:act|ect|
 #: What is not the object of a verb in front of it.
 NO_OBJECT: Final = re.compile(
     r"(?:about|as|at|back|by|for|from|if|in|into|of|on|only|out|over|through|to|up|when|with|without)\b"
-    r"|.*\b(?:alone|intact|unchanged|as[- ]is)\b"
+    r"|\S+ (?:an?|the) |.*(?:,|\b(?:alone|consistent|deterministic|intact|stable|unchanged|as[- ]is)\b)"
 )
 
 

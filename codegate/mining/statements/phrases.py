@@ -50,7 +50,7 @@ ACTION: Final = _opens(
     implement\w* switch\w* convert\w* extract\w* wrap\w* check\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w*
     delet\w+ drop\w* split\w* merge\w* adjust\w* tweak\w* improv\w+ document\w* typo\w* tests? see closes? note todo
     create\w* defin\w+ initiali[sz]e\w* cast\w* strip\w* sort\w* reorder\w* inline\w* delay\w* store\w* cache\w*
-    enhanc\w* instead because hence show_that shows_that"""
+    reduc\w+ increas\w+ decreas\w+ enhanc\w* instead because hence show_that shows_that"""
 )
 #: A first word in front of an article is an order ("Route the value …"), unless it is one of these.
 ORDER: Final = re.compile(
@@ -69,11 +69,11 @@ TITLE_ACTION: Final = _opens(
     r"""add\w* mov(?:e|es|ed|ing) remov\w+ renam\w+ refactor\w* chang(?:e|es|ed|ing) updat\w+ replac\w+ introduc\w+
     implement\w* enhanc\w* extract\w* wrap\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w* merge\w* adjust\w*
     tweak\w* improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w*
-    delay\w* store\w* release\w* version\w* oops us(?:e|es|ed|ing)"""
+    delay\w* store\w* reduc\w+ increas\w+ decreas\w+ release\w* version\w* oops us(?:e|es|ed|ing)"""
 )
 #: Verbs of a demand on the program, in their base form.
 _DEMANDED: Final = """
-    abort accept align allow apply assume attach avoid bind block bound build bypass cap capture catch check
+    abort accept align allow apply assume attach avoid bind block build bypass cap capture catch check
     clamp clear clip close coerce collapse collect combine compare compile complete compute consider consume convert
     copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish do
     drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
@@ -144,7 +144,7 @@ BUG: Final = r"(?:(?:an?|the|some|another) )?(?:\w+ )?" + _any(
 #: Verbs of the past in the present, where no participle is meant.
 _PAST_AND_PRESENT: Final = (
     "raised:raises returned:returns failed:fails crashed:crashes caused:causes resulted:results produced:produces"
-    " displayed:displays printed:prints lost:loses dropped:drops broke:breaks led:leads showed:shows got:gets"
+    " displayed:displays printed:prints dropped:drops broke:breaks led:leads showed:shows got:gets"
     " threw:throws treated:treats included:includes required:requires converted:converts wrote:writes"
     " allowed:allows accepted:accepts kept:keeps emitted:emits gave:gives went:goes assumed:assumes ended:ends"
     " stopped:stops expected:expects removed:removes added:adds ignored:ignores triggered:triggers"

@@ -33,7 +33,7 @@ TRAILING: Final = re.compile(
 PREFIX: Final = re.compile(
     r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|breaking(?: change)?|feat|chore|hotfix|regression|perf"
     r"|internal|security)(?:\([^()]{0,60}\))?!?(?:\*\*)?:\s+|\[[^\]]{1,40}\]:?\s+|\*\*[\w.() -]{1,60}:?\*\*:?\s+"
-    r"|`?[\w.-]{1,40}`?:\s+(?=[A-Za-z`])){1,2}",
+    r"|fix:\([^()]{0,60}\)\s+|`?[\w.-]{1,40}`?:\s+(?=[A-Za-z`])){1,2}",
     re.IGNORECASE,
 )
 CAUSE: Final = re.compile(

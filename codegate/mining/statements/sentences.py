@@ -300,7 +300,7 @@ _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects
 #: Verbs that need no object, so that what follows may be a preposition.
 _ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leaking", "blocking"})
 _PREPOSITION: Final = re.compile(
-    r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
+    r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at|as|than) ", re.IGNORECASE
 )
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _THIRD: Final = "|".join([*PRESENT.values(), *DOING.values()])

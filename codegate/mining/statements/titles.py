@@ -69,13 +69,16 @@ _NOUN: Final = re.compile(r"(?:after|before|that|which|with|without|\w+ed|\w+ing
 _MAKE: Final = re.compile(r"(?:let|make)s? |checks? (?:for|if|that|whether) ", re.IGNORECASE)
 #: What happens, or what should happen.
 _EITHER: Final = re.compile(r"(?:error|fail|warn) (?:if|on|when)\b", re.IGNORECASE)
+#: What is true after the change.
+_AFTER: Final = re.compile(r"\b(?:no longer|now)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
-    r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
+    r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*\(?(?:issue|gh|bug|ticket)[-_ #]*\d+\)?[;:,. -]*|^\d{2,7} ?[:-] ", re.IGNORECASE
 )
 #: What a title says of the change besides.
 _BESIDES: Final = re.compile(
     r"(?:(?:,| and| with)? (?:and )?(?:add(?:s|ed|ing)?|additional) (?:a |some |more |unit )?tests?"
-    r"|[,;]? and (?:allow|clean|improve|make|refactor|remove|rename|simplify|update|use)\w*"
+    r"|[,;]? and (?:add(?:s|ed|ing)?|(?:allow|clean|improve|make|refactor|remove|rename|simplify|update|use)\w*)"
+    r"|[,;] add(?:s|ed|ing)?"
     r"|(?<!caused) by (?!missing\b)\w+ing|,? so (?:that )?\w+ .*| to (?:call|check|first|instead|use)"
     r"|,? \( ?(?:by|do not|don't|if|now|use|using|via)"
     r"|,? and (?:other |some )?(?:edge|corner) cases?)\b.*",
@@ -136,7 +139,7 @@ def title_of(text: str, *, bug: bool = True) -> str:
     head = title.partition(": ")[0]
     if fixes and len(WORD.findall(head)) > _MIN_WORDS:
         title = head  # how it was fixed comes after what
-    if not fixes and _EITHER.match(title):
+    if (not fixes and _EITHER.match(title)) or re.match(r"(?:if|when)\b[^,]*$", title, re.IGNORECASE):
         return ""
     if ABOUT_CHANGE.search(title) or _TESTS.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
@@ -155,6 +158,8 @@ def title_of(text: str, *, bug: bool = True) -> str:
         return without_means(unwanted[1])
     if not state and not fixes and not action and _DEMAND.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
+    if _AFTER.search(state or title):
+        return ""
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
     topic = BUG_MARK.match(text) and _TOPIC.match(title)
     symptom = fixes or (not action and (_wrong_in(title) or topic))
