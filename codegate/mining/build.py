@@ -21,7 +21,7 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import without_untold
-from codegate.mining.proving.quality import PartialRun, measure_quality, run_partial_fixes, told
+from codegate.mining.proving.quality import PartialRun, measure_quality, run_partial_fixes, told, untold_tests
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
@@ -293,15 +293,18 @@ class _Making:
             examples = chosen(found)
             _stated(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
-            write = partial(write, overturned=overturned_tests(self.parts, validated, opener))
+            overturned = overturned_tests(self.parts, validated, opener)
+            write = partial(write, overturned=overturned)
             _disclosing(interface, _stated(write(examples=examples)))
         runs = self._partial(opener, validated, found)
-        examples, untold = told(found, examples, runs)
-        if found and untold.issuperset(validated.outcomes.fail_to_pass):
+        examples, left = told(found, examples, runs)
+        with step("quality"):
+            untold = untold_tests(self.parts, validated, left if found else (), overturned, opener)
+        if untold.issuperset(validated.outcomes.fail_to_pass):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
             statement = _disclosing(interface, _stated(write(examples=examples)))
-        return _Described(kind, interface, statement, runs, untold if found else frozenset())
+        return _Described(kind, interface, statement, runs, untold)
 
     def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
         with self.steps.step("quality"):

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,14 @@ from codegate.mining.probes.example import Example, Found, chosen, public_text
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.proving.outcomes import without_untold
 from codegate.mining.proving.parts import partial_fixes
-from codegate.mining.proving.quality import MAX_PARTS, PartialRun, measure_quality, run_partial_fixes, told
+from codegate.mining.proving.quality import (
+    MAX_PARTS,
+    PartialRun,
+    measure_quality,
+    run_partial_fixes,
+    told,
+    untold_tests,
+)
 from codegate.mining.proving.validation import Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -103,19 +111,24 @@ class TestTold:
     FOUND = tuple(Found("t.py::test_a", (number,), "", Example("", f"f({number})", "1", "2")) for number in range(4))
 
     def test_an_example_is_added_that_notices_what_no_other_does(self) -> None:
-        runs = [PartialRun(frozenset({"a"}), frozenset({0, 2})), PartialRun(frozenset({"a"}), frozenset({2, 3}))]
-        examples, untold = told(self.FOUND, [self.FOUND[0].example], runs)
+        runs = [
+            PartialRun({}, frozenset({"a"}), frozenset({0, 2})),
+            PartialRun({}, frozenset({"a"}), frozenset({2, 3})),
+        ]
+        examples, left = told(self.FOUND, [self.FOUND[0].example], runs)
         assert [each.expression for each in examples] == ["f(0)", "f(2)"]
-        assert untold == set()
+        assert left == []
 
     def test_a_test_asks_for_more_where_it_fails_and_every_example_gives_what_it_should(self) -> None:
-        runs = [PartialRun(frozenset({"a", "b"}), frozenset()), PartialRun(frozenset({"b", "c"}), frozenset({0}))]
-        examples, untold = told(self.FOUND, [self.FOUND[0].example], runs)
-        assert len(examples) == 1
-        assert untold == {"a", "b"}
+        runs = [
+            PartialRun({}, frozenset({"a", "b"}), frozenset()),
+            PartialRun({}, frozenset({"b", "c"}), frozenset({0})),
+        ]
+        examples, left = told(self.FOUND, [self.FOUND[0].example], runs)
+        assert (len(examples), left) == (1, runs[:1])
 
     def test_a_part_that_no_test_notices_needs_no_example(self) -> None:
-        examples, untold = told(self.FOUND, [self.FOUND[0].example], [PartialRun(frozenset(), frozenset({1}))])
+        examples, untold = told(self.FOUND, [self.FOUND[0].example], [PartialRun({}, frozenset(), frozenset({1}))])
         assert (len(examples), len(untold)) == (1, 0)
 
     def test_a_test_that_asks_for_more_is_not_graded(self) -> None:
@@ -199,6 +212,9 @@ class TestRuns:
         examples, untold = told(found, first, run_partial_fixes(cut, validated, found, opened))
         assert (len(first), len(examples), len(untold)) == (1, 2, 0)
         [alone] = [each for each in found if each.same(first[0])][:1]
-        assert told([alone], first, run_partial_fixes(cut, validated, [alone], opened))[1] == {
-            "test_calc.py::test_link"
-        }
+        left = told([alone], first, run_partial_fixes(cut, validated, [alone], opened))[1]
+        assert untold_tests(cut, validated, left, (), opened) == {"test_calc.py::test_link"}
+        # What a test of the base notices is what works today.
+        older = replace(cut, base=cut.base.overlay({"test_calc.py": TreeFile(tests.encode())}))
+        assert len(untold_tests(older, validated, left, (), opened)) == 0
+        assert len(untold_tests(older, validated, left, ("test_calc.py::test_link",), opened)) == 1

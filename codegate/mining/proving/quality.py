@@ -5,22 +5,23 @@ notice what is missing let wrong answers pass. A test that notices it where ever
 something that the statement does not show.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.grading import run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_EXAMPLES, Example, Found
+from codegate.mining.probes.example import MAX_EXAMPLES, Example, Found, function_of
 from codegate.mining.probes.finding import beside_tests, differing
 from codegate.mining.proving.outcomes import status_of
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.suite import Quality
+from codegate.suite import Changes, Quality
 
 MAX_PARTS: Final = 3
 MAX_STATEMENTS: Final = 4
 """Partial fixes where there are examples, which single statements are told by."""
+_BROKEN: Final = frozenset({"failed", "error"})
 #: Errors of a name that nothing has.
 _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
 
@@ -30,10 +31,12 @@ class PartialRun:
     """What one partial fix does not do.
 
     Attributes:
+        changes: the partial fix.
         tests: fail-to-pass tests that fail on it.
         examples: numbers of the examples that give other values than with the whole fix, or none.
     """
 
+    changes: Changes
     tests: frozenset[str]
     examples: frozenset[int]
 
@@ -56,16 +59,17 @@ def run_partial_fixes(
         with open_sandbox(validated.limits) as sandbox:
             report = run_tests(sandbox, tree.overlay(changes), selection)
         failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
-        # What names something that is no more is no fix that anybody would write.
+        # Nobody would write what names something that is no more, or what breaks a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
-        runs.append(PartialRun(failed, frozenset(range(len(found))) if broken else differing(found, report)))
+        broken = broken or any(status_of(report, test) in _BROKEN for test in validated.outcomes.pass_to_pass)
+        runs.append(PartialRun(changes, failed, frozenset(range(len(found))) if broken else differing(found, report)))
     return runs
 
 
 def told(
     found: Sequence[Found], shown: Sequence[Example], runs: Sequence[PartialRun]
-) -> tuple[list[Example], frozenset[str]]:
-    """Return the examples to show, and the tests that ask for more than these.
+) -> tuple[list[Example], list[PartialRun]]:
+    """Return the examples to show, and the runs in which tests ask for more than these.
 
     To what is ``shown``, the examples ``found`` are added that notice what no other does.
     """
@@ -77,8 +81,33 @@ def told(
         counts = {number: sum(number in run.examples for run in left) for number in range(len(found))}
         best = max(counts, key=lambda number: (counts[number], -number), default=0)
         if not counts.get(best) or len(examples) >= MAX_EXAMPLES:
-            return examples, frozenset().union(*(run.tests for run in left))
+            return examples, left
         examples.append(replace(found[best].example, tests=(found[best].test,)))
+
+
+def untold_tests(
+    cut: Cut, validated: Validated, left: Sequence[PartialRun], overturned: Collection[str], opened: OpenSandbox
+) -> frozenset[str]:
+    """Return the tests of runs that are ``left`` untold, but for those that ask for what works today.
+
+    What the base's own tests notice is not to be broken, and needs no words. Those ``overturned`` do not count.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    found: frozenset[str] = frozenset()
+    graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)
+    known = [test for test in graded if function_of(test) not in overturned]
+    for run in left:
+        own = {test.partition("::")[0] for test in run.tests}
+        files = tuple(path for path in cut.test_files if path in cut.base and path in own)
+        selection, failing = replace(validated.selection, files=files), False
+        if files:
+            with opened(validated.limits) as sandbox:
+                report = run_tests(sandbox, cut.base.overlay(run.changes), selection)
+            failing = any(status_of(report, test) in _BROKEN for test in known)
+        found |= frozenset() if failing else run.tests
+    return found
 
 
 def measure_quality(
