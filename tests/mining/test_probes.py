@@ -100,6 +100,17 @@ class TestExamples:
             assert each.code.startswith("from lists import join\n")
         assert any(" and " in each.expected for each in found)
 
+    def test_a_module_beside_the_test_is_named_as_from_the_root(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        tests = (
+            "from .near import joined\n\ndef test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
+        )
+        near = {"unit/__init__.py": "", "unit/near.py": "from lists import join as joined\n"}
+        cut = cut_of({"lists.py": WRONG, **near}, {"lists.py": RIGHT, **near}, {"unit/test_lists.py": tests})
+        [found] = examples(cut, sandboxes, recipe)
+        assert found.code == "from unit.near import joined"
+
     def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    one = 'tea'\n    assert join([one, one]).count(one) == 2\n"

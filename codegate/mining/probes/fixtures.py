@@ -3,6 +3,7 @@
 import ast
 import copy
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -13,10 +14,31 @@ _MAX_LINES: Final = 20
 
 
 def fixture_modules(tree: Tree, path: str, source: ast.Module) -> list[ast.Module]:
-    """Return the modules in which the fixtures of a test module stand, the nearest first."""
-    conftests = [(folder / "conftest.py").as_posix() for folder in PurePosixPath(path).parents]
-    parsed = (parse_python(tree[name].data) for name in conftests if name in tree)
-    return [source, *(module for module in parsed if module is not None)]
+    """Return the modules in which the fixtures of a test module stand, the nearest first.
+
+    Their relative imports are absolute: a reader is shown them outside of the module.
+    """
+    modules = [(PurePosixPath(path).parent, source)]
+    for folder in PurePosixPath(path).parents:
+        conftest = tree.get((folder / "conftest.py").as_posix())
+        module = parse_python(conftest.data) if conftest is not None else None
+        modules += [] if module is None else [(folder, module)]
+    return [_absolute(module, _package(tree, folder)) for folder, module in modules]
+
+
+def _package(tree: Tree, folder: PurePosixPath) -> list[str]:
+    """Return the names of the packages that the modules of a folder are in, the outermost first."""
+    packages = takewhile(lambda each: (each / "__init__.py").as_posix() in tree, [folder, *folder.parents])
+    return [each.name for each in packages if each.name][::-1]
+
+
+def _absolute(module: ast.Module, package: list[str]) -> ast.Module:
+    body = list(module.body)
+    for number, node in enumerate(body):
+        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(package):
+            names = [*package[: len(package) - node.level + 1], *filter(None, [node.module])]
+            body[number] = ast.ImportFrom(".".join(names), node.names, 0)
+    return ast.Module(body, module.type_ignores)
 
 
 def made_by_fixtures(names: Iterable[str], modules: Sequence[ast.Module]) -> tuple[list[str], tuple[str, ...]]:
