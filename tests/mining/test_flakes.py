@@ -142,13 +142,6 @@ def test_race_against_the_clock():
     spin(0.05)
     assert time.monotonic() - start < 0.13
 
-# chance
-def test_random_one_in_three():
-    assert random.random() > 1 / 3
-
-def test_random_fixed_one_in_three():
-    assert random.random() > 1 / 3 and pkg.answer() == 42
-
 # ids
 @pytest.mark.parametrize("value", [object()], ids=repr)
 def test_id_address(value):
@@ -331,9 +324,8 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
 
     for _ in range(3):
         found = validate_cut(parts, world.open, 3)
-        # The machine itself may be busy enough for the race to be lost in the first run, and chance is chance.
-        unlucky = ("::test_race_against_the_clock", "::test_random_one_in_three")
-        if isinstance(found, Validated) or not found.detail.endswith(unlucky):
+        # The machine itself may be busy enough for the race to be lost in the first run.
+        if isinstance(found, Validated) or not found.detail.endswith("::test_race_against_the_clock"):
             break
 
     assert isinstance(found, Validated), found
@@ -356,7 +348,6 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     causes = {entry.id.rpartition("::")[2]: entry.quarantine.evidence for entry in outcomes.quarantined}
     named = {name: evidence.partition(";")[0] for name, evidence in causes.items()}
     wanted = {
-        "random": {"random"},
         "clock": {"clock"},
         "seed": {"seed"},
         "order": {"order", "isolation"},
@@ -366,3 +357,28 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     right = sum(cause in causes for cause, causes in told) / len(told)
     assert right >= 0.8, f"{named}: on a busy machine one or the other fails for want of time, not more"
     assert found.command_clean
+
+
+@pytest.mark.bwrap
+def test_quick_tests_that_fail_one_time_in_three_are_set_aside(world: _World, history: HistoryBuilder) -> None:
+    tests = (
+        "import random\nimport pkg\n\ndef test_fixed():\n    assert pkg.answer() == 42\n\n"
+        "def test_kept():\n    assert pkg.answer() > 0\n\ndef test_random():\n    assert random.random() > 1 / 3\n\n"
+        "def test_random_fixed():\n    assert random.random() > 1 / 3 and pkg.answer() == 42\n"
+    )
+    history.commit("begin", {"pkg.py": "def answer():\n    return 41\n"})
+    first = read_commit(history.folder, history.git("rev-parse", "HEAD"))
+    history.commit("fix", {"pkg.py": "def answer():\n    return 42\n", "test_pkg.py": tests})
+    fixed = read_commit(history.folder, history.git("rev-parse", "HEAD"))
+    hidden, fix = {"test_pkg.py": fixed["test_pkg.py"]}, {"pkg.py": fixed["pkg.py"]}
+    parts = Cut(first, hidden, fix, fixed, ("test_pkg.py",), (), 1)
+
+    for _ in range(3):
+        found = validate_cut(parts, world.open, 3)
+        if isinstance(found, Validated):  # chance may take one for a test that the fix breaks
+            break
+
+    assert isinstance(found, Validated), found
+    kept = {test.partition("::")[2] for test in (*found.outcomes.fail_to_pass, *found.outcomes.pass_to_pass)}
+    assert kept >= {"test_fixed", "test_kept"}
+    assert len(kept) <= 3, "one of the two escapes in less than 10 of 100 cases, both in less than one"
