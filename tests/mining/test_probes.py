@@ -320,6 +320,11 @@ class TestExample:
         assert not example.may_be_shown([])
         assert replace(example, code="day = 3").may_be_shown([])
 
+    def test_a_private_field_of_go_is_not_shown(self) -> None:
+        example = Example('codes := reflect.ValueOf(code).Elem().FieldByName("codes")', "codes.Len()", "1", "2")
+        assert not example.may_be_shown([])
+        assert replace(example, code=example.code.replace("codes", "Codes")).may_be_shown([])
+
     @pytest.mark.parametrize("expression", ["len(f(1))", "page(1).text.count('a')", "page.rows.length"])
     def test_a_number_of_things_is_not_shown(self, expression: str) -> None:
         assert not Example("page = 1", expression, "1", "2").may_be_shown([])
