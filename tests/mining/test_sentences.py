@@ -169,6 +169,8 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "Fixed ``total(ignore=True)`` of lists and names",
         "Fixed total() so an ignored name is now missing.",
         "- `total` raises an error for lists of names.",
+        "The problem came from the fact that names of lists are lost.",
+        "Names of lists are lost in the earlier example.",
         "The other half of the bug is a separate, still-open concern.",
     ],
 )
@@ -242,6 +244,7 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("parser: error on lists of names", ""),
         ("Use sums() to check for lost names", ""),
         ("fix: add missing names", ""),
+        ("Fix list parsing inside names", "list parsing inside names"),
         ("fix: total returning names of lists", "Total returns names of lists"),
         ("🐛 FIX: Always suffix lists with a name", "It should always suffix lists with a name"),
         (":bug: fix: relative order passing", "relative order passing"),

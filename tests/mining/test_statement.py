@@ -319,6 +319,7 @@ class TestSlots:
             ("sums.test.js::sums > when lists are in lists then order is kept", "when lists are in lists"),
             ("a.py::test_parser_rejects_tab_in_table", "Parser should reject tab in table."),
             ("a.py::test_return_zero_when_nothing_is_given", ""),
+            ("a.py::test_value_with_quotes", ""),
             ("a.py::test_total", ""),
             ("a.py::test_issue_1234_in_sums", ""),
         ],
@@ -465,6 +466,10 @@ class TestGates:
         assert isinstance(found, StatementText)
         assert "basket" not in found.text
         assert found.dropped == ("commit: shows the hidden literal 'one basket'",)
+        message = message.replace("one basket", "One Basket")
+        found = write_statement(unit_of(message), cut, outcomes_of("tests/test_sums.py::test_total", None))
+        assert isinstance(found, StatementText)
+        assert "Basket" not in found.text
 
     def test_a_literal_that_the_fix_has_too_may_be_shown(self) -> None:
         fix = f"{FIXED}WORDS = ['half_dozen']\n"

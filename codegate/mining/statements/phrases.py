@@ -151,7 +151,8 @@ _PAST_AND_PRESENT: Final = (
     " rejected:rejects discarded:discards rendered:renders"
 )
 PRESENT: Final = dict(pair.split(":") for pair in _PAST_AND_PRESENT.split())
-#: Verbs of "Fix X crashing when ...", by their first letters: those that tell what a program does wrong.
+#: Verbs of "Fix X crashing when ...", by their first letters: those that tell what a program does wrong. Not "parsing":
+#: "fenced code parsing" is a name.
 _DOING: Final = (
     "crashing:crashes failing:fails raising:raises throwing:throws returning:returns giving:gives dropping:drops"
     " losing:loses ignoring:ignores leaking:leaks hanging:hangs breaking:breaks causing:causes swallowing:swallows"
@@ -160,7 +161,7 @@ _DOING: Final = (
     " accepting:accepts rejecting:rejects allowing:allows getting:gets leaving:leaves missing:misses"
     " collapsing:collapses mangling:mangles corrupting:corrupts consuming:consumes matching:matches escaping:escapes"
     " duplicating:duplicates inserting:inserts including:includes mutating:mutates modifying:modifies"
-    " blocking:blocks reporting:reports truncating:truncates misparsing:misparses parsing:parses"
+    " blocking:blocks reporting:reports truncating:truncates misparsing:misparses"
     " setting:sets yielding:yields writing:writes reading:reads keeping:keeps having:has requiring:requires"
 )
 DOING: Final = dict(pair.split(":") for pair in _DOING.split())

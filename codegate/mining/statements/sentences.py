@@ -42,11 +42,13 @@ _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 #: Source code or a table, and no sentence.
 _SOURCE: Final = re.compile(r">>>|\.\w+:\d+|->|=>| == | \| | # ")
-#: What a sentence says of before and after at once, or of the change to the code.
+#: What a sentence says of before and after at once, of a cause or the change in the code, or of what is not shown.
 _OF_THE_CHANGE: Final = re.compile(
     r"^`[^`]+` should be `|[,;:(–—-] (?:previously|as before)\b|\b(?:and|but|as|like) previously\b"
     r"|\b(?:should|must|needs? to) be (?:adapt|add|adjust|alter|chang|expand|extend|fix|improv|introduc|mov|refactor"
-    r"|remov|renam|replac|rework|rewrit|simplifi|tweak|updat)\w+|\b(?:should|must) be used\b",
+    r"|remov|renam|replac|rework|rewrit|simplifi|tweak|updat)\w+|\b(?:should|must) be used\b"
+    r"|^the (?:bug|issue|problem) (?:arises?|arose|came|comes|is|stems|stemmed|was)\b"
+    r"|\b(?:above|earlier|first|last|previous) example\b|\bexample (?:above|below)\b",
     re.IGNORECASE,
 )
 #: An item of a list tells what was done.

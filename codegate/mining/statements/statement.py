@@ -98,7 +98,7 @@ class Gates:
 
     def reason(self, text: str) -> str:
         """Return why ``text`` may not be shown, or an empty string."""
-        if literal := shows(text, self.hidden):
+        if literal := shows(text.casefold(), {each.casefold() for each in self.hidden}):
             return f"shows the hidden literal {literal[:40]!r}"
         if named := self.internal & set(IDENTIFIER.findall(text)):
             return f"names {min(named)}, which the fix changes"

@@ -32,6 +32,7 @@ _CASE: Final = re.compile(rf"(?=(?:\S+ ){{2,11}}\S+$)(?:.* )?{_PREPOSITION} \w.*
 _NO_CASE: Final = re.compile(
     r"\d{2}|[<>(){}\[\]]|\b(?:issues?|bugs?|regressions?|fix\w*|gh|pr|tests?|works?)\b", re.IGNORECASE
 )
+_SUBJECT_SHOULD: Final = re.compile(r"(?<!\bwith)(?<!\bof)(?<!\bin)(?<!\bfor)(?<!\bfrom)(?<!\bon)(?<!\bto) should ")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\s-]+")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -74,7 +75,7 @@ def named_case(tests: Iterable[str]) -> Sentence | None:
         return Sentence(case, "context", "test")
     if DEMAND.match(case):
         return None  # whether it is done or demanded is not known
-    demands = (text for _, text in read(f"ensure {case}") if " should " in text)
+    demands = (text for _, text in read(f"ensure {case}") if _SUBJECT_SHOULD.search(text))
     return next((Sentence(f"{text}.", "expected", "test") for text in demands), None)
 
 
