@@ -111,6 +111,29 @@ class TestExamples:
         [found] = examples(cut, sandboxes, recipe)
         assert found.code == "from unit.near import joined"
 
+    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        fixture = "import pytest\n\n@pytest.fixture\ndef last(request):\n    yield 'or'\n    print('done')\n"
+        tests = (
+            "from lists import join\n\ndef test_join(last):\n    assert join(['tea', 'rum'], last) == 'tea or rum'\n"
+        )
+        hidden = {"test_lists.py": tests, "conftest.py": fixture}
+        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes, recipe) == []
+        old = {"conftest.py": fixture}
+        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes, recipe)
+        assert found.fixtures == ("last",)
+
+    def test_a_condition_with_nothing_left_to_do_is_not_shown(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        tests = (
+            "import contextlib\nfrom lists import join\n\ndef test_join():\n    with contextlib.suppress(KeyError):\n"
+            "        found = join(['tea', 'rum'])\n        if found:\n            assert found == 'tea and rum'\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert "if " not in found.code
+
     def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    one = 'tea'\n    assert join([one, one]).count(one) == 2\n"
@@ -299,6 +322,7 @@ class TestExamples:
     def test_what_an_operator_gives_is_no_functions_result(self) -> None:
         assert called_by("a = join(1)", "a < join(2)") == ""
         assert called_by("a = join(1)", "a") == "join"
+        assert called_by("with mock.patch.dict(os.environ):\n    a = lists.join(1)", "a") == "join"
         assert called_by("words.lookup(join(1))", "") == "lookup"
         assert called_by("a = join(1)", "a.strip()") == "join"
         assert called_by("import lists\na = lists.format(1)", "a") == "format"

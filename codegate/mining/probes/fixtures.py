@@ -2,18 +2,18 @@
 
 import ast
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
 from codegate.languages.syntax import parse_python
-from codegate.suite import Tree
+from codegate.suite import TreeFile
 
 _MAX_LINES: Final = 20
 
 
-def fixture_modules(tree: Tree, path: str, source: ast.Module) -> list[ast.Module]:
+def fixture_modules(tree: Mapping[str, TreeFile | None], path: str, source: ast.Module) -> list[ast.Module]:
     """Return the modules in which the fixtures of a test module stand, the nearest first.
 
     Their relative imports are absolute: a reader is shown them outside of the module.
@@ -26,7 +26,7 @@ def fixture_modules(tree: Tree, path: str, source: ast.Module) -> list[ast.Modul
     return [_absolute(module, _package(tree, folder)) for folder, module in modules]
 
 
-def _package(tree: Tree, folder: PurePosixPath) -> list[str]:
+def _package(tree: Collection[str], folder: PurePosixPath) -> list[str]:
     """Return the names of the packages that the modules of a folder are in, the outermost first."""
     packages = takewhile(lambda each: (each / "__init__.py").as_posix() in tree, [folder, *folder.parents])
     return [each.name for each in packages if each.name][::-1]
@@ -39,6 +39,11 @@ def _absolute(module: ast.Module, package: list[str]) -> ast.Module:
             names = [*package[: len(package) - node.level + 1], *filter(None, [node.module])]
             body[number] = ast.ImportFrom(".".join(names), node.names, 0)
     return ast.Module(body, module.type_ignores)
+
+
+def functions_in(modules: Iterable[ast.Module]) -> frozenset[str]:
+    """Return the names of the functions of modules, fixtures among them."""
+    return frozenset(node.name for module in modules for node in module.body if isinstance(node, ast.FunctionDef))
 
 
 def made_by_fixtures(names: Iterable[str], modules: Sequence[ast.Module]) -> tuple[list[str], tuple[str, ...]]:

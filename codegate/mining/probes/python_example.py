@@ -11,7 +11,7 @@ from typing import Final
 from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows
-from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
+from codegate.mining.probes.fixtures import context_of, fixture_modules, functions_in, made_by_fixtures
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_secret
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
@@ -40,6 +40,7 @@ class _Modules:
         old: the statements of its version before the fix.
         literals: those that only the tests have.
         hidden: those of them that may not be shown.
+        unseen: fixtures that only the hidden tests have.
     """
 
     all: Sequence[ast.Module]
@@ -47,6 +48,7 @@ class _Modules:
     old: frozenset[str]
     literals: frozenset[str]
     hidden: frozenset[str]
+    unseen: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,9 @@ def python_examples(
             told = {text for text in asserted_literals(functions) if text in added} | written_out(literals, added)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))
             fixtures = fixture_modules(cut.base, path, source)
-            modules = _Modules(fixtures, _imported(source), _statements(old, literals), literals, hidden)
+            before = fixture_modules(cut.base, path, old or ast.Module([], []))
+            unseen = functions_in(fixture_modules(cut.hidden, path, source)) - functions_in(before)
+            modules = _Modules(fixtures, _imported(source), _statements(old, literals), literals, hidden, unseen)
             tried = _examples(modules, probes, runs)
             shown = shown_module(dict(enumerate(example for _, _, example in tried)))
             again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
@@ -224,6 +228,8 @@ def _example(
     if context is None:
         return None
     given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules.all)
+    if modules.unseen.intersection(fixtures):
+        return None
     shown = "\n".join(filter(None, (context, *given, code)))
     return Example(shown, text, observed, expected, fixtures, called_by(code, text))
 
@@ -257,7 +263,7 @@ def called_by(code: str, expression: str) -> str:
 
     An empty string where there is none: what an operator gives is not the result of what its sides call.
     """
-    statements = ast.parse(f"{code}\n{expression}").body
+    statements = list(_flat(ast.parse(f"{code}\n{expression}").body))
     if expression and isinstance(statements[-1], ast.Expr) and isinstance(statements[-1].value, ast.Compare):
         return ""
     local = {name: getattr(node, "value", None) for node in statements for name in _bound(node)}
@@ -275,6 +281,12 @@ def called_by(code: str, expression: str) -> str:
             if name.isidentifier() and not everyday and name not in local:
                 return name
     return ""
+
+
+def _flat(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, and in place of a ``with`` those in it."""
+    for node in statements:
+        yield from _flat(node.body) if isinstance(node, ast.With) else [node]
 
 
 def _data(code: str) -> set[str]:
@@ -305,13 +317,13 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
         for name in _bound(node)
     }  # fmt: skip
     for node in reversed(body):
+        if isinstance(node, ast.With):
+            node.body = [each for each in node.body if not _is_idle(each)] or node.body
         bound = _bound(node)
         own = _loaded(node) - imported - aliases - _BUILTINS
         known = own <= plain_values and (bool(own) or not every_call)
         asks = isinstance(node, ast.Expr) and (known or not every_call or _is_query(node.value))
-        idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
-        idle = idle or (isinstance(node, ast.Try) and not every_call)
-        if asks or idle:
+        if asks or _is_idle(node) or (isinstance(node, ast.Try) and not every_call):
             continue
         plain = isinstance(node, ast.FunctionDef | ast.ClassDef)
         acts = any(_loaded(each) & (wanted - imported) for each in getattr(node, "decorator_list", [node]))
@@ -322,6 +334,11 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
             wanted = wanted - bound
         wanted |= _loaded(node)
     return "\n".join(kept)
+
+
+def _is_idle(node: ast.stmt) -> bool:
+    """Return whether a statement has nothing left to do."""
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.If | ast.For) and all(map(_is_idle, node.body)))
 
 
 def _is_query(node: ast.expr) -> bool:
