@@ -11,7 +11,7 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.proving.outcomes import without_untold
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.quality import (
-    MAX_PARTS,
+    MAX_CHANGES,
     PartialRun,
     measure_quality,
     run_partial_fixes,
@@ -39,10 +39,10 @@ def test_square():
 """
 
 
-def parts(old: str, new: str, most: int = 6, path: str = "calc.py", *, statements: bool = True) -> list[str]:
+def parts(old: str, new: str, changes: int = 6, path: str = "calc.py", statements: int = 6) -> list[str]:
     """Return what partial fixes make of one file."""
     base = Tree({path: TreeFile(old.encode())})
-    found = partial_fixes(base, {path: TreeFile(new.encode())}, most, statements=statements)
+    found = partial_fixes(base, {path: TreeFile(new.encode())}, changes, statements)
     return [file.data.decode() for changes in found for file in changes.values() if file is not None]
 
 
@@ -63,7 +63,7 @@ class TestPartialFixes:
             new.replace("    n = n % len(box)\n", ""),
             new.replace("n = 0", "pass"),
         ]
-        assert parts(old, new, statements=False) == []
+        assert parts(old, new, statements=0) == []
 
     def test_a_line_of_a_table_is_a_statement_and_one_of_go_is_too(self) -> None:
         assert parts("names = (\n    'a',\n)\n", "names = (\n    'a',\n    'b',\n    'c',\n)\n") == [
@@ -83,19 +83,19 @@ class TestPartialFixes:
     def test_files_are_changes_and_the_whole_fix_is_no_part_of_itself(self) -> None:
         base = Tree({"old.py": TreeFile(b"x = 1\n"), "kept.py": TreeFile(b"y = 1\n")})
         added, gone = {"new.py": TreeFile(b"z = 1\n")}, {"old.py": None}
-        assert list(partial_fixes(base, added, 3, statements=True)) == []
-        assert next(partial_fixes(base, {**added, **gone}, 3, statements=True)) == added
+        assert list(partial_fixes(base, added, 3, 3)) == []
+        assert next(partial_fixes(base, {**added, **gone}, 3, 3)) == added
 
     def test_of_many_changes_some_are_left_out_from_begin_to_end(self) -> None:
         lines = [f"line {number}\n" for number in range(400)]
         new = [line.replace("line", "word") if number % 20 == 0 else line for number, line in enumerate(lines)]
-        found = parts("".join(lines), "".join(new), MAX_PARTS, "a.txt")
-        assert len(found) == MAX_PARTS
+        found = parts("".join(lines), "".join(new), MAX_CHANGES, "a.txt")
+        assert len(found) == MAX_CHANGES
         left = [
             number for text in found for number, line in enumerate(text.splitlines())
             if number % 20 == 0 and line.startswith("line")
         ]  # fmt: skip
-        assert left == [0, 120, 260]
+        assert left == [0, 40, 100, 140, 200, 240, 300, 340]
 
     def test_a_file_that_is_deeply_nested_has_parts_too(self) -> None:
         old = f"n = {'+'.join(['1'] * 900)}\n\n\ndef f(a):\n    return a\n"

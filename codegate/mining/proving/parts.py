@@ -77,18 +77,19 @@ class _Texts:
         return not needed or any(name in IDENTIFIER.findall(line) for line in near)
 
 
-def partial_fixes(base: Tree, fix: Changes, most: int, *, statements: bool) -> Iterator[Changes]:
-    """Yield up to ``most`` partial fixes, as changes of ``base``.
+def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> Iterator[Changes]:
+    """Yield partial fixes, as changes of ``base``: up to ``changes``, of many those that are evenly spread.
 
-    Changes come first, of many those that are evenly spread; then, with ``statements``, statements that the fix adds.
+    Where these are fewer than ``statements``, single statements that the fix adds make up so many.
     None is without something that does nothing by itself or that nothing runs without, for all that is seen: comments,
     imports, names that another part of the fix uses, and syntax of a known language.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]
     large: list[str | _Place] = [*whole, *filter(texts.matters, texts.changed)]
-    large = _spread(large, most) if len(whole) + len(texts.changed) > 1 else []
-    small = _spread(list(filter(texts.matters, texts.statements())), most - len(large)) if statements else []
+    large = _spread(large, changes) if len(whole) + len(texts.changed) > 1 else []
+    more = max(0, statements - len(large))
+    small = _spread(list(filter(texts.matters, texts.statements())), more) if more else []
     seen = {_acting(fix)}
     for each in [*large, *small]:
         found = _without(each, fix, texts)

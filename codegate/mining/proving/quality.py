@@ -18,9 +18,12 @@ from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.suite import Changes, Quality
 
-MAX_PARTS: Final = 3
+MAX_UNSHOWN: Final = 3
+"""Partial fixes where there are no examples."""
+MAX_CHANGES: Final = 8
+"""Partial fixes where there are: the more a fix changes, the more its tests may ask for besides what is shown."""
 MAX_STATEMENTS: Final = 4
-"""Partial fixes where there are examples, which single statements are told by."""
+"""Partial fixes, single statements among them, of a fix of few changes."""
 _BROKEN: Final = frozenset({"failed", "error"})
 #: Errors of a name that nothing has.
 _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
@@ -53,9 +56,9 @@ def run_partial_fixes(
     files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in tests))
     selection = replace(selection, files=files or selection.files)
     tree = cut.base.overlay(cut.hidden).overlay(beside_tests(cut, found))
-    most = MAX_STATEMENTS if found else MAX_PARTS
+    most = (MAX_CHANGES, MAX_STATEMENTS) if found else (MAX_UNSHOWN, 0)
     runs: list[PartialRun] = []
-    for changes in partial_fixes(cut.base, cut.fix, most, statements=bool(found)):
+    for changes in partial_fixes(cut.base, cut.fix, *most):
         with open_sandbox(validated.limits) as sandbox:
             report = run_tests(sandbox, tree.overlay(changes), selection)
         failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
