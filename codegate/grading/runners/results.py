@@ -54,8 +54,14 @@ def runner_report(
     records: Records,
     files: Collection[str],
     receipts: Callable[[Mapping[str, Phases]], Mapping[str, frozenset[str]]] = lambda _phases: {},
+    *,
+    repeated: bool = False,
 ) -> RunnerReport:
-    """Return what a driver reported of ``files``; ``receipts`` finds them in the phases of the tests."""
+    """Return what a driver reported of ``files``.
+
+    ``receipts`` finds them in the phases of the tests. Where tests were not ``repeated``, several results of one id are
+    those of tests with one title.
+    """
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
     return RunnerReport(
         results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
@@ -69,6 +75,8 @@ def runner_report(
         forged=records.forged,
         receipts=receipts(phases),
         unsteady=frozenset(
-            test for test, found in phases.items() if passes_at_times(status_of, [(phase,) for phase in found])
+            test
+            for test, found in phases.items()
+            if repeated and passes_at_times(status_of, [(phase,) for phase in found])
         ),
     )

@@ -61,7 +61,8 @@ class Go:
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
-        return runner_report(records, files, lambda phases: _receipts(selection.instruments, phases))
+        repeated = selection.repeat > 1
+        return runner_report(records, files, lambda each: _receipts(selection.instruments, each), repeated=repeated)
 
 
 def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[str, str]:
