@@ -10,6 +10,7 @@ import pytest
 from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.go.environments import Go, changed_module, compiled_ahead, toolchains
 from codegate.languages.go.modules import read_go_mod
+from codegate.languages.go.narrowing import without_errors
 from codegate.mining.cut import Cut
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.mining.proving.validation import Trial, Validated, try_cut
@@ -148,6 +149,13 @@ def test_tests_of_new_names_are_left_out_where_others_fail_too(bwrap_backend: Bu
     assert b"Name" not in kept.data
     assert b"strings" not in kept.data
     assert tried[1] == Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
+
+
+def test_only_the_file_that_the_compiler_names_is_narrowed() -> None:
+    test = TreeFile(b"package shop\n\nfunc TestName(t *testing.T) {\n\tName()\n}\n")
+    tests = {"x_test.go": test, "sub/x_test.go": test}
+    assert list(without_errors(tests, "./x_test.go:4:2: undefined: Name")) == ["x_test.go"]
+    assert list(without_errors(tests, "sub/x_test.go:4:2: undefined: Name")) == ["sub/x_test.go"]
 
 
 def test_comments_and_order_in_a_module_file_make_no_other_environment() -> None:

@@ -22,9 +22,10 @@ def without_errors(tests: Mapping[str, TreeFile | None], said: str) -> dict[str,
     """
     found: dict[str, set[int]] = {}
     for name, line in _PLACE.findall(said):
-        for path in tests:
-            if f"/{path}".endswith(f"/{name}"):
-                found.setdefault(path, set()).add(int(line) - 1)
+        # Of files in nested folders the outermost is the one that is named from its module.
+        path = min((path for path in tests if f"/{path}".endswith(f"/{name}")), key=len, default="")
+        if path:
+            found.setdefault(path, set()).add(int(line) - 1)
     changed: dict[str, TreeFile] = {}
     for path, lines in found.items():
         file = tests[path]
