@@ -33,7 +33,7 @@ PAGE_LEVEL: Final = 0.002
 WARN_LEVEL: Final = 0.05
 """One-sided p of a night below which it is a bad one; two in a row warn."""
 TOLERATED_LOSSES: Final = 0.10
-"""Share of a run's samples above which it is not compared when infrastructure faults took them."""
+"""Share of a run's samples above which it is not compared when infrastructure faults took them, more than one."""
 STALE_DAYS: Final = 7
 """A history whose newest run is older than this is stale."""
 _SHOWN: Final = 14  # nights that are judged
@@ -211,7 +211,8 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
             left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
         elif entry.model != baseline.samples.model:
             left_out.append((entry.run, f"{entry.model} answered"))
-        elif entry.lost > max(1, TOLERATED_LOSSES * (made := entry.samples * len(entry.counts))) or entry.lost == made:
+        elif _lost_too_many(entry):
+            made = entry.samples * len(entry.counts)
             left_out.append((entry.run, f"{entry.lost} of {made} samples were lost to infrastructure faults"))
         else:
             by_day[entry.at[:10]].append(entry)
@@ -223,6 +224,11 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         if (night := _night(stored, by_day, days[max(last - WINDOW + 1, 0) : last + 1])) is not None
     ]
     return Watch(tuple(found), tuple(left_out), _alarms(baseline, found, latest, dict(left_out)))
+
+
+def _lost_too_many(entry: HistoryEntry) -> bool:
+    made = entry.samples * len(entry.counts)
+    return entry.lost == made or (entry.lost > 1 and entry.lost > TOLERATED_LOSSES * made)
 
 
 def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEntry]], days: list[str]) -> Night | None:

@@ -69,9 +69,9 @@ def nightly(job: Job, project: Project) -> Result:
     compared = any(report.run.manifest.id in night.runs for night in found.nights)
     # A night that was compared with nothing is no recovery, and closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)
-    if not compared and report.exit_code != ExitCode.PASS:
-        kind, code = "infrastructure", report.exit_code
-    if found.pages:
+    if not compared and report.exit_code != ExitCode.PASS and all(alarm.kind != "snapshot" for alarm in found.alarms):
+        kind, code = "infrastructure", report.exit_code  # what the nights before say was said then
+    elif found.pages:
         kind, code = "regressed", ExitCode.REGRESSED
     alarms: tuple[Annotation, ...] = tuple(
         ("error" if alarm.level == "page" else "warning", "codegate", alarm.text) for alarm in found.alarms

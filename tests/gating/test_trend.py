@@ -117,6 +117,10 @@ def test_only_runs_of_the_pinned_candidate_since_the_pinning_count() -> None:
     assert found.left_out == (("lost", "16 of 16 samples were lost to infrastructure faults"),)
     assert found.nights == ()
     assert not found.pages
+    for few, made, compared in ((1, 16, 1), (2, 16, 0), (1, 3, 1)):
+        results: dict[str, list[bool | None]] = {f"p{i}": [None if i < few else True] for i in range(made)}
+        night = history_entry(part(results, "night", finished=NOON + timedelta(days=2)))
+        assert len(watch(baseline, [night]).nights) == compared
 
 
 def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
