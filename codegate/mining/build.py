@@ -21,7 +21,7 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import without_untold
-from codegate.mining.proving.quality import PartialRun, measure_quality, run_partial_fixes, told, untold_tests
+from codegate.mining.proving.quality import PartialRun, is_shown, measure_quality, run_partial_fixes, told, untold_tests
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
@@ -205,10 +205,10 @@ class _Making:
         if self.given is None and builder.options.rewrite is not None:
             with step("statement"):
                 statement = self._rewritten(builder.options.rewrite, validated, interface, statement)
+        validated = replace(validated, outcomes=without_untold(validated.outcomes, described.untold))
         with step("quality"):
             exact = exact_texts(parts, validated.outcomes.fail_to_pass)
             quality = measure_quality(validated, described.partial, exact, statement.words)
-        graded = without_untold(validated.outcomes, described.untold, builder.today)
         findings = Findings(
             prospect=self.prospect,
             cut=parts,
@@ -216,7 +216,7 @@ class _Making:
             settings=self.settings,
             python_path=self.support.python_path(Part.of(parts.fixed, parts.folder)),
             environment=environment,
-            validated=replace(validated, outcomes=graded),
+            validated=validated,
             kind=kind,
             interface=interface,
             statement=statement,
@@ -300,7 +300,7 @@ class _Making:
         examples, left = told(found, examples, runs)
         with step("quality"):
             untold = untold_tests(self.parts, validated, left if found else (), overturned, opener)
-        if untold.issuperset(validated.outcomes.fail_to_pass):
+        if untold and not is_shown(set(validated.outcomes.fail_to_pass) - untold, examples):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
             statement = _disclosing(interface, _stated(write(examples=examples)))

@@ -63,7 +63,9 @@ class LanguageSupport(ABC):
         """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
-        """Return those of ``tests`` that do not compile, without the tests in them that the compiler ``said`` so of.
+        """Return those of ``tests`` that do not compile, each without the declarations that ``said`` names.
+
+        ``said`` is the compiler's message.
 
         Empty where one file's errors keep no other test from running.
         """

@@ -13,6 +13,7 @@ from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.quality import (
     MAX_CHANGES,
     PartialRun,
+    is_shown,
     measure_quality,
     run_partial_fixes,
     told,
@@ -22,7 +23,7 @@ from codegate.mining.proving.validation import Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
-from tests.mining.statement_world import TODAY, cut_of, failing, validate_cut
+from tests.mining.statement_world import cut_of, failing, validate_cut
 
 GAP = "".join(f"# line {number}\n" for number in range(12))
 OLD = f"def double(n):\n    return n\n\n{GAP}\ndef half(n):\n    return n\n\n{GAP}\ndef square(n):\n    return n\n"
@@ -131,8 +132,13 @@ class TestTold:
         examples, untold = told(self.FOUND, [self.FOUND[0].example], [PartialRun({}, frozenset(), frozenset({1}))])
         assert (len(examples), len(untold)) == (1, 0)
 
+    def test_of_the_graded_tests_one_is_of_an_example(self) -> None:
+        example = replace(self.FOUND[0].example, tests=("t.py::test_a",))
+        assert is_shown({"t.py::test_a[1]", "t.py::test_b"}, [example])
+        assert not is_shown({"t.py::test_b"}, [example])
+
     def test_a_test_that_asks_for_more_is_not_graded(self) -> None:
-        outcomes = without_untold(failing(("a", "b")), {"b"}, TODAY)
+        outcomes = without_untold(failing(("a", "b")), {"b"})
         assert (outcomes.fail_to_pass, [each.id for each in outcomes.quarantined]) == (("a",), ["b"])
         assert outcomes.quarantined[0].quarantine.reason == "untold"
         assert set(outcomes.kinds) == {"a"}

@@ -49,11 +49,15 @@ class TestOutcomes:
     expected_fail: tuple[str, ...] = ()
 
 
-def without_untold(outcomes: TestOutcomes, untold: Collection[str], today: date) -> TestOutcomes:
-    """Return the outcomes without fail-to-pass tests that ask for what no statement tells: they are not graded."""
+def without_untold(outcomes: TestOutcomes, untold: Collection[str]) -> TestOutcomes:
+    """Return the outcomes without fail-to-pass tests that ask for what no statement tells: they are not graded.
+
+    Time does not change that, so their quarantine does not end.
+    """
     left = tuple(test for test in outcomes.fail_to_pass if test not in untold)
     aside = [test for test in outcomes.fail_to_pass if test in untold]
-    entries = [QuarantinedTest(id=test, quarantine=quarantine("untold", _UNTOLD, today)) for test in aside]
+    forever = Quarantine(reason="untold", evidence=_UNTOLD, expires=date.max)
+    entries = [QuarantinedTest(id=test, quarantine=forever) for test in aside]
     return replace(
         outcomes,
         fail_to_pass=left,

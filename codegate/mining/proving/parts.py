@@ -81,7 +81,7 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
     """Yield partial fixes, as changes of ``base``: up to ``changes``, of many those that are evenly spread.
 
     Where these are fewer than ``statements``, single statements that the fix adds make up so many.
-    None is without something that does nothing by itself or that nothing runs without, for all that is seen: comments,
+    What is left out always does something, and the rest still runs, as far as can be seen. Not left out are comments,
     imports, names that another part of the fix uses, and syntax of a known language.
     """
     texts = _Texts(base, fix)

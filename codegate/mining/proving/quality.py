@@ -113,6 +113,12 @@ def untold_tests(
     return found
 
 
+def is_shown(tests: Collection[str], examples: Collection[Example]) -> bool:
+    """Return whether some of ``tests`` are among those that the examples stand for: else others would be graded."""
+    shown = {function_of(test) for example in examples for test in example.tests}
+    return any(function_of(test) in shown for test in tests)
+
+
 def measure_quality(
     validated: Validated,
     runs: Sequence[PartialRun],
@@ -123,7 +129,8 @@ def measure_quality(
 
     The whole fix counts as noticed where it has no parts: what makes a test pass is missed by it.
     """
-    noticed = [bool(run.tests) for run in runs] or [True]
+    graded = frozenset(validated.outcomes.fail_to_pass)
+    noticed = [bool(run.tests & graded) for run in runs] or [True]
     return Quality(
         hunk_coverage=round(sum(noticed) / len(noticed), 4),
         hunks=len(noticed),

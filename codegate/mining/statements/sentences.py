@@ -347,12 +347,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
 
 def _present(text: str) -> str:
     """Return a description of the past as one of the present, where single words make it one."""
-    text = re.sub(
-        r"^(?:as a result|consequently|previously|before(?: this)?|in the past|until now|formerly),? ",
-        "",
-        text,
-        flags=re.IGNORECASE,
-    )
+    text = _THEN.sub("", text)
     for pattern, word in TENSES:
         text = re.sub(pattern, word, text)
     words = text.split(" ")
