@@ -33,7 +33,7 @@ PAGE_LEVEL: Final = 0.002
 WARN_LEVEL: Final = 0.05
 """One-sided p of a night below which it is a bad one; two in a row warn."""
 TOLERATED_LOSSES: Final = 0.10
-"""Share of a run's samples above which it is not compared when infrastructure faults took them, more than one."""
+"""Largest share of a run's samples that infrastructure faults may take; one sample they always may."""
 STALE_DAYS: Final = 7
 """A history whose newest run is older than this is stale."""
 _SHOWN: Final = 14  # nights that are judged
@@ -211,9 +211,8 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
             left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
         elif entry.model != baseline.samples.model:
             left_out.append((entry.run, f"{entry.model} answered"))
-        elif _lost_too_many(entry):
-            made = entry.samples * len(entry.counts)
-            left_out.append((entry.run, f"{entry.lost} of {made} samples were lost to infrastructure faults"))
+        elif reason := _lost_too_many(entry):
+            left_out.append((entry.run, reason))
         else:
             by_day[entry.at[:10]].append(entry)
     days = sorted(by_day)
@@ -226,9 +225,11 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
     return Watch(tuple(found), tuple(left_out), _alarms(baseline, found, latest, dict(left_out)))
 
 
-def _lost_too_many(entry: HistoryEntry) -> bool:
+def _lost_too_many(entry: HistoryEntry) -> str:
+    """Return why a run has too few samples left to compare; an empty string where it has enough."""
     made = entry.samples * len(entry.counts)
-    return entry.lost == made or (entry.lost > 1 and entry.lost > TOLERATED_LOSSES * made)
+    enough = entry.lost < made and entry.lost <= max(1, TOLERATED_LOSSES * made)
+    return "" if enough else f"{entry.lost} of {made} samples were lost to infrastructure faults"
 
 
 def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEntry]], days: list[str]) -> Night | None:

@@ -70,7 +70,7 @@ def nightly(job: Job, project: Project) -> Result:
     # A night that was compared with nothing is no recovery, and closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)
     if not compared and report.exit_code != ExitCode.PASS and all(alarm.kind != "snapshot" for alarm in found.alarms):
-        kind, code = "infrastructure", report.exit_code  # what the nights before say was said then
+        kind, code = "infrastructure", report.exit_code  # a drop in the nights before was reported then
     elif found.pages:
         kind, code = "regressed", ExitCode.REGRESSED
     alarms: tuple[Annotation, ...] = tuple(

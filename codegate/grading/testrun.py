@@ -34,7 +34,7 @@ _FORGED: Final = "something other than the test driver wrote to the result chann
 
 
 def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestReport:
-    """Put ``tree`` into the fresh ``sandbox`` and run the selected files there, by the selection's runner.
+    """Put ``tree`` into the empty ``sandbox`` and run the selected files there, by the selection's runner.
 
     The run ends early when its time is up, when memory ran out, or when what a file left cannot be cleared.
 

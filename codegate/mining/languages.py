@@ -63,9 +63,11 @@ class LanguageSupport(ABC):
         """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
-        """Return those of ``tests`` that do not compile, each without the declarations that ``said`` names.
+        """Return the ``tests`` that do not compile, each without the declarations that the compiler's message names.
 
-        ``said`` is the compiler's message.
+        Args:
+            tests: test files by their paths.
+            said: the compiler's message.
 
         Empty where one file's errors keep no other test from running.
         """

@@ -59,8 +59,8 @@ def runner_report(
 ) -> RunnerReport:
     """Return what a driver reported of ``files``.
 
-    ``receipts`` finds them in the phases of the tests. Where tests were not ``repeated``, several results of one id are
-    those of tests with one title.
+    ``receipts`` finds them in the phases of the tests. Several results of one id come from a test that was
+    ``repeated``, or else from several tests with the same title.
     """
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
     return RunnerReport(

@@ -251,7 +251,7 @@ class Probing:
     Args:
         cut: the problem's parts.
         validated: how its tests are run.
-        opened: gives fresh sandboxes of its environment.
+        opened: gives empty sandboxes of its environment.
         files: the probes' files, by path, in place of the tests'.
         tests: those of ``files`` that the runner is given.
     """

@@ -27,7 +27,7 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
     Args:
         cut: the problem's parts.
         validated: how its tests are run, and which of them the fix makes pass.
-        open_sandbox: gives fresh sandboxes of its environment.
+        open_sandbox: gives empty sandboxes of its environment.
         public: the base's text: its literals are not hidden.
         seed: what the drawn literals follow from.
 

@@ -81,8 +81,8 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
     """Yield partial fixes, as changes of ``base``: up to ``changes``, of many those that are evenly spread.
 
     Where these are fewer than ``statements``, single statements that the fix adds make up so many.
-    What is left out always does something, and the rest still runs, as far as can be seen. Not left out are comments,
-    imports, names that another part of the fix uses, and syntax of a known language.
+    Comments, imports and names that another part of the fix uses are never left out, nor is anything without which the
+    rest cannot be parsed.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]

@@ -21,7 +21,7 @@ GO_SETTINGS = {
 }  # fmt: skip
 #: A read-only cache has no index of the standard library's folders, and gets none.
 UNINDEXED = {"GODEBUG": "goindex=0"}
-#: Less garbage collection: the compiler takes a quarter less time, and memory that a grade would measure.
+#: Less garbage collection: the compiler takes a quarter less time but more memory, so not in a grade.
 HURRIED = {"GOGC": "400", "GOMEMLIMIT": "600MiB"}
 CACHE = ".codegate-cache"  # what stays between the runs of one sandbox
 PLACE = re.compile(r"^(?:\./)?([^\s:]+\.go):\d+", re.MULTILINE)
@@ -65,7 +65,7 @@ def module_flags(workspace: str, module: str, packages: str) -> list[str]:
 
 
 def kept_cache(packages: str, workspace: str) -> str:
-    """Return a build cache that stays in this sandbox: links to the environment's, and what was compiled since."""
+    """Return the folder of this sandbox's build cache: links to the environment's, and what was compiled since."""
     given, own = os.path.join(packages, "gocache"), os.path.join(workspace, CACHE, "go")
     disk = shutil.disk_usage(workspace)
     if disk.used > disk.total // 4:  # of the memory that the tests are to have
