@@ -1,8 +1,9 @@
 """One sandbox for many runs of code that a repository's owners merged: mining's, not the grader's."""
 
 import contextlib
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
@@ -12,7 +13,7 @@ from codegate.grading.sandboxes import Sandboxes, environment_key, sandbox_limit
 from codegate.sandbox import Sandbox, SandboxError, SandboxLimits
 from codegate.suite import EnvironmentManifest, ProblemLimits
 
-_CLEAR_SECONDS: Final = 30.0
+_TIDY_SECONDS: Final = 30.0
 
 
 class SharedSandbox:
@@ -56,10 +57,20 @@ class SharedSandbox:
         self._stack.close()
 
 
+def tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> list[str] | None:
+    """Return which of the ``watched`` files are changed, and empty the folders if told to ``wipe`` them.
+
+    None where the files cannot be seen or the folders not emptied. What compilers keep for later runs stays if
+    ``cached``.
+    """
+    settings = {"watched": dict(watched), "wipe": wipe, "cached": cached}
+    done = sandbox.run(driver_command("tidy_driver", settings, timeout_seconds=_TIDY_SECONDS))
+    return [str(path) for path in json.loads(done.records)] if done.ok else None
+
+
 def _clear(sandbox: Sandbox) -> bool:
     """Empty its folders; return whether that worked."""
-    settings = {"watched": {}, "wipe": True, "cached": True}
     try:
-        return sandbox.run(driver_command("tidy_driver", settings, timeout_seconds=_CLEAR_SECONDS)).ok
+        return tidy(sandbox, {}, wipe=True, cached=True) is not None
     except SandboxError:
         return False

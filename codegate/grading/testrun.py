@@ -4,7 +4,6 @@ Nothing is parsed from the tests' output. A test that was not reported to its en
 every package) gets a process and a workspace of its own: what an earlier one left behind, on disk or running, is gone.
 """
 
-import json
 import secrets
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,13 +13,12 @@ from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed
 from codegate.grading.controls.instruments import Instruments
-from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes, count
-from codegate.grading.shared import SharedSandbox
+from codegate.grading.shared import SharedSandbox, tidy
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.sandbox import FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
@@ -29,7 +27,6 @@ from codegate.suite import Changes, Problem, Tree
 
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
-_TIDY_SECONDS: Final = 30.0
 _FORGED: Final = "something other than the test driver wrote to the result channel"
 
 
@@ -167,19 +164,12 @@ def _revealed(results: Mapping[str, TestResult], used: Instruments | None) -> Ma
 
 def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> TestReport:
     """Return the report with what the workspace looks like after the run, and clear it for the next."""
-    changed = _tidy(sandbox, watched, wipe=wipe, cached=cached)
+    changed = tidy(sandbox, watched, wipe=wipe, cached=cached)
     if changed is None:
         return replace(report, complete=False)
     if changed:
         return replace(report, tampering=f"the run rewrote {', '.join(changed)}")
     return report
-
-
-def _tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> list[str] | None:
-    """Return which of the ``watched`` files are changed; None when that cannot be seen or cleared."""
-    settings = {"watched": dict(watched), "wipe": wipe, "cached": cached}
-    done = sandbox.run(driver_command("tidy_driver", settings, timeout_seconds=_TIDY_SECONDS))
-    return [str(path) for path in json.loads(done.records)] if done.ok else None
 
 
 def _last(text: str, used: Instruments | None = None) -> str:
