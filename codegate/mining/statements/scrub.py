@@ -17,10 +17,11 @@ _MAX_LINE: Final = 2000
 _MAX_UNDERLINED: Final = 80
 
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_IMAGE: Final = re.compile(
-    r"!\[[^\]\n]{0,300}\]\([^)\n]{0,1000}\)|!\[[^\]\n]{0,300}\]\[[^\]\n]{0,300}\]|<img\b[^>]{0,1000}>"
+_IMAGE: Final = re.compile(r"!\[[^\]\n]{0,300}\]\([^)\n]{0,1000}\)|!\[[^\]\n]{0,300}\]\[[^\]\n]{0,300}\]")
+#: In code it is what the text is about.
+_MARKUP: Final = re.compile(
+    r"</?(?:details|summary|p|br|hr|div|center|sub|sup)\b[^>\n]{0,200}>|<img\b[^>]{0,1000}>", re.IGNORECASE
 )
-_FOLD: Final = re.compile(r"</?(?:details|summary|p|br|hr|div|center|sub|sup)\b[^>\n]{0,200}>", re.IGNORECASE)
 _FENCE: Final = re.compile(r"[ \t>]{0,20}(`{3,}|~{3,})[^`\n]{0,200}")
 _PATCH_HEADER: Final = re.compile(r"\s*(?:diff --git |index [0-9a-f]{7,64}\.\.|--- a/|\+\+\+ b/|@@ -\d)")
 _PATCH_LINE: Final = re.compile(r"[ \t]*[+-](?![ +-])\S")
@@ -138,9 +139,7 @@ def _scrub_title(line: str) -> str:
 def _pass(text: str) -> str:
     lines = list(_without_fences(_COMMENT.sub("", text).split("\n")))
     prose = _without_sections(list(_without_patches(lines)))
-    kept = [
-        _without_references(_FOLD.sub("", _IMAGE.sub("", line[:_MAX_LINE]))) for line in prose if not _is_plumbing(line)
-    ]
+    kept = [_without_references(_without_markup(line[:_MAX_LINE])) for line in prose if not _is_plumbing(line)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()[:MAX_CHARACTERS].rstrip()
 
 
@@ -181,6 +180,12 @@ def _is_replacement(lines: list[str], number: int) -> bool:
     sign = lines[number].lstrip()[0]
     around = (lines[other] for other in (number - 1, number + 1) if 0 <= other < len(lines))
     return any(_PATCH_LINE.match(line) and line.lstrip()[0] != sign for line in around)
+
+
+def _without_markup(line: str) -> str:
+    parts = _INLINE_CODE.split(_IMAGE.sub("", line))
+    parts[::2] = [_MARKUP.sub("", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _without_references(line: str) -> str:
