@@ -100,6 +100,16 @@ class TestSlots:
             ("Reset names of lists", "Names of lists are not reset"),
             ("fix: keep lists deterministic", "`total()` does not keep lists deterministic"),
             ("fix: reduce limits to prevent lost names", "Lost names"),
+            (
+                "Raise KeyError instead of IndexError for nothing",
+                "IndexError is raised instead of KeyError for nothing",
+            ),
+            (
+                "In lists, resolve <br/> to a space instead of a name",
+                "`<br/>` is resolved to a name instead of a space in lists",
+            ),
+            ("Fix totals: use sums of names", "`total([])` gives `1` instead of `0`"),
+            ("Fix premature sums", "Premature sums: `total([])` gives `1` instead of `0`"),
             ("Always pad names with zeros", "Names are not always padded with zeros"),
             ("Make totals operate on runes to avoid lost names", "Lost names"),
             ("fix: SQL lists", "SQL lists: `total([])` gives `1` instead of `0`"),
@@ -174,6 +184,22 @@ class TestSlots:
                 {"expression": "found.first", "observed": "1" * 80},
                 "Problem with page count of lists",
             ),
+            (
+                {"observed": "'the sum of **lists**'", "expected": "'the sum of lists'"},
+                "Page count of lists: the result of `total()` has `**` too many",
+            ),
+            (
+                {"observed": "'the sum oflists'", "expected": "'the sum of lists'"},
+                "Page count of lists: the result of `total()` lacks one space",
+            ),
+            (
+                {"observed": r'"\n\nsum of\n lists"', "expected": r'"\nsum of lists"'},
+                "Page count of lists: the result of `total()` has wrong whitespace",
+            ),
+            (
+                {"observed": r"'\n\nthe sum'", "expected": r"'\n\n\xa0the sum'"},
+                r"Page count of lists: the result of `total()` lacks `\xa0`",
+            ),
         ],
     )
     def test_a_topic_is_completed_by_what_the_function_gives(self, example: dict[str, str], title: str) -> None:
@@ -230,7 +256,7 @@ class TestSlots:
         demand = "Show zero in place of an error when summing lists"
         assert write(demand, FAILED) == "no source says what should happen instead, and no probe shows it"
         text = written(demand, examples=[EXAMPLE]).text
-        assert text.startswith("# Zero is not shown when summing lists\n\nFor example")
+        assert text.startswith("# Error is shown instead of zero when summing lists\n\nFor example")
 
     def test_beside_what_is_observed_a_demand_is_title_and_expectation(self) -> None:
         observed = "Sums of ten numbers that somebody else has measured with another unit are missing one of them"
@@ -359,6 +385,18 @@ class TestSlots:
         assert found.text.startswith("# Totals of empty lists raise an error\n")
         assert "Totals of empty lists should not raise an error." in found.text
         assert found.sources[0] == "changelog"
+
+    def test_the_changelog_names_the_symptom_where_the_title_names_none(self) -> None:
+        cut = cut_of(
+            {**BASE, "CHANGES.md": "# 1.0\n\n- Begin.\n"},
+            {"pkg/sums.py": FIXED},
+            {"CHANGES.md": "# 1.1\n\n- Fix lost totals of empty lists.\n\n# 1.0\n\n- Begin.\n"},
+        )
+        for title in ("Fix totals of lists", "Fix #12"):
+            unit = unit_of(title, changed=["CHANGES.md"])
+            found = write_statement(unit, cut, outcomes_of(TEST, None), examples=[EXAMPLE])
+            assert isinstance(found, StatementText)
+            assert found.text.startswith("# Lost totals of empty lists\n")
 
     def test_later_changelogs_are_found_by_number(self) -> None:
         text = "- Fix a crash when there is nothing. (#7)\n  It goes on.\n- Another thing (#70)\n"

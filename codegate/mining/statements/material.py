@@ -66,7 +66,7 @@ def _texts(
     for issue in enrichment.issues if enrichment is not None else ():
         if issue.created <= unit.date:
             yield issue.body, "issue"
-    yield from ((entry, "changelog") for entry in _added_entries(unit, cut))
+    yield from ((entry, "changelog") for entry in added_entries(unit, cut))
     yield from ((entry, "later changelog") for entry in later)
     if enrichment is not None and enrichment.body.strip():
         yield enrichment.body, "pull request"
@@ -78,7 +78,7 @@ def _texts(
             yield docstring, "test"
 
 
-def _added_entries(unit: Unit, cut: Cut) -> list[str]:
+def added_entries(unit: Unit, cut: Cut) -> list[str]:
     """Return the changelog entries that the change adds: those that name it, or all."""
     found: list[str] = []
     for change in unit.changes:

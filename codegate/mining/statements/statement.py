@@ -20,7 +20,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.grammar import capital
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
-from codegate.mining.statements.material import collect, internal_names
+from codegate.mining.statements.material import added_entries, collect, internal_names
 from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
@@ -148,7 +148,8 @@ def write_statement(
             dropped.append(f"{sentence.source}: {reason}")
         else:
             kept.append(sentence)
-    title = title_from(unit, enrichment, gates.reason)
+    entries = added_entries(unit, cut)
+    title = title_from(unit, enrichment, gates.reason, entries if len(entries) == 1 else ())
     chosen = _chosen(title, [each for each in kept if _belongs(each, title, examples)])
     named = named_case(outcomes.fail_to_pass)
     named = None if named is None or gates.reason(named.text) else named

@@ -33,11 +33,9 @@ from codegate.mining.statements.sentences import (
     read,
     without_means,
 )
+from codegate.mining.statements.symptoms import error_in, seen_in
 
-#: What shows a value, around the expression whose value it is.
-_PRINTED: Final = re.compile(r'fmt\.Print\w*\((?:"(?:[^"\\]|\\.)*", )?(.*)\)')
 _MIN_WORDS: Final = 2
-_MAX_SHOWN: Final = 90
 _MAX_WORDS: Final = 15
 _MAX_TOPIC: Final = 120  # characters of a topic with what the first example shows
 #: Where a long sentence has said enough for a title.
@@ -64,6 +62,8 @@ _DOING: Final = re.compile(
     r"^\S+ [\w-]+ing (?!(?:after|and|by|for|from|if|in|of|on|to|when|with)\b)\w"
     rf"|\b(?:always|never) \w+s\b|\b(?:is|are|has|have|does|do|can|cannot|{'|'.join(DOING.values())})\b"
 )
+#: What says that something is wrong, and not what.
+_TROUBLE: Final = re.compile(r"^false\b|\b(?:issues?|problems?|pollution|premature\w*)\b", re.IGNORECASE)
 #: What follows a noun in the plural, and no verb.
 _NOUN: Final = re.compile(r"(?:after|before|that|which|with|without|\w+ed|\w+ing)\b")
 _MAKE: Final = re.compile(r"(?:let|make)s? |checks? (?:for|if|that|whether) ", re.IGNORECASE)
@@ -90,6 +90,20 @@ _PURPOSE: Final = re.compile(rf". (?:in order )?to ((?:(?:better|correctly|prope
 _IN_PLACE: Final = re.compile(
     r"(?:,? (?:in place of|instead of|rather than)| by \w+ing) .*?(?= (?:after|before|for|if|when) |$)"
 )
+#: What should be, what is, and the case: "to a space instead of an empty string in headings".
+_SWAPPED: Final = re.compile(
+    r"(?P<head>.* (?:as|at|by|from|in|into|to|with) |)(?P<good>\S.*?) (?:in place of|instead of|rather than) "
+    r"(?!(?:(?:\w+ )?\w+ing|by|in|on|one|that|this|three|two)\b)(?P<bad>.+?)"
+    r"(?P<case>(?: (?:after|before|for|if|in|on|when|with|without) .*)?)"
+)
+#: The case, before an order that does not refer to it.
+_CASE: Final = re.compile(
+    r"(?P<case>(?:for|if|in|inside|on|when|with|within) [^,]{2,70}), "
+    r"(?P<order>(?!.*\b(?:its?|that|their|them|these|they|this|those)\b).+)",
+    re.IGNORECASE,
+)
+#: A tag of HTML or XML that is not marked as code.
+_TAG: Final = re.compile(r"(?<![`\w])</?[A-Za-z][\w-]*(?: ?/)?>(?![`\w])")
 #: What is left of what was cut.
 _LEFT: Final = re.compile(r"(?: (?:and|for|in|of|or|to|with|[+&]))+$")
 _ENDS: Final = re.compile(r"^(?:[ .,;:]|-(?=\s))+|[ .,;:-]+$")
@@ -102,19 +116,35 @@ _VAGUE: Final = re.compile(
 )
 
 
-def title_from(unit: Unit, enrichment: Enrichment | None, refused: Callable[[str], str]) -> str:
-    """Return a bug's title: an issue's, the pull request's or the commit's."""
+def title_from(
+    unit: Unit, enrichment: Enrichment | None, refused: Callable[[str], str], entries: Sequence[str] = ()
+) -> str:
+    """Return a bug's title: an issue's, the pull request's or the commit's, or an entry of a changelog.
+
+    Of those of the change the first that tells what is wrong, else the first.
+
+    Args:
+        unit: the change.
+        enrichment: what the forge knows of it.
+        refused: returns why a text may not be shown, or an empty string.
+        entries: the changelog's on this change alone.
+    """
     issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
     pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
     reported = ((text, True) for text in issues)
-    written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title))
+    written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title, *entries))
+    topics: list[str] = []
     for raw, bug in (*reported, *written):
         text = scrub_text(raw, "")
         title, purpose = title_of(text, bug=bug), None if _TESTS.search(text) else _PURPOSE.search(text)
         for shown in (title, _VALUE.sub("", title), title_of(purpose[1]) if purpose else ""):
-            if headline(shown) and not refused(shown):
-                return headline(shown)
-    return ""
+            line = headline(shown)
+            if line and not refused(shown):
+                if raw in issues or _wrong_in(line) or EXPECTED.search(line):
+                    return line
+                topics.append(line)
+                break
+    return topics[0] if topics else ""
 
 
 def headline(text: str) -> str:
@@ -136,8 +166,8 @@ def title_of(text: str, *, bug: bool = True) -> str:
     """
     title = _bare(text)
     fixes = re.match(FIX, title, re.IGNORECASE) or title.lower().endswith(" fix")
-    head = title.partition(": ")[0]
-    if fixes and len(WORD.findall(head)) > _MIN_WORDS:
+    head, _, how = title.partition(": ")
+    if fixes and (len(WORD.findall(head)) > _MIN_WORDS or TITLE_ACTION.match(how)):
         title = head  # how it was fixed comes after what
     if (not fixes and _EITHER.match(title)) or re.match(r"(?:if|when)\b[^,]*$", title, re.IGNORECASE):
         return ""
@@ -177,7 +207,11 @@ def _bare(text: str) -> str:
     title = CAUSE.sub("", next(split(plain(text)), ""))
     for _ in range(3):
         title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
-    return _ENDS.sub("", _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title))))
+    title = _ENDS.sub("", _LEFT.sub("", TRAILING.sub("", _BESIDES.sub("", title))))
+    case = _CASE.fullmatch(title)
+    if case is not None and DEMAND.match(case["order"]):
+        title = f"{case['order']} {case['case'][0].lower()}{case['case'][1:]}"
+    return _TAG.sub(r"`\g<0>`", title)
 
 
 def _state(title: str) -> str:
@@ -221,14 +255,14 @@ def symptom_of(
         if unmet and len(WORD.findall(unmet)) <= _MAX_WORDS:
             return capital(_OPENING.sub("", unmet))
     topic = topic or case
-    error = _error(examples, observed)
-    seen = error if topic and error else _seen(examples, error)
+    error = error_in(examples, observed)
+    seen = error if topic and error else seen_in(examples, error)
     if not topic:
-        return seen
+        return capital(seen)
     both = f"{capital(topic)}: {seen}"
     if seen and len(both) <= _MAX_TOPIC:
         return both
-    return capital(topic) if _DOING.search(topic) else f"Problem with {topic}"
+    return capital(topic) if _DOING.search(topic) or _TROUBLE.search(topic) else f"Problem with {topic}"
 
 
 def _wrong_in(title: str) -> bool:
@@ -248,7 +282,15 @@ def _unmet(demand: str, called: str) -> str:
         return ""
     subject, verb = match["who"], match["verb"]
     no = "" if match["no"] else f" not{match['how'] or ''}"
-    rest = _IN_PLACE.sub("", match["rest"])
+    rest = match["rest"]
+    if no and (swapped := _SWAPPED.fullmatch(rest.strip())):
+        head, good, bad, case = swapped.group("head", "good", "bad", "case")
+        if subject == "It" and (found := passive(verb, f"{head}{bad}", "")):
+            return f"{found} instead of {good}{case}"
+        if subject != "It" and verb != "be":
+            shown = verb if plural(subject) else third(verb)
+            return f"{subject} {shown} {head}{bad} instead of {good}{case}"
+    rest = _IN_PLACE.sub("", rest)
     if subject == "It":
         found = passive(verb, rest.strip(), no)
         if found or not called or called in rest or verb == "be" or not rest.strip():
@@ -262,47 +304,3 @@ def _unmet(demand: str, called: str) -> str:
     if no:
         return f"{subject} {'do' if many else 'does'}{no} {verb}{rest}"
     return f"{subject} {verb if many else third(verb)}{rest}"
-
-
-def _error(examples: Sequence[Example], observed: Sequence[Sentence]) -> str:
-    """Return the error that the first example (or else an observation) shows, unless another message is expected."""
-    first = examples[0] if examples else None
-    text = first.observed if first else next((each.text for each in observed if each.source == EXCEPTION), "")
-    if text.startswith("panics: "):
-        return "panic"
-    name = re.match(r"(?:(?:raises|throws) |`)(\w+)", text)
-    if name is None or (first is not None and re.match(rf"(?:raises|throws) {re.escape(name[1])}\b", first.expected)):
-        return ""
-    return f"`{name[1]}` is raised"
-
-
-def _seen(examples: Sequence[Example], error: str) -> str:
-    """Return what the first example shows: a call, or its function, with its results; empty where that is long."""
-    if not examples:
-        return ""
-    first = examples[0]
-    what = f"gives `{first.observed}` instead of `{first.expected}`"
-    raised = re.match(r"(?:raises|throws) (\w+)", first.observed)
-    wanted = re.match(r"(?:raises|throws) (\w+)", first.expected)
-    if wanted and raised and not error:
-        what = f"raises `{wanted[1]}` with a wrong message"
-    elif raised:
-        what = f"raises `{raised[1]}`" + (f" instead of `{wanted[1]}`" if wanted else "")
-    elif error:
-        what = "panics"
-    elif wanted:
-        what = f"does not raise `{wanted[1]}`"
-    printed = _PRINTED.fullmatch(first.expression)
-    expression = printed[1] if printed is not None else first.expression
-    if not first.called or not (first.called in expression or expression.isidentifier()):
-        return capital(error)
-    # What a name stands for is what its function gave.
-    call = expression if "(" in expression else ""
-    for subject in (call, f"{first.called}()"):
-        shown = f"`{subject}` {what}"
-        if subject and len(shown) <= _MAX_SHOWN and shown.count("`") in {2, 4, 6} and "\n" not in shown:
-            return shown
-    if printed is None or "err" not in expression.lower():
-        return ""
-    told = {"<nil>": "no error"}.get(first.observed, "an error" if first.expected == "<nil>" else "a wrong error")
-    return f"`{first.called}()` returns {told}"
