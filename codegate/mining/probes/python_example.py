@@ -16,11 +16,13 @@ from codegate.mining.probes.literals import asserted_literals, hidden_literals, 
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
+from codegate.mining.probes.reduction import Rerun, shortest
 from codegate.mining.probes.tables import with_constants
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_text, written_out
 
 _MAX_FUNCTIONS: Final = 5
+_MAX_SHORTENED: Final = 2  # examples of each test
 _MAX_ALSO: Final = 100
 _BUILTINS: Final = frozenset(dir(builtins))
 #: Methods of plain values.
@@ -49,6 +51,16 @@ class _Modules:
     literals: frozenset[str]
     hidden: frozenset[str]
     unseen: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """An example of the test ``function``; ``original`` is the test's source."""
+
+    function: str
+    rank: tuple[int, ...]
+    example: Example
+    original: str
 
 
 @dataclass(frozen=True)
@@ -98,12 +110,19 @@ def python_examples(
             before = fixture_modules(cut.base, path, old or ast.Module([], []))
             unseen = functions_in(fixture_modules(cut.hidden, path, source)) - functions_in(before)
             modules = _Modules(fixtures, _imported(source), _statements(old, literals), literals, hidden, unseen)
-            tried = _examples(modules, probes, runs)
-            shown = shown_module(dict(enumerate(example for _, _, example in tried)))
-            again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
-            for function, rank, example in _confirmed(tried, again):
+
+            def again(examples: Sequence[Example], path: str = path) -> dict[int, Example]:
+                module = shown_module(dict(enumerate(examples)))
+                shown = Probing(cut, validated, open_sandbox, {path: module}, (path,))
+                before = _run(shown, "before") if examples else {}
+                after = _run(shown, "after") if before else {}
+                found = ((number, confirmed(number, each, before, after)) for number, each in enumerate(examples))
+                return {number: example for number, example in found if example is not None}
+
+            for each in _confirmed(_examples(modules, probes, runs), again):
+                example = each.example
                 values = (example.expected, *(expected for *_, expected in example.also))
-                yield Found(f"{path}::{function}", rank, _shape(example), example, values)
+                yield Found(f"{path}::{each.function}", each.rank, _shape(example), example, values)
 
 
 def _shape(example: Example) -> str:
@@ -133,13 +152,11 @@ def _run(runs: Probing, state: str) -> dict[str, list[Record]]:
     return {test.partition("[")[0].rpartition("::")[2].rpartition(".")[2]: kept for test, kept in found.items()}
 
 
-def _examples(
-    modules: _Modules, probes: Mapping[str, PythonProbe], runs: Probing
-) -> list[tuple[str, tuple[int, ...], Example]]:
-    """Return what the probes' records differ in, the clearest first, with the function and the rank of each."""
+def _examples(modules: _Modules, probes: Mapping[str, PythonProbe], runs: Probing) -> list[_Tried]:
+    """Return what the probes' records differ in, the clearest of each function first."""
     before = _run(runs, "before")
     after = _run(runs, "after") if before else {}
-    found: list[tuple[tuple[str, tuple[int, ...], Example], str]] = []
+    found: list[tuple[_Tried, str]] = []
     for name, probe in probes.items():
         runs_of = [state.get(each, []) for each in (name, probe.own) for state in (before, after)]
         for every_call in (False, True):  # the short code first: it is run by itself, and may give the same
@@ -153,24 +170,27 @@ def _examples(
             if allowed:
                 allowed.sort(key=lambda each: each[0].poor)
                 example = replace(allowed[0][0], also=_also([each for each, _ in allowed]))
-                if example not in [each for (*_, each), _ in found[-1:]]:
+                if example not in [each.example for each, _ in found[-1:]]:
                     rank = example.rank(probe.replaced, allowed[0][1], probe.renamed)
-                    found.append(((probe.function, rank, example), probe.own))
-    tests = dict.fromkeys(function for (function, *_), _ in found)
-    of_one = ([each for each in found if each[0][0] == test] for test in tests)
-    return [tried for some in of_one for tried, _ in of_all_rows(some, lambda each: each[0][1], itemgetter(1))]
+                    found.append((_Tried(probe.function, rank, example, probe.original), probe.own))
+    tests = dict.fromkeys(each.function for each, _ in found)
+    of_one = ([each for each in found if each[0].function == test] for test in tests)
+    return [tried for some in of_one for tried, _ in of_all_rows(some, lambda each: each[0].rank, itemgetter(1))]
 
 
-def _confirmed(
-    tried: Sequence[tuple[str, tuple[int, ...], Example]], runs: Probing
-) -> Iterator[tuple[str, tuple[int, ...], Example]]:
-    """Yield those whose own code, and nothing else of the test, gives the same again."""
-    before = _run(runs, "before") if tried else {}
-    after = _run(runs, "after") if before else {}
-    for number, (function, rank, example) in enumerate(tried):
-        same = confirmed(number, example, before, after)
-        if same is not None:
-            yield function, rank, same
+def _confirmed(tried: Sequence[_Tried], again: Rerun) -> Iterator[_Tried]:
+    """Yield those whose own code gives the same again, the clearest ones as short as can be."""
+
+    def is_own(number: int, example: Example) -> bool:
+        return not _data(f"{example.code}\n{example.expression}") <= _data(tried[number].original)
+
+    ranks = {
+        each: [at for at, one in enumerate(tried) if one.function == each] for each in {one.function for one in tried}
+    }
+    clearest = [at for places in ranks.values() for at in places[:_MAX_SHORTENED]]
+    for number, example in shortest([each.example for each in tried], clearest, is_own, again).items():
+        called = called_by(example.code, example.expression)
+        yield replace(tried[number], example=replace(example, called=called))
 
 
 def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
