@@ -3,7 +3,6 @@
 import ast
 import copy
 from collections.abc import Iterator
-from itertools import islice
 from random import Random
 from typing import Final
 
@@ -53,20 +52,6 @@ def variants(
         yield replacer(one, numbers=False), copy.deepcopy(plain)
     for only in range(_MAX_SINGLE):
         yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
-    for source in islice(_without_option(plain), _MAX_SINGLE):
-        yield replacer(free, numbers=False), source
-
-
-def _without_option(plain: Function) -> Iterator[Function]:
-    """Yield the function without one of its plain keyword arguments, each in turn."""
-    calls = [node for node in ast.walk(plain) if isinstance(node, ast.Call)]
-    for number, call in enumerate(calls):
-        for at, keyword in enumerate(call.keywords):
-            if keyword.arg and isinstance(keyword.value, ast.Constant):
-                source = copy.deepcopy(plain)
-                other = [node for node in ast.walk(source) if isinstance(node, ast.Call)][number]
-                del other.keywords[at]
-                yield source
 
 
 def own_names(node: Function) -> frozenset[str]:
