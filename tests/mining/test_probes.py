@@ -16,7 +16,7 @@ from codegate.grading import RunCount, Sandboxes, counted_runs
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
-from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
+from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures, with_bases
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, is_free, shows
 from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.python_example import called_by
@@ -28,7 +28,7 @@ from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits
-from tests.mining.statement_world import cut_of, validate_cut
+from tests.mining.statement_world import cut_of, files, validate_cut
 
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
 RIGHT = (
@@ -316,6 +316,16 @@ class TestExamples:
         for idle in ("contextlib", "seek", "last="):
             assert idle not in found.code + found.expression
 
+    def test_what_only_an_idle_part_uses_goes_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "from lists import join\n\ndef test_join():\n    options = {'last': 'and', 'odd': 1}\n"
+            "    options.pop('odd')\n    text = 'milk\\nbread\\n'\n    words = text.split()\n    words.sort()\n"
+            "    found = join(words, **options)\n    assert found == 'bread and milk'\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert "options" not in found.code + found.expression
+        assert found.code.count('"""') == 2
+
     def test_what_hangs_without_a_part_is_shown_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['milk']\n    while len(words) < 2:\n"
@@ -584,6 +594,62 @@ class TestBox(Base):
         test = node.body[-1]
         assert isinstance(test, ast.FunctionDef)
         assert "self.check(text, times=2)" in ast.unparse(standalone(test, classes_of(module, node)))
+
+    def test_options_of_a_helper_that_are_off_do_nothing(self) -> None:
+        source = self.MODULE.replace(
+            "    def read(self, text):\n        return self.parse(text).strip()\n",
+            "    def same(self, text, *parts, other=None, slow=False, **options):\n"
+            "        if slow:\n            self.wait()\n"
+            "        if options.get('raw'):\n            options.pop('raw')\n"
+            "        for part in parts:\n            self.assertIn(part, text)\n"
+            "        self.assertEqual(other or text, self.read(text, **options))\n        return text\n",
+        ).replace("self.check(text, times=2)", "self.same(text)\n            self.same('a', 'b', other='c', raw=True)")
+        module = ast.parse(source)
+        node = module.body[1]
+        assert isinstance(node, ast.ClassDef)
+        test = node.body[-1]
+        assert isinstance(test, ast.FunctionDef)
+        lines = ast.unparse(standalone(test, classes_of(module, node))).splitlines()
+        assert lines[lines.index("    for text in ('a', 'b'):") + 1 :] == [
+            "        options = {}",
+            "        self.assertEqual(text, self.read(text, **options))",
+            "        text = 'a'",
+            "        other = 'c'",
+            "        parts = ('b',)",
+            "        options = {'raw': True}",
+            "        if options.get('raw'):",
+            "            options.pop('raw')",
+            "        for part in parts:",
+            "            self.assertIn(part, text)",
+            "        self.assertEqual(other, self.read(text, **options))",
+        ]
+
+    def test_calls_that_the_test_had_before_are_left_out(self) -> None:
+        module = ast.parse(self.MODULE.replace('for text in ("a", "b"):\n            ', 'self.check("a")\n        '))
+        node = module.body[1]
+        assert isinstance(node, ast.ClassDef)
+        test = node.body[-1]
+        assert isinstance(test, ast.FunctionDef)
+        text = ast.unparse(standalone(test, classes_of(module, node), ["self.check('a')"]))
+        assert "'a'" not in text
+        assert "box.get(text) * times" in text
+        every = ["self.check('a')", "self.check(text, times=2)"]
+        assert "'a'" in ast.unparse(standalone(test, classes_of(module, node), every))
+
+    def test_the_class_of_another_test_module_is_written_out(self) -> None:
+        tree = files({
+            "tests/__init__.py": "",
+            "tests/harness.py": "import json as j\nimport os\nLIMIT = 2\n\nclass Case:\n"
+            "    def check(self, text):\n        self.assertEqual(j.loads(text), LIMIT)\n",
+            "tests/test_box.py": "",
+        })  # fmt: skip
+        for line in ("from tests.harness import Case, LIMIT", "from .harness import Case, LIMIT"):
+            module = ast.parse(f"{line}\n\nclass TestBox(Case):\n    def test_it(self):\n        self.check('1')\n")
+            found = ast.unparse(with_bases(module, "tests/test_box.py", tree)).splitlines()
+            assert found[:3] == ["from tests.harness import LIMIT", "import json as j", "LIMIT = 2"]
+            assert found[4] == "class Case:"
+        gone = ast.parse("from tests.nothing import Case\n\nclass TestBox(Case):\n    pass\n")
+        assert ast.unparse(with_bases(gone, "tests/test_box.py", tree)) == ast.unparse(gone)
 
 
 class TestFixtures:

@@ -3,7 +3,7 @@
 import ast
 import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -39,6 +39,46 @@ def _absolute(module: ast.Module, package: list[str]) -> ast.Module:
             names = [*package[: len(package) - node.level + 1], *filter(None, [node.module])]
             body[number] = ast.ImportFrom(".".join(names), node.names, 0)
     return ast.Module(body, module.type_ignores)
+
+
+def with_bases(module: ast.Module, path: str, tree: Mapping[str, TreeFile | None]) -> ast.Module:
+    """Return a test module with the classes that its own derive from, in place of their imports from other tests.
+
+    Args:
+        module: the test module; it is left as it is.
+        path: its file.
+        tree: the files in which the others are looked for, from the root and beside the module.
+    """
+    folder = PurePosixPath(path).parent
+    whole = _absolute(module, _package(tree, folder))
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    bases = {base.id for node in classes for base in node.bases if isinstance(base, ast.Name)}
+    body: list[ast.stmt] = []
+    for node in whole.body:
+        if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
+            body.append(node)
+            continue
+        wanted = [each.name for each in node.names if each.name in bases and each.asname is None]
+        found = {name: own for name in wanted if (own := _class_of(node.module, name, folder, tree))}
+        names = [each for each in node.names if each.name not in found]
+        body += [ast.ImportFrom(node.module, names, 0)] if names else []
+        body += chain.from_iterable(found.values())
+    return ast.Module(body, module.type_ignores)
+
+
+def _class_of(module: str, name: str, folder: PurePosixPath, tree: Mapping[str, TreeFile | None]) -> list[ast.stmt]:
+    """Return a class of another module, after what that gives it; an empty list where it is long, or not there."""
+    for place in (PurePosixPath(), folder):
+        path = place / f"{module.replace('.', '/')}.py"
+        file = tree.get(path.as_posix())
+        parsed = parse_python(file.data) if file is not None else None
+        body = parsed.body if parsed is not None else []
+        node = next((each for each in body if isinstance(each, ast.ClassDef) and each.name == name), None)
+        if parsed is not None and node is not None:
+            names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} - {name}
+            context = context_of(_absolute(parsed, _package(tree, path.parent)), names)
+            return [] if context is None else [*ast.parse(context).body, node]
+    return []
 
 
 def functions_in(modules: Iterable[ast.Module]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Final
 from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows
-from codegate.mining.probes.fixtures import context_of, fixture_modules, functions_in, made_by_fixtures
+from codegate.mining.probes.fixtures import context_of, fixture_modules, functions_in, made_by_fixtures, with_bases
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_secret
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
@@ -22,7 +22,7 @@ from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_text, written_out
 
 _MAX_FUNCTIONS: Final = 5
-_MAX_SHORTENED: Final = 2  # examples of each test
+_MAX_SHORTENED: Final = 4  # examples of each test: not each of them gives the same again
 _MAX_ALSO: Final = 100
 _BUILTINS: Final = frozenset(dir(builtins))
 #: Methods of plain values.
@@ -95,9 +95,9 @@ def python_examples(
         parsed = parse_python(file.data) if file is not None else None
         if parsed is None:
             continue
-        source = with_constants(parsed)
+        source = with_constants(with_bases(parsed, path, cut.base.overlay(cut.hidden)))
         old = parse_python(cut.base[path].data) if path in cut.base else None
-        old = with_constants(old) if old is not None else None
+        old = with_constants(with_bases(old, path, cut.base)) if old is not None else None
         text, probes = probe_module(source, dict(islice(names.items(), _MAX_FUNCTIONS)), known, seed, old)
         if probes:
             runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))

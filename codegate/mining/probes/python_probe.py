@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 from textwrap import indent
 from typing import Final
 
-from codegate.mining.probes.methods import classes_of, standalone
+from codegate.mining.probes.methods import calls_of, classes_of, rows_of, standalone
 from codegate.mining.probes.records import MARK
 from codegate.mining.probes.tables import Function, failing_rows, unrolled
 from codegate.mining.probes.variants import own_names, variants
@@ -116,7 +116,8 @@ def probe_module(
     wanted = set(functions)
     module = copy.deepcopy(source)
     probes: dict[str, PythonProbe] = {}
-    old_rows = list(_rows_of(old, wanted)) if old is not None else []
+    old_rows = list(rows_of(old, wanted)) if old is not None else []
+    called = frozenset(calls_of(old, wanted)) if old is not None else frozenset[str]()
     passed = frozenset(map(ast.unparse, old_rows))
     settled = frozenset(ast.unparse(node) for row in old_rows for node in row.body if _is_assertion(node))
 
@@ -124,7 +125,7 @@ def probe_module(
         failing = failing_rows(node, functions[name])
         ranked = [
             (at not in failing, ast.unparse(row) in passed, at, row)
-            for at, row in enumerate(unrolled(standalone(node, classes)))
+            for at, row in enumerate(unrolled(standalone(node, classes, called)))
         ]
         rows = [_without(settled, row) for *_, row in sorted(ranked, key=lambda each: each[:3])]
         return _probes_of(node, rows[:_MAX_ROWS], known, seed, probes)
@@ -164,18 +165,6 @@ def _after_future(body: list[ast.stmt]) -> int:
         if docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             at = number + 1
     return at
-
-
-def _rows_of(module: ast.Module, wanted: set[str]) -> Iterator[Function]:
-    """Yield the rows of the tests that are ``wanted``."""
-    for node in module.body:
-        if isinstance(node, Function) and node.name in wanted:
-            yield from unrolled(node)
-        elif isinstance(node, ast.ClassDef):
-            classes = classes_of(module, node)
-            for each in node.body:
-                if isinstance(each, Function) and f"{node.name}.{each.name}" in wanted:
-                    yield from unrolled(standalone(each, classes))
 
 
 def _replaced(
@@ -272,7 +261,8 @@ def _recording(statement: ast.stmt) -> ast.stmt | None:
             return _many(statement, [inner or ast.Call(given, call.args[2:], call.keywords)])
         if _ASSERT_METHOD.fullmatch(method) and call.args:
             sides = [argument for argument in call.args[:2] if not _is_literal(argument)]
-            return _many(statement, _counted(sides[:1]))
+            called = [side for side in sides if any(isinstance(node, ast.Call) for node in ast.walk(side))]
+            return _many(statement, _counted((called or sides)[:1]))
     if isinstance(statement, ast.With) and _expects_error(statement):
         last = statement.body[-1]
         if isinstance(last, ast.Expr):
