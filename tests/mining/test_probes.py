@@ -456,7 +456,7 @@ class TestModule:
 
     def test_functions_of_a_test_are_named_as_they_are_shown(self) -> None:
         message = f"{MARK}" + json.dumps(
-            [[1, "f()", "raises TypeError: TestCodegateShown.test_codegate_shown_0.<locals>.f() x"]]
+            [[1, "f()", "raises TypeError: TestCodegateShown.test_codegate_shown_0.<locals>.f() \x1b[4mx\x1b[0m"]]
         )
         assert records(message) == [(1, "f()", "raises TypeError: f() x")]
 

@@ -249,6 +249,19 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("fix: total returning names of lists", "Total returns names of lists"),
         ("🐛 FIX: Always suffix lists with a name", "It should always suffix lists with a name"),
         (":bug: fix: relative order passing", "relative order passing"),
+        ("Fix names of lists [ROBOT 2]", "names of lists"),
+        (
+            "Don't crash in total() when the list of names that were given twice is empty",
+            "crash in total() when the list of names that were given twice is empty",
+        ),
+        ("Handle names as a list", ""),
+        (
+            "fix: make the return value of both functions consistent",
+            "return value of both functions should be consistent",
+        ),
+        ("Fix total_of", "total_of"),
+        ("Fix README", ""),
+        ("Over zealous splitting of names", "Over zealous splitting of names"),
         ("Add an option", ""),
     ],
 )

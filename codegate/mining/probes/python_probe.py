@@ -22,6 +22,7 @@ from codegate.mining.probes.variants import own_names, variants
 _NAME: Final = "test_codegate_probe_"
 _MAX_PROBES: Final = 80
 _MAX_ROWS: Final = 12
+_MAX_STATEMENTS: Final = 150  # what longer tests are about is not to be seen, and writing their probes takes a minute
 _RAISING: Final = "raising"
 _ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
 _RAISES: Final = frozenset(
@@ -128,6 +129,7 @@ def probe_module(
             for at, row in enumerate(unrolled(standalone(node, classes, called)))
         ]
         rows = [_without(settled, row) for *_, row in sorted(ranked, key=lambda each: each[:3])]
+        rows = [row for row in rows if len(row.body) <= _MAX_STATEMENTS]
         return _probes_of(node, rows[:_MAX_ROWS], known, seed, probes)
 
     module.body = _replaced(module, module.body, "", wanted, probes_of, [])

@@ -5,8 +5,8 @@ import re
 from typing import Final
 
 MARK: Final = "codegate-probe:"
-#: Addresses, and the names that probes give the functions that a test defines.
-_OWN: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegateShown\.)?test_codegate_\w+\.<locals>\.")
+#: Addresses, colours of a terminal, and the names that probes give the functions that a test defines.
+_OWN: Final = re.compile(r"\x1b\[[\d;]*m| at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegateShown\.)?test_codegate_\w+\.<locals>\.")
 
 Record = tuple[int, str, str]
 

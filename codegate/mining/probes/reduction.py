@@ -181,6 +181,8 @@ class _InPlace(ast.NodeTransformer):
 def _written(example: Example, body: ast.Module, tail: Sequence[ast.stmt]) -> Example:
     """Return the example with other code, without fixtures that nothing uses; texts of several lines stand as such."""
     used = _loaded([*body.body, *tail])
+    lines = {ast.unparse(node): node for node in body.body if isinstance(node, ast.Import | ast.ImportFrom)}
+    body.body = [node for node in body.body if lines.get(ast.unparse(node), node) is node]
     code = ast.unparse(_Lines().visit(ast.fix_missing_locations(body)))
     texts = [ast.unparse(each) for each in tail]
     also = tuple((text, old, new) for text, (_, old, new) in zip(texts[1:], example.also, strict=True))

@@ -22,7 +22,7 @@ ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
     the_(?:fix|patch) the_(?:solution|change)_(?:is|was|here) (?:locally|manually)_tested code_comments?
     pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
-    unit_tests? in_(?:the_)?tests? add(?:s|ed|ing)?_(?:a_|more_|some_)?tests?
+    (?:unit|regression)[-_]tests? in_(?:the_)?tests? add(?:s|ed|ing)?_(?:a_|more_|some_)?tests?
     (?:failing|broken|flaky)_tests?
     test(?:s|ed|ing)?_(?:cases?|suites?|added|for|cover|pass|now|when|that|fail\w*) test\w?\x5f\w*
     coverage changelog (?:es)?lint\w* mypy pylint pyright
@@ -106,7 +106,7 @@ DEFECT: Final = _has(
     (?:errors?|exceptions?)_(?:when|if|on|in|while|with|for|from|instead)
     \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?
     not never inconsisten\w+ corrupt\w* misinterpret\w* mangl\w+ bad
-    off[-_]by[-_]one raises? throws? cannot can't doesn't without
+    off[-_]by[-_]one over[-_]?zealous overly raises? throws? cannot can't doesn't without
     instead_of being superfluous redundant spurious unwanted
     extra excessive needless unnecessary double[sd]? misplaced misaligned flicker\w*
     too_(?:many|few|much|long|early|late) stale races? deadlock\w* quadratic regressions? truncat\w+

@@ -28,7 +28,9 @@ _CREDIT: Final = re.compile(
     re.IGNORECASE,
 )
 TRAILING: Final = re.compile(
-    r"\s*(?:\((?:by|thanks|via|see|patch|reported|contributed)\b[^()]{0,100}\)|\s[-–—]\s*@\w+)\s*\.?$", re.IGNORECASE
+    r"\s*(?:\((?:by|thanks|via|see|patch|reported|contributed)\b[^()]{0,100}\)|\s[-–—]\s*@\w+"
+    r"|\s\[[A-Za-z][\w. -]{1,30}\])\s*\.?$",
+    re.IGNORECASE,
 )
 PREFIX: Final = re.compile(
     r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|breaking(?: change)?|feat|chore|hotfix|regression|perf"

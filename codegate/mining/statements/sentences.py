@@ -310,7 +310,7 @@ _PREPOSITION: Final = re.compile(
 )
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _THIRD: Final = "|".join([*PRESENT.values(), *DOING.values()])
-_STATES: Final = r"(?:\w+[ai]ble|deterministic|consistent|optional|case-(?:in)?sensitive)"
+_STATES: Final = r"(?:\w+[ai]ble|deterministic|consistent|idempotent|optional|stable|case-(?:in)?sensitive)"
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
@@ -343,9 +343,11 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
     _rule(
-        rf"^makes? (?P<x>\S+(?: \S+){{0,4}}?) (?:actually |correctly |properly )?(?P<verb>{_WORKS})\b(?P<y>.*)", _made
+        rf"^makes? (?P<x>(?!(?:an?|the) (?:{_WORKS})\b)\S+(?: \S+){{0,4}}?) "
+        rf"(?:actually |correctly |properly )?(?P<verb>{_WORKS})\b(?P<y>.*)",
+        _made,
     ),
-    _rule(rf"^makes? (?P<x>\S+(?: \S+){{0,4}}?) (?P<y>{_STATES}\b.*)", _made_so),
+    _rule(rf"^makes? (?P<x>\S+(?: \S+){{0,8}}?) (?P<y>{_STATES}\b.*)", _made_so),
 )
 
 

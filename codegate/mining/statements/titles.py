@@ -39,7 +39,7 @@ _MIN_WORDS: Final = 2
 _MAX_WORDS: Final = 15
 _MAX_TOPIC: Final = 120  # characters of a topic with what the first example shows
 #: Where a long sentence has said enough for a title.
-_CLAUSE: Final = re.compile(r"[,;:(]| (?:which|so that|and then) ")
+_CLAUSE: Final = re.compile(r"[,;:]| \(| (?:which|so that|and then) ")
 #: What a demand of nobody in particular opens with.
 _DEMANDS: Final = "It should "
 #: "Markup printed on errors" is a state, "Columns added by rows" too.
@@ -64,11 +64,17 @@ _DOING: Final = re.compile(
 )
 #: What says that something is wrong, and not what.
 _TROUBLE: Final = re.compile(r"^false\b|\b(?:issues?|problems?|pollution|premature\w*)\b", re.IGNORECASE)
+#: One word that is a topic.
+_CODE_NAME: Final = re.compile(r"`[^`]+`|[\w.]*(?:[a-z]_[a-z]|[A-Z]/[A-Z]|\w\(\))[\w./()]*")
 #: What follows a noun in the plural, and no verb.
 _NOUN: Final = re.compile(r"(?:after|before|that|which|with|without|\w+ed|\w+ing)\b")
 _MAKE: Final = re.compile(r"(?:let|make)s? |checks? (?:for|if|that|whether) ", re.IGNORECASE)
 #: What happens, or what should happen.
 _EITHER: Final = re.compile(r"(?:error|fail|warn) (?:if|on|when)\b", re.IGNORECASE)
+#: "Don't crash when ...".
+_CRASHES: Final = re.compile(r"not (crash|deadlock|hang|leak|overflow|panic)\b(.*)", re.IGNORECASE)
+#: How something is to be handled tells nothing of what is wrong.
+_HANDLED_AS: Final = re.compile(r"handles? .+ as an? ", re.IGNORECASE)
 #: What is true after the change.
 _AFTER: Final = re.compile(r"\b(?:no longer|now)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
@@ -175,6 +181,10 @@ def title_of(text: str, *, bug: bool = True) -> str:
         return ""
     demand = re.sub(r"^(?:properly|correctly) | (?:properly|correctly)\b", "", title, flags=re.IGNORECASE)
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
+    if crash := _CRASHES.match(demand):
+        return without_means(crash[1] + crash[2])
+    if _HANDLED_AS.match(demand):
+        return ""
     first, _, rest = demand.partition(" ")
     if BUG_MARK.match(text) and not _NOUN.match(rest) and DEMAND.match(told := f"{base_form(first.lower())} {rest}"):
         demand = told  # "fix: parses an empty list"
@@ -199,7 +209,8 @@ def title_of(text: str, *, bug: bool = True) -> str:
     title = re.sub(r" (?:(?:bug ?)?fix(?:es)?|bugs?)$", "", title, flags=re.IGNORECASE)
     title = re.sub(rf"^{A_BUG}", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", _ENDS.sub("", title.removeprefix(PROBLEM)))
-    return title if len(title.split()) >= _MIN_WORDS and not _VAGUE.fullmatch(title) else ""
+    named = len(title.split()) >= _MIN_WORDS or _CODE_NAME.fullmatch(title)
+    return title if named and not _VAGUE.fullmatch(title) else ""
 
 
 def _bare(text: str) -> str:
