@@ -122,6 +122,13 @@ class TestJavaScript:
         source = "import { parse, print } from '../src';\nimport { it } from 'vitest';\nconst limit = 7;\n"
         assert JAVASCRIPT.context(source, frozenset({"parse"})) == ["import { parse } from '../src';"]
         assert JAVASCRIPT.context(source, frozenset({"unknown"})) is None
+        setting_up = (
+            "import day from '../src';\nimport week from '../week';\nimport zone from '../zone';\nday.extend(week);\n"
+            "zone.start();\ndescribe('day', () => {});\n"
+        )
+        assert JAVASCRIPT.context(setting_up, frozenset({"day"})) == [
+            "import day from '../src';", "import week from '../week';", "day.extend(week);"
+        ]  # fmt: skip
         code = "import { parse } from '../src';\nconst own = require('./kit');"
         example = JAVASCRIPT.example("test/a.js", code, "parse(1)", ("v", "1"), ("x", "Error: no"))
         assert example.code == "import { parse } from './src';\nconst own = require('./test/kit');"

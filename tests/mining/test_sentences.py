@@ -118,6 +118,7 @@ from codegate.mining.statements.titles import title_of
          [("observed", "Names of lists are not handled when empty.")]),
         ("Due to a slip in the parser, names of lists are lost.", [("observed", "Names of lists are lost.")]),
         ("for example: `total` could crash on lists.", [("observed", "`total` can crash on lists.")]),
+        ("Fix names need to be cut.", [("expected", "Names should be cut.")]),
         ("Fix names given twice to be kept in order.", [("expected", "Names given twice should be kept in order.")]),
     ],
 )  # fmt: skip

@@ -182,6 +182,10 @@ class TestSlots:
                 "Page count of lists: panic",
             ),
             (
+                {"code": "const sums = read()", "expression": "sums.total()"},
+                "Page count of lists: `total()` gives `1` instead of `0`",
+            ),
+            (
                 {"expression": "found.first", "observed": "1" * 80},
                 "Problem with page count of lists",
             ),

@@ -207,6 +207,9 @@ class JavaScriptTests:
                     shown.insert(0, _narrowed(statement, wanted))
                     wanted |= self.used(text_of(statement)) - _GLOBALS
                     wanted -= own
+            elif _owner_in(called(statement)) in wanted:  # "library.use(plugin)"
+                shown.insert(0, text_of(statement))
+                wanted |= self.used(text_of(statement)) - _GLOBALS
         return shown if not wanted else None
 
     def example(self, path: str, code: str, expression: str, before: Value, after: Value) -> Example:
@@ -252,6 +255,12 @@ def _data(root: "Node") -> Iterator[str]:
         functions = any(node.type in FUNCTIONS for node in walk(statement))
         if statement.type in DECLARATIONS and not _LOADING.search(text) and not functions:
             yield text
+
+
+def _owner_in(call: "Node | None") -> str:
+    """Return the name whose method a call of a file is, unless it declares tests; empty where there is none."""
+    owner = field(field(call, "function"), "object") if call is not None and not role_of(call) else None
+    return text_of(owner) if owner is not None and is_name(owner) else ""
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:

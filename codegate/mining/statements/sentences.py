@@ -233,7 +233,8 @@ def _demanded(match: re.Match[str]) -> _Slots:
     if match["y"][0].isupper() or DEFECT.search(match["x"]):
         yield from _noun(match)
         return
-    yield "expected", f"{capital(match['x'])} should {match['y']}"
+    subject = re.sub(r" needs?$", "", match["x"])
+    yield "expected", f"{capital(subject)} should {match['y']}"
 
 
 def _unwanted(match: re.Match[str]) -> _Slots:
