@@ -362,6 +362,7 @@ class TestExamples:
         assert called_by("words.lookup(join(1))", "") == "lookup"
         assert called_by("a = join(1)", "a.strip()") == "join"
         assert called_by("import lists\na = lists.format(1)", "a") == "format"
+        assert called_by("from lists import merge", "merge(1)") == "merge"
 
     def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (

@@ -283,7 +283,8 @@ def called_by(code: str, expression: str) -> str:
 
     An empty string where there is none: what an operator gives is not the result of what its sides call.
     """
-    statements = list(_flat(ast.parse(f"{code}\n{expression}").body))
+    body = ast.parse(f"{code}\n{expression}").body
+    statements = [node for node in _flat(body) if not isinstance(node, ast.Import | ast.ImportFrom)]
     if expression and isinstance(statements[-1], ast.Expr) and isinstance(statements[-1].value, ast.Compare):
         return ""
     local = {name: getattr(node, "value", None) for node in statements for name in _bound(node)}
