@@ -264,6 +264,46 @@ class TestGo:
         probe = GO.files("a_test.go", "package sums\n", {"0": milk})["a_test.go"]
         assert not GO.parse(probe).has_error
 
+    def test_a_helper_of_another_file_goes_through_its_table_by_steps(self) -> None:
+        source = """
+            package a
+
+            func TestBold(t *testing.T) {
+                tests := []string{
+                    "**a**", "<b>a</b>",
+                    "**b", "**b",
+                }
+                doTests(t, tests, Params{})
+            }
+        """
+        beside = """
+            package a
+
+            type Params struct{ Flags int }
+
+            func doTests(t *testing.T, tests []string, params Params) {
+                params.Flags |= 2
+                compare(t, tests, params)
+            }
+
+            func compare(t *testing.T, tests []string, params Params) {
+                for i := 0; i+1 < len(tests); i += 2 {
+                    got := render(tests[i], params)
+                    if got != tests[i+1] {
+                        t.Errorf("got %q, want %q", got, tests[i+1])
+                    }
+                }
+            }
+        """
+        base = 'doTests(t, tests, Params{})\n"**a**", "<b>a</b>"\n'
+        [line] = GO.lines(dedent(source), ["TestBold"], base, [dedent(beside)])
+        assert [step.text for step in line.steps if step.text] == [
+            "var params Params = Params{}",
+            "params.Flags |= 2",
+            'got := render("**b", params)',
+        ]
+        assert checked(line) == ("got",)
+
     def test_variables_that_nothing_uses_are_not_named(self) -> None:
         steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
         assert [step.text for step in GO.tidy(steps, "b")] == ["a, _ := One()", "b, _ := Two(a)"]

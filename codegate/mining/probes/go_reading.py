@@ -1,7 +1,7 @@
 """What the statements of a Go test are to a probe: conditions that fail it, rows of its tables, subtests."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,11 @@ _SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_lit
 _POINTER: Final = re.compile(r"\(?(?:(?:interface ?\{\}|any)\()?&")
 _ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
 _MAX_ROWS: Final = 60
+#: "for i := 0; i+1 < len(tests); i += 2 {"
+_STEPPED: Final = re.compile(
+    r"for (?P<index>\w+) := 0; (?P=index)(?: ?\+ ?\d)? < len\((?P<table>\w+)\); "
+    r"(?P=index)(?:\+\+| \+= (?P<width>\d)) \{"
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,9 @@ class GoReader:
             if helper is not None and given:
                 return Step(checked=given, raises=bool(_ERROR_WANTED.search(text_of(call))))
             if helper is not None:
-                return self._helped(helper, arguments) if is_fresh(statement, self.base) else None
+                local = {name for step in before for name in variables(self.parse(step.text))}
+                given_here = any(text_of(each) in local for each in arguments)
+                return self._helped(helper, arguments) if given_here or is_fresh(statement, self.base) else None
             if _FAILING.search(function) and function.count(".") == 1 and function.startswith("t"):
                 return None
             if _asserts(call) or any(text_of(each) in {"t", "tb"} for each in arguments):
@@ -122,16 +129,14 @@ class GoReader:
         """Yield what a loop over a table that is written out runs for each of its rows."""
         clause = next((node for node in loop.named_children if node.type == "range_clause"), None)
         left, table, body = field(clause, "left"), field(clause, "right"), field(loop, "body")
+        if (stepped := _STEPPED.match(text_of(loop))) is not None and body is not None:
+            yield from self._stepped(stepped, body, before)
         if table is not None and table.type == "identifier":
-            table = next((
-                value for step in reversed(before)
-                if (value := _assigned(self.parse(step.text), text_of(table))) is not None
-            ), None)  # fmt: skip
+            table = self._value(text_of(table), before)
         if left is None or body is None or table is None or table.type != "composite_literal":
             return
         names = [text_of(node) for node in left.named_children]
-        content = field(table, "body")
-        rows = [node for node in content.named_children if node.type != "comment"] if content is not None else []
+        rows = _entries(table)
         kind = field(table, "type")
         element = field(kind, "element") or field(kind, "value")
         for number, entry in enumerate(fresh(rows, self.base)[:_MAX_ROWS]):
@@ -140,6 +145,28 @@ class GoReader:
             row = _inner(field(entry, "value") if keyed else entry)
             if row is not None:
                 yield from self._row(names, key, row, element, body)
+
+    def _value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
+        values = (_assigned(self.parse(step.text), name) for step in reversed(before))
+        return next((value for value in values if value is not None), None)
+
+    def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
+        """Yield what a loop runs that takes entries of a table by their index, one or more at a time."""
+        index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
+        table = self._value(name, before)
+        rows = _entries(table) if table is not None and table.type == "composite_literal" else []
+        chunks = [rows[at : at + width] for at in range(0, len(rows) - width + 1, width)]
+        new = [chunk for chunk in chunks if any(is_fresh(entry, self.base) for entry in chunk)]
+        for chunk in (new or chunks)[:_MAX_ROWS]:
+            entries = {f"{name}[{index}+{at}]": text_of(_inner(entry)) for at, entry in enumerate(chunk)}
+            entries[f"{name}[{index}]"] = entries[f"{name}[{index}+0]"]
+            taken = {
+                node: entries.get(text_of(node).replace(" ", ""))
+                for node in walk(body) if node.type == "index_expression"
+            }  # fmt: skip
+            text = edited(body, {node: entry for node, entry in taken.items() if entry is not None})
+            if not re.search(rf"\b{index}\b", text):
+                yield Branch((), text[1:-1])
 
     def _row(self, names: list[str], key: str, row: "Node", element: "Node | None", body: "Node") -> Iterator[Branch]:
         steps = [Step(f"{names[0]} := {key}")] if names[0] != "_" else []
@@ -180,6 +207,12 @@ class GoReader:
         if kind is not None and kind.type == "pointer_type":
             kind = kind.named_children[0]
         return kind if kind is None or kind.type == "struct_type" else self.types.get(text_of(kind))
+
+
+def _entries(table: "Node") -> "list[Node]":
+    """Return the entries of a table that is written out."""
+    content = field(table, "body")
+    return [node for node in content.named_children if node.type != "comment"] if content is not None else []
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
@@ -285,6 +318,18 @@ def fails(node: "Node") -> bool:
         and not name.startswith(("fmt", "errors"))
         for inner in walk(node)
     )
+
+
+def asserting(functions: "Iterable[Node]") -> "dict[str, Node]":
+    """Return the functions that assert something, or call one that does, by name."""
+    named = {text_of(field(node, "name")): node for node in functions}
+    found = {name: node for name, node in named.items() if fails(node)}
+    while more := {
+        name: node for name, node in named.items()
+        if name not in found and any(text_of(field(inner, "function")) in found for inner in walk(node))
+    }:  # fmt: skip
+        found |= more
+    return found
 
 
 def _arguments(call: "Node") -> list["Node"]:

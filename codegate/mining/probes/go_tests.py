@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.syntax import edited, field, parse, text_of, walk
 from codegate.mining.probes.example import Example
-from codegate.mining.probes.go_reading import GoReader, fails, struct_types, variables
+from codegate.mining.probes.go_reading import GoReader, asserting, struct_types, variables
 from codegate.mining.probes.lines import Line, Step, Value, lines_through
 from codegate.mining.probes.records import MARK
 
@@ -87,18 +87,20 @@ class GoTests:
         """See ``Dialect.parse``."""
         return parse(text, "go")
 
-    def lines(self, source: str, tests: Iterable[str], base: str) -> Iterator[Line]:
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """See ``Dialect.lines``: tests are given by their names, subtests with those of the tests that they are in."""
         wanted = tuple(tests)
         names = {test.partition("/")[0] for test in wanted}
         root = self.parse(source)
         shared = tuple(Step(text_of(node)) for node in root.named_children if _is_data(node))
         functions = {text_of(field(node, "name")): node for node in root.named_children if node.type in _FUNCTION}
-        helpers = {name: node for name, node in functions.items() if fails(node)}
+        files = [*map(self.parse, beside), root]
+        types = {name: node for file in files for name, node in struct_types(file).items()}
+        helpers = asserting([node for file in files for node in file.named_children if node.type in _FUNCTION])
         for name, node in functions.items():
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
-                reader = GoReader(base, frozenset(subtests), {**struct_types(root), **struct_types(node)}, helpers)
+                reader = GoReader(base, frozenset(subtests), {**types, **struct_types(node)}, helpers)
                 for steps in lines_through(reader, text_of(field(node, "body"))[1:-1], shared):
                     yield Line(name, self._without_tables(steps))
 

@@ -85,7 +85,13 @@ class JavaScriptTests:
         """See ``Dialect.parse``."""
         return parse(text, self.grammar)
 
-    def lines(self, source: str, tests: Iterable[str], base: str) -> Iterator[Line]:
+    def lines(
+        self,
+        source: str,
+        tests: Iterable[str],
+        base: str,
+        beside: Iterable[str] = (),  # noqa: ARG002 (other modules)
+    ) -> Iterator[Line]:
         """See ``Dialect.lines``: tests are given by their titles, joined by `` > ``."""
         wanted = tuple(tests)
         if ".mock(" not in source:

@@ -160,13 +160,23 @@ def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[
             source = decode(hidden.data)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             base = decode(cut.base[path].data) if path in cut.base else ""
-            found = probes_of(dialect, dialect.lines(source, names, base), known, seed)
+            lines = dialect.lines(source, names, base, _beside(cut, path))
+            found = probes_of(dialect, lines, known, seed)
             probes = {str(_APART * len(files) + number): line for number, line in enumerate(found)}
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, dialect, source, public)
             names_here = declared(cut, dialect.suffixes)
             files += [_File(path, source, base, dialect, own, texts, unseen, names_here, probes)] if probes else []
     return files
+
+
+def _beside(cut: Cut, path: str) -> Iterator[str]:
+    """Yield the texts of the other test files of a Go package."""
+    folder, _, name = path.rpartition("/")
+    for other, file in cut.base.overlay(cut.hidden).items():
+        at, _, own = other.rpartition("/")
+        if at == folder and own.endswith("_test.go") and own != name and name.endswith(".go"):
+            yield decode(file.data)
 
 
 def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> frozenset[str]:

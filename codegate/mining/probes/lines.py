@@ -110,10 +110,11 @@ class Dialect(Protocol):
         """Return the syntax tree of a file, or of statements."""
         ...
 
-    def lines(self, source: str, tests: Iterable[str], base: str) -> Iterator[Line]:
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """Yield the lines of those tests (ids without their file) that can be written out.
 
-        Of a table's rows those are taken that ``base``, the file before the fix, does not have.
+        Of a table's rows those are taken that ``base``, the file before the fix, does not have. What asserts something
+        may stand in the test files ``beside`` it.
         """
         ...
 
