@@ -40,6 +40,11 @@ def test_pep_621_and_735_with_the_projects_own_extras_and_groups() -> None:
         ({"setup.py": "from setuptools import setup\nREQ = ['attrs']\nsetup(name='x', install_requires=REQ, "
                       "extras_require={'dev': ['mock', 'x[tests]'], 'tests': ['pytz']}, tests_require='nose')\n"},
          ("attrs",), ("nose", "pytz")),
+        ({"setup.py": "V = get()\nsetup(install_requires=['a', f'b=={V}'], "
+                      "extras_require={'dev': ['c'], 'd': [f'e=={V}']})"},
+         ("a",), ("c",)),
+        ({"pkg/a.py": "import os\nfrom pkg_resources import parse_version\n", "setup.py": "import setuptools\n"},
+         ("setuptools<81",), ()),
         ({"setup.py": "import os\nos.abort()\nsetup(install_requires=open('x').read())\n",
           "requirements.txt": "a\\\n==1\n-r requirements/more.txt\n-e .\n./x\ngit+https://a/b\n# c\n"
                               "b==1 --hash=sha256:0\n",

@@ -6,7 +6,6 @@ installs. What cannot be taken from an index as a wheel by name (URLs, version c
 installs, the project itself) is dropped.
 """
 
-import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from packaging.utils import canonicalize_name
 
 from codegate.languages.contract import is_test_data
 from codegate.languages.declared import (
-    MAX_FILE_BYTES,
     at,
     first_text,
     lines,
@@ -28,9 +26,9 @@ from codegate.languages.declared import (
     read_toml,
     strings,
 )
-from codegate.languages.syntax import parse_python
 from codegate.mining.environments.lockfiles import read_pins
 from codegate.mining.environments.recipes import read_recipe
+from codegate.mining.environments.setup_script import setup_arguments
 from codegate.suite import Part, Tree, is_plain_path
 
 _TEST_GROUPS: Final = ("tests", "test", "testing", "pytest", "unittest", "ci")
@@ -49,6 +47,7 @@ _NOT_NEEDED: Final = frozenset(
      "commitizen", "sphinx-rtd-theme", "furo", "mkdocs", "mkdocs-material"}
 )  # fmt: skip
 _BROUGHT: Final = {"mypy": "typing-extensions", "pyright": "typing-extensions"}  # and code imports it undeclared
+_INSTALLER: Final = re.compile(rb"^[ \t]*(?:from|import) (?:pkg_resources|setuptools)\b", re.MULTILINE)
 _MAX_GROUPS: Final = 100
 _MAX_ENTRY: Final = 2000
 _MAX_VERSION: Final = 200
@@ -126,7 +125,7 @@ def _read(tree: Tree) -> Declarations:
     project = read_toml(tree, "pyproject.toml")
     pipfile = read_toml(tree, "Pipfile")
     setup_cfg = read_ini(tree, "setup.cfg")
-    setup_py = _setup_py(tree)
+    setup_py = setup_arguments(tree)
     recipe = read_recipe(tree)
     name = first_text(
         at(project, "project", "name"), at(project, "tool", "poetry", "name"),
@@ -142,6 +141,7 @@ def _read(tree: Tree) -> Declarations:
         *strings(setup_py.get("install_requires")),
     ]
     runtime = runtime or [*_poetry(pipfile.get("packages")), *_files(tree, _RUNTIME_FILES)]
+    runtime += _installer(tree)
     test = [
         *_named(extras, _TEST_GROUPS), *_named(groups, _TEST_GROUPS),
         *_files(tree, _TEST_FILES), *_tox(tree),
@@ -168,6 +168,15 @@ def _read(tree: Tree) -> Declarations:
         ),
         pythons=_pythons([*_classifiers(project, setup_cfg, setup_py), *recipe.pythons]),
     )  # fmt: skip
+
+
+def _installer(tree: Tree) -> list[str]:
+    """Return setuptools, where code imports it that no one declares: every environment once had it.
+
+    Later releases lack ``pkg_resources``.
+    """
+    paths = (path for path in tree if path.endswith(".py") and path != "setup.py")
+    return ["setuptools<81"] if any(_INSTALLER.search(tree[path].data) for path in paths) else []
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
@@ -370,31 +379,3 @@ def _tox(tree: Tree) -> list[str]:
 
 def _files(tree: Tree, pattern: re.Pattern[str]) -> list[str]:
     return read_requirements(tree, [path for path in tree if pattern.fullmatch(path)])
-
-
-def _setup_py(tree: Tree) -> dict[str, Any]:
-    """Return the literal arguments of the call of ``setup`` (names of module-level literals are followed)."""
-    file = tree.get("setup.py")
-    if file is None or len(file.data) > MAX_FILE_BYTES:
-        return {}
-    module = parse_python(file.data)
-    if module is None:
-        return {}
-    values: dict[str, Any] = {}
-    arguments: dict[str, Any] = {}
-    for node in module.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            values[node.targets[0].id] = _literal(node.value, values)
-    for call in ast.walk(module):
-        if isinstance(call, ast.Call) and (getattr(call.func, "id", "") or getattr(call.func, "attr", "")) == "setup":
-            arguments |= {word.arg: _literal(word.value, values) for word in call.keywords if word.arg}
-    return {key: value for key, value in arguments.items() if value is not None}
-
-
-def _literal(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    if isinstance(node, ast.Name):
-        return values.get(node.id)
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
