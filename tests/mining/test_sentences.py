@@ -118,6 +118,7 @@ from codegate.mining.statements.titles import title_of
          [("observed", "Names of lists are not handled when empty.")]),
         ("Due to a slip in the parser, names of lists are lost.", [("observed", "Names of lists are lost.")]),
         ("for example: `total` could crash on lists.", [("observed", "`total` can crash on lists.")]),
+        ("Names should not be cut either.", [("expected", "Names should not be cut.")]),
         ("Fix names need to be cut.", [("expected", "Names should be cut.")]),
         ("Fix names given twice to be kept in order.", [("expected", "Names given twice should be kept in order.")]),
     ],
@@ -256,6 +257,8 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
             "crash in total() when the list of names that were given twice is empty",
         ),
         ("Handle names as a list", ""),
+        ("Better handling of names in total() and errors", ""),
+        ("Fix total to deal with odd names", "Total should deal with odd names"),
         (
             "fix: make the return value of both functions consistent",
             "return value of both functions should be consistent",

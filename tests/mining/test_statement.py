@@ -110,6 +110,7 @@ class TestSlots:
             ),
             ("Fix totals: use sums of names", "`total([])` gives `1` instead of `0`"),
             ("Don't crash in total() when nothing is given", "Crash in total() when nothing is given"),
+            ("Detect and fall back for nothing", "`total()` does not detect and fall back for nothing"),
             ("Fix premature sums", "Premature sums: `total([])` gives `1` instead of `0`"),
             ("Always pad names with zeros", "Names are not always padded with zeros"),
             ("Make totals operate on runes to avoid lost names", "Lost names"),

@@ -85,7 +85,7 @@ _CLAUSE: Final = re.compile(r"\b(?:is|are|was|were|has|have|does|do|can)\b")
 _AROUND: Final = re.compile(r"^(?:an?|the) | (?:(?:less|more) \w+|\w*(?:act|ect|ent|per|saf)(?:e?ly))$", re.IGNORECASE)
 #: What is not the object of a verb in front of it.
 NO_OBJECT: Final = re.compile(
-    r"(?:about|as|at|back|by|for|from|if|in|into|of|on|only|out|over|through|to|up|when|with|without)\b"
+    r"(?:about|and|as|at|back|by|for|from|if|in|into|of|on|only|out|over|through|to|up|when|with|without)\b"
     r"|\S+ (?:an?|the) |.*(?:,|\b(?:alone|consistent|deterministic|intact|stable|unchanged|as[- ]is)\b)"
 )
 

@@ -75,8 +75,8 @@ TITLE_ACTION: Final = _opens(
 _DEMANDED: Final = """
     abort accept align allow apply assume attach avoid bind block build bypass cap capture catch check
     clamp clear clip close coerce collapse collect combine compare compile complete compute consider consume convert
-    copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish do
-    drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
+    deal copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish
+    do drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
     flatten flush follow forbid force format forward generate get give guard handle hide highlight honou?r ignore
     include increment infer inherit insert interpolate interpret invalidate join keep leave let limit list load log
     look make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad

@@ -55,6 +55,8 @@ _OF_THE_CHANGE: Final = re.compile(
 _ITEM: Final = re.compile(r"\s*[-*+•] ")
 #: What stands for more of its kind may stand alone.
 _INSTANCE: Final = re.compile(r"^(?:e\.g\.|for (?:example|instance))[,:] (?!this\b|it\b)", re.IGNORECASE)
+#: What refers to another sentence.
+_ALSO: Final = re.compile(r",? (?:as well|either|too)$")
 #: "Raised an error", "Differs from others" and "Used to find names" lack their subject.
 _NO_NOUN: Final = re.compile(
     rf"(?:{'|'.join(PRESENT)}|differs)\b|\w+ed (?:by|for|from|if|in|that|to|when|with) ", re.IGNORECASE
@@ -112,9 +114,8 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Slots]]
 def sentences(text: str, source: str) -> Iterator[Sentence]:
     """Yield what the paragraph ``text`` says of the program, as states; what tells how it was changed is left out."""
     for raw in split(plain(text)):
-        sentence = (
-            TRAILING.sub("", _INSTANCE.sub("", PREFIX.sub("", raw, count=1))).strip(" ,;:-").removesuffix(".").rstrip()
-        )
+        bare = TRAILING.sub("", _INSTANCE.sub("", PREFIX.sub("", raw, count=1)))
+        sentence = _ALSO.sub("", bare.strip(" ,;:-").removesuffix(".").rstrip())
         words = len(WORD.findall(sentence))
         if not _MIN_WORDS <= words <= _MAX_WORDS or not is_whole(sentence) or _SOURCE.search(sentence):
             continue

@@ -74,7 +74,7 @@ _EITHER: Final = re.compile(r"(?:error|fail|warn) (?:if|on|when)\b", re.IGNORECA
 #: "Don't crash when ...".
 _CRASHES: Final = re.compile(r"not (crash|deadlock|hang|leak|overflow|panic)\b(.*)", re.IGNORECASE)
 #: How something is to be handled tells nothing of what is wrong.
-_HANDLED_AS: Final = re.compile(r"handles? .+ as an? ", re.IGNORECASE)
+_HANDLED_AS: Final = re.compile(r"handles? .+ as an? |(?:better|improved?) ", re.IGNORECASE)
 #: What is true after the change.
 _AFTER: Final = re.compile(r"\b(?:no longer|now)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
