@@ -304,6 +304,32 @@ class TestGo:
         ]
         assert checked(line) == ("got",)
 
+    def test_rows_that_run_side_by_side_are_read_in_turn(self) -> None:
+        source = """
+            package a
+
+            type pair struct{ in, want string }
+
+            func TestBold(t *testing.T) {
+                tests := []pair{{in: "a", want: "b"}}
+                wg := sync.WaitGroup{}
+                wg.Add(len(tests))
+                for i, tt := range tests {
+                    go func(i int, tt pair) {
+                        defer wg.Done()
+                        if got := render(tt.in); got != tt.want {
+                            t.Errorf("%d: %s", i, got)
+                        }
+                    }(i, tt)
+                }
+                wg.Wait()
+            }
+        """
+        [line] = read(GO, source, "TestBold")
+        assert line.code.splitlines()[-1] == 'got := render("a")'
+        assert "tests" not in line.code
+        assert "got" in checked(line)
+
     def test_variables_that_nothing_uses_are_not_named(self) -> None:
         steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
         assert [step.text for step in GO.tidy(steps, "b")] == ["a, _ := One()", "b, _ := Two(a)"]

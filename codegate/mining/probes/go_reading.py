@@ -28,6 +28,7 @@ _UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64",
 _SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_literal|true|false|unary_expression")
 _POINTER: Final = re.compile(r"\(?(?:(?:interface ?\{\}|any)\()?&")
 _ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
+_WAITS: Final = re.compile(r"(?:defer )?\w+\.(?:Add\(.*\)|Done\(\)|Wait\(\))$")
 _MAX_ROWS: Final = 60
 #: "for i := 0; i+1 < len(tests); i += 2 {"
 _STEPPED: Final = re.compile(
@@ -330,6 +331,30 @@ def asserting(functions: "Iterable[Node]") -> "dict[str, Node]":
     }:  # fmt: skip
         found |= more
     return found
+
+
+def in_turn(body: "Node | None") -> str:
+    """Return a function's body with the statements of goroutines that are given the names they use in their place."""
+    edits = dict["Node", str]()
+    for node in walk(body) if body is not None and "sync.WaitGroup" in text_of(body) else ():
+        call = node.named_children[0] if node.type == "go_statement" else None
+        function = field(call, "function")
+        if call is not None and function is not None and function.type == "func_literal":
+            listed = field(function, "parameters")
+            names = [text_of(name) for each in (listed.named_children if listed is not None else ())
+                     for name in each.children_by_field_name("name")]  # fmt: skip
+            given = [text_of(each) for each in _arguments(call)]
+            kept = [text_of(each) for each in _statements(field(function, "body")) if not _WAITS.match(text_of(each))]
+            if names == given:
+                edits[node] = "\n".join(kept)
+        elif _WAITS.match(text_of(node)) and node.type == "expression_statement":
+            edits[node] = ""
+    return edited(body, edits) if body is not None else ""
+
+
+def _statements(block: "Node | None") -> "list[Node]":
+    listed = block.named_children if block is not None else []
+    return listed[0].named_children if len(listed) == 1 and listed[0].type == "statement_list" else listed
 
 
 def _arguments(call: "Node") -> list["Node"]:

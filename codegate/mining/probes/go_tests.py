@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.syntax import edited, field, parse, text_of, walk
 from codegate.mining.probes.example import Example
-from codegate.mining.probes.go_reading import GoReader, asserting, struct_types, variables
+from codegate.mining.probes.go_reading import GoReader, asserting, in_turn, struct_types, variables
 from codegate.mining.probes.lines import Line, Step, Value, lines_through
 from codegate.mining.probes.records import MARK
 
@@ -101,7 +101,7 @@ class GoTests:
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
                 reader = GoReader(base, frozenset(subtests), {**types, **struct_types(node)}, helpers)
-                for steps in lines_through(reader, text_of(field(node, "body"))[1:-1], shared):
+                for steps in lines_through(reader, in_turn(field(node, "body"))[1:-1], shared):
                     yield Line(name, self._without_tables(steps))
 
     def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
