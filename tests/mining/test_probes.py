@@ -447,6 +447,14 @@ class TestModule:
         assert {"a)", "a != 'milks')"} <= set(recorded)
         assert any(text.startswith("a < tail(") for text in recorded)
 
+    def test_what_is_expected_may_come_first(self) -> None:
+        source = ast.parse(
+            "def test_join(self):\n    want, got = read('milk'), join('tea')\n    self.assertEqual(dedent(want), got)\n"
+            "    assert want.strip() == got\n"
+        )
+        module, _ = probe_module(source, {"test_join": [""]}, frozenset(), "seed")
+        assert module.count("lambda: got)") >= 2
+
     def test_what_is_counted_or_searched_is_recorded_too(self) -> None:
         source = ast.parse(
             "def test_join():\n    text = join('milk')\n    assert 'tea' in text\n    assert len(split(text)) == 2\n"

@@ -263,8 +263,7 @@ def _recording(statement: ast.stmt) -> ast.stmt | None:
             return _many(statement, [inner or ast.Call(given, call.args[2:], call.keywords)])
         if _ASSERT_METHOD.fullmatch(method) and call.args:
             sides = [argument for argument in call.args[:2] if not _is_literal(argument)]
-            called = [side for side in sides if any(isinstance(node, ast.Call) for node in ast.walk(side))]
-            return _many(statement, _counted((called or sides)[:1]))
+            return _many(statement, _counted(sides))
     if isinstance(statement, ast.With) and _expects_error(statement):
         last = statement.body[-1]
         if isinstance(last, ast.Expr):
@@ -315,7 +314,7 @@ def _actual(test: ast.expr) -> list[ast.expr]:
         called = [side for side in made if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(side))]
         # Where the comparison itself may be what is wrong, its result is recorded too.
         ordered = isinstance(test.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-        return [*_counted((called or made)[:1]), *([test] if made and (ordered or not called) else [])]
+        return [*_counted(made), *([test] if made and (ordered or not called) else [])]
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance" and test.args:
         return test.args[:1]
     return [] if _is_literal(test) else [test]
