@@ -1,4 +1,4 @@
-"""``codegate environments``: built environments to and from a folder."""
+"""``codegate environments``: built environments to and from a folder, and those that nothing uses any more."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
-from codegate.sandbox import export_environments, import_environments
+from codegate.sandbox import export_environments, import_environments, prune_environments
 from codegate.wording import count_of
 
 
 @click.group()
 def command() -> None:
-    """Move built environments between machines, or keep them between runs."""
+    """Move built environments between machines, keep them between runs, or remove old ones."""
 
 
 @command.command("export")
@@ -42,3 +42,16 @@ def import_command(folder: Path, index: Path | None) -> None:
     count = import_environments(folder, index)
     say(f"{count_of(count, 'environment')} taken from {folder}")
     emit({"schema": "codegate.environments-moved/1", "imported": count})
+
+
+@command.command("prune")
+@click.option("--days", type=click.IntRange(min=0), default=30, show_default=True, help="Keep what was used since.")
+@json_option
+def prune_command(days: int) -> None:
+    """Remove environments that no mining, run or validation used for a while. What is needed again is built again.
+
+    Images of Docker: `docker image prune --all --filter label=codegate.environment --filter until=720h`.
+    """
+    count, size = prune_environments(days)
+    say(f"{count_of(count, 'environment')} removed, {size / 1e9:.1f} GB")
+    emit({"schema": "codegate.environments-moved/1", "removed": count, "bytes": size})

@@ -39,7 +39,7 @@ _COMMANDS: Final = {
     "judge": "Compare what a model says of a run's patches with what execution showed.",
     "record": "Write a run's answers as transcripts that can be replayed without a network.",
     "report": "Write a run's reports again.",
-    "environments": "Export built environments to a folder, or import them from one.",
+    "environments": "Export built environments to a folder, import them, or remove old ones.",
     "sweep": "Show what each setting of the candidates does: temperature, prompt, solver.",
     "action": "Entry point of the GitHub Action.",
 }

@@ -4,7 +4,7 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
-from codegate.sandbox.archives import INDEX, export_environments, import_environments
+from codegate.sandbox.archives import INDEX, export_environments, import_environments, prune_environments
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Backend,
@@ -52,6 +52,7 @@ __all__ = [
     "export_environments",
     "import_environments",
     "preflight",
+    "prune_environments",
     "reap_job",
     "select_backend",
 ]

@@ -10,6 +10,7 @@ import re
 import shutil
 import tarfile
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
@@ -25,6 +26,7 @@ from codegate.sandbox.images import add_folder
 INDEX: Final = "environments.json"
 _REMEDY: Final = "Export the environments again."
 _INDEX_BYTES: Final = 1 << 20
+_DAY: Final = 24 * 3600
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -106,6 +108,25 @@ def import_environments(source: Path, index: Path | None = None) -> int:
     except OSError as error:
         raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
     return count
+
+
+def prune_environments(days: int) -> tuple[int, int]:
+    """Remove the environments that nothing used for ``days`` days, and return how many, and their size in bytes.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    count = size = 0
+    try:
+        for marker in sorted((cache_folder() / "environments").glob(f"*/{COMPLETE}")):
+            if marker.stat().st_mtime < time.time() - days * _DAY:
+                size += sum(path.lstat().st_size for path in marker.parent.rglob("*"))
+                marker.unlink()  # a folder without it is built anew
+                shutil.rmtree(marker.parent)
+                count += 1
+    except OSError as error:
+        raise InfrastructureError(f"cannot remove environments: {error}.", "Remove the folder by hand.") from error
+    return count, size
 
 
 def read_index(path: Path) -> ArchiveIndex:

@@ -108,6 +108,8 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
         folder = root / key
         if not (folder / COMPLETE).is_file():
             _build(recipe, machine, folder)
+        with contextlib.suppress(OSError):  # a cache may be read-only
+            (folder / COMPLETE).touch()  # when it was used last
     parts = (folder / name for name in PARTS)
     return EnvironmentFolder(key, recipe.python, *parts)
 

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import tarfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.sandbox import INDEX, EnvironmentRecipe, export_environments, import_environments
+from codegate.sandbox import INDEX, EnvironmentRecipe, export_environments, import_environments, prune_environments
 from codegate.sandbox.environment import PARTS, build_environment
 from tests.running.world import codegate
 
@@ -34,6 +36,32 @@ def listing(folder: Path) -> dict[str, tuple[int, bytes]]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def test_what_was_not_used_for_a_while_is_removed(tmp_path: Path) -> None:
+    environments = tmp_path / "environments"
+    for key, days in ((KEY, 31), ("b" * 64, 29)):
+        (environments / key / "site").mkdir(parents=True)
+        (environments / key / "site" / "one.py").write_text("1\n")
+        (environments / key / "complete").write_text("")
+        used = time.time() - days * 24 * 3600
+        os.utime(environments / key / "complete", (used, used))
+    own = {"CODEGATE_CACHE": str(tmp_path)}
+    done = codegate("environments", "prune", "--json", cwd=tmp_path, environment=own)
+    assert done.code == 0, done.stderr
+    assert json.loads(done.stdout)["removed"] == 1
+    assert [folder.name for folder in environments.iterdir()] == ["b" * 64]
+    assert codegate("environments", "prune", "--days", "0", cwd=tmp_path, environment=own).code == 0
+    assert not any(environments.iterdir())
+
+
+def test_an_environment_that_is_found_again_counts_as_used(
+    machine: Callable[[str], Path], recipe: EnvironmentRecipe
+) -> None:
+    folder = machine("first") / build_environment(recipe).key
+    os.utime(folder / "complete", (1, 1))
+    build_environment(recipe)
+    assert prune_environments(1) == (0, 0)
 
 
 @pytest.mark.requirement("S4")
