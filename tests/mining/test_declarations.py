@@ -45,6 +45,7 @@ def test_pep_621_and_735_with_the_projects_own_extras_and_groups() -> None:
          ("a",), ("c",)),
         ({"pkg/a.py": "import os\nfrom pkg_resources import parse_version\n", "setup.py": "import setuptools\n"},
          ("setuptools<81",), ()),
+        ({"pkg/a.py": "import pkg_resources\n", "requirements.txt": "setuptools==82\n"}, ("setuptools==82",), ()),
         ({"setup.py": "import os\nos.abort()\nsetup(install_requires=open('x').read())\n",
           "requirements.txt": "a\\\n==1\n-r requirements/more.txt\n-e .\n./x\ngit+https://a/b\n# c\n"
                               "b==1 --hash=sha256:0\n",

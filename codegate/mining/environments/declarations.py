@@ -47,7 +47,8 @@ _NOT_NEEDED: Final = frozenset(
      "commitizen", "sphinx-rtd-theme", "furo", "mkdocs", "mkdocs-material"}
 )  # fmt: skip
 _BROUGHT: Final = {"mypy": "typing-extensions", "pyright": "typing-extensions"}  # and code imports it undeclared
-_INSTALLER: Final = re.compile(rb"^[ \t]*(?:from|import) (?:pkg_resources|setuptools)\b", re.MULTILINE)
+_INSTALLER_NAME: Final = re.compile(r"setuptools\b")
+_RESOURCES: Final = re.compile(rb"^[ \t]*(?:from|import) (?:[\w., ]+, )?pkg_resources\b", re.MULTILINE)
 _MAX_GROUPS: Final = 100
 _MAX_ENTRY: Final = 2000
 _MAX_VERSION: Final = 200
@@ -141,7 +142,6 @@ def _read(tree: Tree) -> Declarations:
         *strings(setup_py.get("install_requires")),
     ]
     runtime = runtime or [*_poetry(pipfile.get("packages")), *_files(tree, _RUNTIME_FILES)]
-    runtime += _installer(tree)
     test = [
         *_named(extras, _TEST_GROUPS), *_named(groups, _TEST_GROUPS),
         *_files(tree, _TEST_FILES), *_tox(tree),
@@ -153,6 +153,8 @@ def _read(tree: Tree) -> Declarations:
         *recipe.requirements, *_named(extras, recipe.extras), *_named(groups, recipe.groups),
         *read_requirements(tree, recipe.files),
     ]  # fmt: skip
+    if not any(_INSTALLER_NAME.match(entry) for entry in (*runtime, *test, *automation, *read_pins(tree, own))):
+        runtime += _installer(tree)
     cleaned = (_clean(runtime, own, extras), _clean(test, own, extras, dropped=_NOT_NEEDED))
     return Declarations(
         name=own,
@@ -171,12 +173,9 @@ def _read(tree: Tree) -> Declarations:
 
 
 def _installer(tree: Tree) -> list[str]:
-    """Return setuptools, where code imports it that no one declares: every environment once had it.
-
-    Later releases lack ``pkg_resources``.
-    """
-    paths = (path for path in tree if path.endswith(".py") and path != "setup.py")
-    return ["setuptools<81"] if any(_INSTALLER.search(tree[path].data) for path in paths) else []
+    """Return setuptools where code imports ``pkg_resources``: until 2023 virtual environments had it without asking."""
+    paths = (path for path in tree if path.endswith(".py") and not path.endswith("setup.py") and not is_test_data(path))
+    return ["setuptools<81"] if any(_RESOURCES.search(tree[path].data) for path in paths) else []
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
