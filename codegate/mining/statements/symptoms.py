@@ -86,12 +86,13 @@ def _difference(observed: str, expected: str) -> str:
     old, new = (_CHARACTER.findall(text[1:-1]) for text in (observed, expected))
     changes = [each for each in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if each[0] != "equal"]
     kinds = {kind for kind, *_ in changes}
-    if len(changes) > 1 and _BLANK.sub("", "".join(old)) == _BLANK.sub("", "".join(new)):
-        return "has wrong whitespace"
+    where = f" in {len(changes)} places" if len(changes) > 1 else ""
     if kinds == {"delete"} and (piece := _named({"".join(old[a:b]) for _, a, b, _, _ in changes})):
-        return f"has {piece} too many"
+        return f"has {piece} too many{where}"
     if kinds == {"insert"} and (piece := _named({"".join(new[a:b]) for _, _, _, a, b in changes})):
-        return f"lacks {piece}"
+        return f"lacks {piece}{where}"
+    if _BLANK.sub("", "".join(old)) == _BLANK.sub("", "".join(new)):
+        return "has wrong whitespace"
     return ""
 
 

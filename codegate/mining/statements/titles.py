@@ -72,9 +72,15 @@ _MAKE: Final = re.compile(r"(?:let|make)s? |checks? (?:for|if|that|whether) ", r
 #: What happens, or what should happen.
 _EITHER: Final = re.compile(r"(?:error|fail|warn) (?:if|on|when)\b", re.IGNORECASE)
 #: "Don't crash when ...".
-_CRASHES: Final = re.compile(r"not (crash|deadlock|hang|leak|overflow|panic)\b(.*)", re.IGNORECASE)
-#: How something is to be handled tells nothing of what is wrong.
-_HANDLED_AS: Final = re.compile(r"handles? .+ as an? |(?:better|improved?) ", re.IGNORECASE)
+_CRASHES: Final = re.compile(
+    r"not (crash|deadlock|hang|leak|overflow|panic)((?: (?:for|from|if|in|on|when|while|with) [^,]+?)?)"
+    r"(?:,.*| (?:and|any ?more|but|instead)\b.*)?",
+    re.IGNORECASE,
+)
+#: Orders that tell how it was changed, and not what was wrong.
+_HOW_CHANGED: Final = re.compile(
+    r"handles? .+ as an? |(?:better|improved?) |fail (?:closed|early|fast|hard|loudly|safely)\b", re.IGNORECASE
+)
 #: What is true after the change.
 _AFTER: Final = re.compile(r"\b(?:no longer|now)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
@@ -96,10 +102,19 @@ _PURPOSE: Final = re.compile(rf". (?:in order )?to ((?:(?:better|correctly|prope
 _IN_PLACE: Final = re.compile(
     r"(?:,? (?:in place of|instead of|rather than)| by \w+ing) .*?(?= (?:after|before|for|if|when) |$)"
 )
+#: What follows a verb of another sense, or belongs to another sentence.
+_NO_OBJECT_AFTER: Final = re.compile(
+    r"^ (?:early|must|no|only|should|type for)\b| to (?:avoid|prevent)\b| without \w+ing\b|\b(?:must|should)\b"
+)
+#: Verbs of what a program gives.
+_GIVES: Final = frozenset(
+    "convert display emit encode format give map parse print produce raise read render report resolve return send"  # noqa: SIM905
+    " show throw treat use write yield".split()
+)
 #: What should be, what is, and the case: "to a space instead of an empty string in headings".
 _SWAPPED: Final = re.compile(
-    r"(?P<head>.* (?:as|at|by|from|in|into|to|with) |)(?P<good>\S.*?) (?:in place of|instead of|rather than) "
-    r"(?!(?:(?:\w+ )?\w+ing|by|in|on|one|that|this|three|two)\b)(?P<bad>.+?)"
+    r"(?P<head>[^,]* (?:as|at|by|from|in|into|to|with) |)(?P<good>\S[^,]*?) (?:in place of|instead of|rather than) "
+    r"(?!(?:(?:\w+ )?\w+ing|an? (?:error|panic)|by|crash|error|in|on|one|panic|that|this|three|two)\b)(?P<bad>[^,]+?)"
     r"(?P<case>(?: (?:after|before|for|if|in|on|when|with|without) .*)?)"
 )
 #: The case, before an order that does not refer to it.
@@ -181,9 +196,9 @@ def title_of(text: str, *, bug: bool = True) -> str:
         return ""
     demand = re.sub(r"^(?:properly|correctly) | (?:properly|correctly)\b", "", title, flags=re.IGNORECASE)
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
-    if crash := _CRASHES.match(demand):
-        return without_means(crash[1] + crash[2])
-    if _HANDLED_AS.match(demand):
+    if crash := _CRASHES.fullmatch(demand):
+        return without_means(crash[1] + crash[2]) if crash[2] else ""
+    if _HOW_CHANGED.match(demand):
         return ""
     first, _, rest = demand.partition(" ")
     if BUG_MARK.match(text) and not _NOUN.match(rest) and DEMAND.match(told := f"{base_form(first.lower())} {rest}"):
@@ -291,10 +306,12 @@ def _unmet(demand: str, called: str) -> str:
     match = _SHOULD.match(demand.rstrip("."))
     if match is None:
         return ""
+    if _NO_OBJECT_AFTER.search(match["rest"]):
+        return ""
     subject, verb = match["who"], match["verb"]
     no = "" if match["no"] else f" not{match['how'] or ''}"
     rest = match["rest"]
-    if no and (swapped := _SWAPPED.fullmatch(rest.strip())):
+    if no and verb in _GIVES and (swapped := _SWAPPED.fullmatch(rest.strip())):
         head, good, bad, case = swapped.group("head", "good", "bad", "case")
         if subject == "It" and (found := passive(verb, f"{head}{bad}", "")):
             return f"{found} instead of {good}{case}"
