@@ -1,7 +1,7 @@
 """What the statements of a Go test are to a probe: conditions that fail it, rows of its tables, subtests."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +28,6 @@ _UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64",
 _SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_literal|true|false|unary_expression")
 _POINTER: Final = re.compile(r"\(?(?:(?:interface ?\{\}|any)\()?&")
 _ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
-_WAITS: Final = re.compile(r"(?:defer )?\w+\.(?:Add\(.*\)|Done\(\)|Wait\(\))$")
 _MAX_ROWS: Final = 60
 #: "for i := 0; i+1 < len(tests); i += 2 {"
 _STEPPED: Final = re.compile(
@@ -45,7 +44,7 @@ class GoReader:
         base: the file before the fix.
         subtests: those that fail; empty: none, or no subtest at all.
         types: structs that the file or the function declares, by name.
-        helpers: functions of the file that assert something, by name.
+        helpers: functions of the package that assert something, by name.
     """
 
     base: str
@@ -70,7 +69,7 @@ class GoReader:
         if statement.type == "if_statement" and self._fails(statement):
             return _condition(statement)
         if call is not None and call.type == "call_expression":
-            arguments = _arguments(call)
+            arguments = arguments_of(call)
             if guarded := _guarded(function, arguments):
                 return Step(guarded)
             helper = self.helpers.get(function)
@@ -106,8 +105,12 @@ class GoReader:
             for parameter in (listed.named_children if listed is not None else [])
             for name in parameter.children_by_field_name("name")
         ]
+        texts, names = [text_of(argument) for argument in arguments], {name for name, _ in named}
         if len(named) != len(arguments) or field(helper, "type_parameters") is not None:
             return []
+        others = zip(named, texts, strict=True)
+        if any((set(re.findall(r"\w+", text)) & names) - {name} for (name, _), text in others):
+            return []  # they are assigned one after the other
         for (name, kind), argument in zip(named, arguments, strict=True):
             text = text_of(argument)
             declared = f"{name} := {text}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {text}"
@@ -115,7 +118,7 @@ class GoReader:
         return [Branch(tuple(steps), text_of(field(helper, "body"))[1:-1])]
 
     def _subtest(self, call: "Node") -> list[Branch]:
-        arguments = _arguments(call)
+        arguments = arguments_of(call)
         if len(arguments) != 2 or arguments[1].type != "func_literal":
             return []
         title = "".join(text_of(node) for node in arguments[0].named_children)
@@ -166,7 +169,8 @@ class GoReader:
                 for node in walk(body) if node.type == "index_expression"
             }  # fmt: skip
             text = edited(body, {node: entry for node, entry in taken.items() if entry is not None})
-            if not re.search(rf"\b{index}\b", text):
+            names = {text_of(node) for node in walk(self.parse(text)) if node.type == "identifier"}
+            if index not in names and not any(map(_is_written, taken)):
                 yield Branch((), text[1:-1])
 
     def _row(self, names: list[str], key: str, row: "Node", element: "Node | None", body: "Node") -> Iterator[Branch]:
@@ -208,6 +212,12 @@ class GoReader:
         if kind is not None and kind.type == "pointer_type":
             kind = kind.named_children[0]
         return kind if kind is None or kind.type == "struct_type" else self.types.get(text_of(kind))
+
+
+def _is_written(node: "Node") -> bool:
+    """Return whether an expression is what an assignment changes."""
+    assigned = field(node.parent.parent if node.parent is not None else None, "left")
+    return assigned is not None and assigned == node.parent
 
 
 def _entries(table: "Node") -> "list[Node]":
@@ -258,7 +268,7 @@ def _condition(statement: "Node") -> Step:
                 checked += _operands(condition)
         elif node.type == "call_expression" and _FAILING.search(text_of(field(node, "function"))):
             checked += [
-                text_of(each) for each in _arguments(node)
+                text_of(each) for each in arguments_of(node)
                 if _is_made(each) and not inside & {text_of(name) for name in walk(each) if name.type == "identifier"}
             ]  # fmt: skip
     condition = field(statement, "condition")
@@ -280,7 +290,7 @@ def _operands(condition: "Node") -> list[str]:
     if condition.type == "call_expression" and re.fullmatch(
         r"(?:reflect|cmp|errors|strings|bytes|slices|maps)\.\w+", text_of(field(condition, "function"))
     ):
-        return [text_of(each) for each in _arguments(condition) if _is_made(each)]
+        return [text_of(each) for each in arguments_of(condition) if _is_made(each)]
     return [text_of(condition)] if _is_made(condition) else []
 
 
@@ -321,43 +331,8 @@ def fails(node: "Node") -> bool:
     )
 
 
-def asserting(functions: "Iterable[Node]") -> "dict[str, Node]":
-    """Return the functions that assert something, or call one that does, by name."""
-    named = {text_of(field(node, "name")): node for node in functions}
-    found = {name: node for name, node in named.items() if fails(node)}
-    while more := {
-        name: node for name, node in named.items()
-        if name not in found and any(text_of(field(inner, "function")) in found for inner in walk(node))
-    }:  # fmt: skip
-        found |= more
-    return found
-
-
-def in_turn(body: "Node | None") -> str:
-    """Return a function's body with the statements of goroutines that are given the names they use in their place."""
-    edits = dict["Node", str]()
-    for node in walk(body) if body is not None and "sync.WaitGroup" in text_of(body) else ():
-        call = node.named_children[0] if node.type == "go_statement" else None
-        function = field(call, "function")
-        if call is not None and function is not None and function.type == "func_literal":
-            listed = field(function, "parameters")
-            names = [text_of(name) for each in (listed.named_children if listed is not None else ())
-                     for name in each.children_by_field_name("name")]  # fmt: skip
-            given = [text_of(each) for each in _arguments(call)]
-            kept = [text_of(each) for each in _statements(field(function, "body")) if not _WAITS.match(text_of(each))]
-            if names == given:
-                edits[node] = "\n".join(kept)
-        elif _WAITS.match(text_of(node)) and node.type == "expression_statement":
-            edits[node] = ""
-    return edited(body, edits) if body is not None else ""
-
-
-def _statements(block: "Node | None") -> "list[Node]":
-    listed = block.named_children if block is not None else []
-    return listed[0].named_children if len(listed) == 1 and listed[0].type == "statement_list" else listed
-
-
-def _arguments(call: "Node") -> list["Node"]:
+def arguments_of(call: "Node") -> list["Node"]:
+    """Return what a call is given."""
     arguments = field(call, "arguments")
     return [node for node in arguments.named_children if node.type != "comment"] if arguments is not None else []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.syntax import edited, field, parse, text_of, walk
 from codegate.mining.probes.example import Example
-from codegate.mining.probes.go_reading import GoReader, asserting, in_turn, struct_types, variables
+from codegate.mining.probes.go_reading import GoReader, arguments_of, fails, struct_types, variables
 from codegate.mining.probes.lines import Line, Step, Value, lines_through
 from codegate.mining.probes.records import MARK
 
@@ -25,6 +25,7 @@ _SAYING: Final = re.compile(r"^tb?\.(?:Error|Fatal|Log|Skip|Run)\w*$")
 _TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)", re.MULTILINE)
 _PACKAGE: Final = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
 _NAME: Final = "TestCodegateProbe"
+_GROUP: Final = re.compile(r"(\w+) (?::= &?|)sync\.WaitGroup\b")
 _HELPERS: Final = """
 
 import (
@@ -96,12 +97,12 @@ class GoTests:
         functions = {text_of(field(node, "name")): node for node in root.named_children if node.type in _FUNCTION}
         files = [*map(self.parse, beside), root]
         types = {name: node for file in files for name, node in struct_types(file).items()}
-        helpers = asserting([node for file in files for node in file.named_children if node.type in _FUNCTION])
+        helpers = _asserting([node for file in files for node in file.named_children if node.type in _FUNCTION])
         for name, node in functions.items():
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
                 reader = GoReader(base, frozenset(subtests), {**types, **struct_types(node)}, helpers)
-                for steps in lines_through(reader, in_turn(field(node, "body"))[1:-1], shared):
+                for steps in lines_through(reader, _in_turn(field(node, "body"))[1:-1], shared):
                     yield Line(name, self._without_tables(steps))
 
     def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -261,3 +262,41 @@ def _bound(root: "Node") -> set[str]:
 def _is_data(node: "Node") -> bool:
     """Return whether a declaration of a file is of a value that its tests share."""
     return node.type == "var_declaration" and not any(inner.type == "func_literal" for inner in walk(node))
+
+
+def _asserting(functions: "Iterable[Node]") -> "dict[str, Node]":
+    """Return the functions that assert something, or call one that does, by name."""
+    named = {text_of(field(node, "name")): node for node in functions}
+    found = {name: node for name, node in named.items() if fails(node)}
+    while more := {
+        name: node for name, node in named.items()
+        if name not in found and any(text_of(field(inner, "function")) in found for inner in walk(node))
+    }:  # fmt: skip
+        found |= more
+    return found
+
+
+def _in_turn(body: "Node | None") -> str:
+    """Return a function's body with the statements of goroutines that are given the names they use in their place."""
+    edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
+    waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
+    for node in walk(body) if body is not None and groups else ():
+        call = node.named_children[0] if node.type == "go_statement" else None
+        function = field(call, "function")
+        if call is not None and function is not None and function.type == "func_literal":
+            listed = field(function, "parameters")
+            names = [
+                text_of(name) for each in (listed.named_children if listed is not None else ())
+                for name in each.children_by_field_name("name")
+            ]  # fmt: skip
+            own = [text_of(each) for each in _statements(field(function, "body"))]
+            if names == [text_of(each) for each in arguments_of(call)]:
+                edits[node] = "\n".join(text for text in own if not waits.fullmatch(text))
+        elif node.type == "expression_statement" and waits.fullmatch(text_of(node)):
+            edits[node] = ""
+    return edited(body, edits) if body is not None else ""
+
+
+def _statements(block: "Node | None") -> "list[Node]":
+    listed = block.named_children if block is not None else []
+    return listed[0].named_children if len(listed) == 1 and listed[0].type == "statement_list" else listed
