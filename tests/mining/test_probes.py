@@ -1,9 +1,10 @@
 """Probes: test functions with other literals, run by the real runner before the fix and after it."""
 
 import ast
+import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from random import Random
@@ -22,6 +23,7 @@ from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.python_example import called_by
 from codegate.mining.probes.python_probe import HELPERS, probe_module
 from codegate.mining.probes.records import MARK, records
+from codegate.mining.probes.reduction import shortest
 from codegate.mining.probes.tables import failing_rows, with_constants
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import OpenSandbox, Validated
@@ -325,6 +327,45 @@ class TestExamples:
         [found] = examples(parts(tests), sandboxes, recipe)
         assert "options" not in found.code + found.expression
         assert found.code.count('"""') == 2
+
+    def test_blocks_whose_statements_go_stay_whole(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        wrong = (
+            "class Box:\n    def __init__(self, word):\n        self.words = [word]\n    def add(self, word):\n"
+            "        self.words.append(word)\n        if len(word) > 8:\n            raise ValueError(word)\n"
+            "    def join(self):\n        return ', '.join(self.words)\n"
+        )
+        tests = (
+            "import pytest\nfrom lists import Box\n\ndef test_join():\n    box = Box('milk')\n    try:\n"
+            "        box.join()\n    finally:\n        box.join()\n    with pytest.raises(ValueError):\n"
+            "        box.add('butterscotch')\n    assert box.join() == 'milk and butterscotch'\n"
+        )
+        right = wrong.replace("', '.join", "' and '.join")
+        [found] = examples(
+            cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes, recipe
+        )
+        assert "except Exception:\n    pass" in found.code
+        assert "finally" not in found.code
+
+    def test_what_another_example_prepared_is_shown_with_it(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        wrong = (
+            "KNOWN = {}\n\ndef register(name, make):\n    KNOWN[name] = make\n    return make\n\n"
+            "def render(text, name):\n    return KNOWN[name](text) if name in KNOWN else text\n\n"
+            "def first(made, text):\n    return made(text)\n"
+        )
+        right = wrong.replace("KNOWN[name](text) if", "'<' + KNOWN[name](text) + '>' if")
+        right = right.replace("return made(text)", "return '<' + made(text) + '>'")
+        old = "from lists import register, render, first\n\ndef test_render():\n    register('upper', str.upper)\n"
+        tests = (
+            f"{old}    assert render('milk and tea', 'upper') == '<MILK AND TEA>'\n\n"
+            "def test_first():\n    found = first(register('upper', str.upper), 'bread')\n"
+            "    assert found == '<BREAD>'\n"
+        )
+        cut = cut_of({"lists.py": wrong, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": tests})
+        found = [f"{each.code}\n{each.expression}" for each in examples(cut, sandboxes, recipe)]
+        assert found
+        assert all("register(" in text for text in found if "render(" in text)
 
     def test_what_hangs_without_a_part_is_shown_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
@@ -633,6 +674,25 @@ class TestBox(Base):
             "        self.assertEqual(other, self.read(text, **options))",
         ]
 
+    def test_what_a_helper_goes_through_is_left_out_only_where_it_is_nothing(self) -> None:
+        module = ast.parse(
+            "class TestBox(Case):\n    def check(self, text, parts=()):\n        for each in ','.join(['a', text]):\n"
+            "            use(each)\n        for each in text.split(','):\n            use(each)\n"
+            "        for each in parts:\n            use(each)\n        try:\n            use(text)\n"
+            "        except ValueError:\n            if parts:\n                raise\n"
+            "        self.assertEqual(f(text), 1)\n"
+            "    def swap(self, a, b):\n        self.assertEqual(a, b)\n"
+            "    def test_it(self):\n        self.check('')\n        self.swap(b, a)\n"
+        )
+        [node] = module.body
+        assert isinstance(node, ast.ClassDef)
+        test = node.body[-1]
+        assert isinstance(test, ast.FunctionDef)
+        text = ast.unparse(standalone(test, classes_of(module, node)))
+        assert text.count("for each in") == 2
+        assert "except ValueError:\n        pass" in text
+        assert "self.swap(b, a)" in text, "names that stand for each other are assigned at once"
+
     def test_calls_that_the_test_had_before_are_left_out(self) -> None:
         module = ast.parse(self.MODULE.replace('for text in ("a", "b"):\n            ', 'self.check("a")\n        '))
         node = module.body[1]
@@ -766,3 +826,34 @@ class TestLiterals:
     )
     def test_a_hidden_literal_is_found_as_a_whole(self, text: str, found: str) -> None:
         assert shows(text, {"hidden text", "123"}) == found
+
+
+class TestShortest:
+    """The search itself, with the code run here: an example holds while ``keep`` and ``f`` are called."""
+
+    EXAMPLE = Example("options = {1: 2}\noptions.pop(1)\nkeep(7)\nx = f(9, **options)", "x", "1", "2")
+
+    def run(self, *, own: bool = True) -> tuple[Example, int]:
+        runs: list[int] = []
+
+        def again(examples: Sequence[Example]) -> dict[int, Example]:
+            runs.append(len(examples))
+            found: dict[int, Example] = {}
+            for number, each in enumerate(examples):
+                called: list[int] = []
+                with contextlib.suppress(Exception):
+                    exec(f"{each.code}\n{each.expression}", {"keep": called.append, "f": called.append})
+                found |= {number: each} if called == [7, 9] else {}
+            return found
+
+        return shortest([self.EXAMPLE], [0], lambda _place, _example: own, again)[0], len(runs)
+
+    def test_what_only_an_idle_part_uses_goes_in_the_second_round(self) -> None:
+        found, runs = self.run()
+        assert (found.code, found.expression) == ("keep(7)", "f(9)")
+        assert runs == 3
+
+    def test_a_shorter_one_that_is_the_tests_own_is_not_taken(self) -> None:
+        found, runs = self.run(own=False)
+        assert found == self.EXAMPLE
+        assert runs == 1

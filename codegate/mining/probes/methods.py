@@ -5,6 +5,7 @@ import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from codegate.mining.probes.blocks import completed
 from codegate.mining.probes.tables import Function, Writing, unrolled
 
 _SETUPS: Final = ("setUp", "setup_method", "setUpClass", "setup_class")
@@ -162,11 +163,13 @@ def _bound(helper: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr] | Non
         values[taken.vararg.arg] = ast.Tuple(more, ast.Load())
     if taken.kwarg:
         values[taken.kwarg.arg] = ast.Dict([ast.Constant(each.arg) for each in others], [each.value for each in others])
+    if any((_names(value) & set(values)) - {name} for name, value in values.items()):
+        return None  # they are assigned one after the other
     return {name: copy.deepcopy(values[name]) for name in dict.fromkeys([*names, *values])}
 
 
 def _returns(helper: ast.FunctionDef) -> bool:
-    """Return whether a helper returns on its way, and not at its end alone."""
+    """Return whether a helper has a ``return`` before its last statement, or yields."""
     last = helper.body[-1]
     leaving = (node for node in ast.walk(helper) if node is not last)
     return any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom | ast.Await) for node in leaving)
@@ -189,10 +192,7 @@ class _Folded(ast.NodeTransformer):
         self._known = {name: truth for name, truth in plain if truth is not None}
         self._bound = bound
         whole = self.visit(ast.Module(statements, []))
-        for node in ast.walk(whole):
-            if isinstance(node, ast.With | ast.For | ast.If | ast.Try):
-                node.body = node.body or [ast.Pass()]
-        self.body: list[ast.stmt] = whole.body
+        self.body = completed(whole.body)
 
     def _of(self, test: ast.expr) -> bool | None:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -211,9 +211,10 @@ class _Folded(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
         """Return the loop, or nothing where it runs over nothing."""
         self.generic_visit(node)
-        items = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute)
-        over = node.iter.func.value if items else node.iter  # type: ignore[attr-defined]
-        return [] if self._of(over) is False else node
+        over: ast.expr = node.iter
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and not over.args:
+            over = over.func.value if over.func.attr in {"items", "keys", "values"} else over
+        return node.orelse if self._of(over) is False else node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """Return the side of ``a or b`` that counts, or the expression."""

@@ -22,6 +22,7 @@ from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_text, written_out
 
 _MAX_FUNCTIONS: Final = 5
+_LAST_LINE: Final = 1 << 30
 _MAX_SHORTENED: Final = 4  # examples of each test: not each of them gives the same again
 _MAX_ALSO: Final = 100
 _BUILTINS: Final = frozenset(dir(builtins))
@@ -55,7 +56,7 @@ class _Modules:
 
 @dataclass(frozen=True)
 class _Tried:
-    """An example of the test ``function``; ``original`` is the test's source."""
+    """An example of the test ``function``; ``original`` is the test's source, and what it was written out as."""
 
     function: str
     rank: tuple[int, ...]
@@ -119,7 +120,7 @@ def python_examples(
                 found = ((number, confirmed(number, each, before, after)) for number, each in enumerate(examples))
                 return {number: example for number, example in found if example is not None}
 
-            for each in _confirmed(_examples(modules, probes, runs), again):
+            for each in _confirmed(_examples(modules, probes, runs), hidden, again):
                 example = each.example
                 values = (example.expected, *(expected for *_, expected in example.also))
                 yield Found(f"{path}::{each.function}", each.rank, _shape(example), example, values)
@@ -172,17 +173,19 @@ def _examples(modules: _Modules, probes: Mapping[str, PythonProbe], runs: Probin
                 example = replace(allowed[0][0], also=_also([each for each, _ in allowed]))
                 if example not in [each.example for each, _ in found[-1:]]:
                     rank = example.rank(probe.replaced, allowed[0][1], probe.renamed)
-                    found.append((_Tried(probe.function, rank, example, probe.original), probe.own))
+                    original = f"{probe.original}\n{probes[probe.own].code(_LAST_LINE)}"
+                    found.append((_Tried(probe.function, rank, example, original), probe.own))
     tests = dict.fromkeys(each.function for each, _ in found)
     of_one = ([each for each in found if each[0].function == test] for test in tests)
     return [tried for some in of_one for tried, _ in of_all_rows(some, lambda each: each[0].rank, itemgetter(1))]
 
 
-def _confirmed(tried: Sequence[_Tried], again: Rerun) -> Iterator[_Tried]:
+def _confirmed(tried: Sequence[_Tried], hidden: frozenset[str], again: Rerun) -> Iterator[_Tried]:
     """Yield those whose own code gives the same again, the clearest ones as short as can be."""
 
     def is_own(number: int, example: Example) -> bool:
-        return not _data(f"{example.code}\n{example.expression}") <= _data(tried[number].original)
+        own = not _data(f"{example.code}\n{example.expression}") <= _data(tried[number].original)
+        return own and example.may_be_shown(hidden)
 
     ranks = {
         each: [at for at, one in enumerate(tried) if one.function == each] for each in {one.function for one in tried}

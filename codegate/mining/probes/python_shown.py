@@ -1,4 +1,7 @@
-"""The code of examples, run as a reader is shown it: what a probe saw counts only if this gives the same."""
+"""The code of examples, run as a reader is shown it: what a probe saw counts only if this gives the same.
+
+Each runs in a process of its own: one that hangs, or that another one prepared the ground for, is none.
+"""
 
 import ast
 from collections.abc import Mapping
@@ -12,13 +15,38 @@ from codegate.mining.probes.records import Record
 _NAME: Final = "test_codegate_shown_"
 _RUN: Final = """
 def {name}({arguments}):
-    records = []
-    try:
-        pass
-    except Exception as error:
-        records.append([0, "", _codegate_error(error)])
-    _codegate_end(records)
+    def test_codegate_run():
+        records = []
+        try:
+            pass
+        except Exception as error:
+            records.append([0, "", _codegate_error(error)])
+        return records
+    _codegate_end(_codegate_apart(test_codegate_run))
 """
+_APART: Final = '''
+def _codegate_apart(run):
+    """Return what a function gives in a process of its own, without what others left; nothing after some seconds."""
+    import json
+    import os
+    import select
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            with os.fdopen(writing, "w") as file:
+                json.dump(run(), file)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        ready = select.select([file], [], [], SECONDS)[0]
+        if not ready:
+            os.kill(child, 9)
+        text = file.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else []
+'''.replace("SECONDS", "3")
 
 
 def shown_module(examples: Mapping[int, Example]) -> str:
@@ -26,13 +54,15 @@ def shown_module(examples: Mapping[int, Example]) -> str:
 
     Those without fixtures are methods of a test case, which every runner of Python knows.
     """
-    module = ast.parse(f"import unittest\n{HELPERS}\nclass TestCodegateShown(unittest.TestCase):\n    pass\n")
+    module = ast.parse(f"import unittest\n{HELPERS}{_APART}\nclass TestCodegateShown(unittest.TestCase):\n    pass\n")
     case = module.body[-1]
     assert isinstance(case, ast.ClassDef)  # noqa: S101 (as written above)
     for number, example in examples.items():
         [run] = ast.parse(_RUN.format(name=f"{_NAME}{number}", arguments=", ".join(example.fixtures) or "self")).body
         assert isinstance(run, ast.FunctionDef)  # noqa: S101 (as written above)
-        guarded = run.body[1]
+        inner = run.body[0]
+        assert isinstance(inner, ast.FunctionDef)  # noqa: S101 (as written above)
+        guarded = inner.body[1]
         assert isinstance(guarded, ast.Try)  # noqa: S101 (as written above)
         steps = [example.code]
         for line, text in enumerate([example.expression, *(text for text, _, _ in example.also)]):

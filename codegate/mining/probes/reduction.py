@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Final
 
+from codegate.mining.probes.blocks import completed
 from codegate.mining.probes.example import Example
 
 _MAX_PARTS: Final = 24
@@ -58,8 +59,7 @@ def _rerun(examples: Mapping[int, Example], shortened: Collection[int], again: R
     places = [*examples]
     tried = [(place, number) for place in shortened for number, _ in _parts(_parsed(examples[place])[0])]
     shorter = [_without(examples[place], [number]) for place, number in tried]
-    # What goes on for ever without a part takes all results with it.
-    found = again([*examples.values(), *shorter]) or (again([*examples.values()]) if tried else {})
+    found = again([*examples.values(), *shorter])
     same = {place: found[at] for at, place in enumerate(places) if at in found}
     idle: dict[int, list[int]] = {place: [] for place in shortened if same.get(place) == examples[place]}
     for at, (place, number) in enumerate(tried):
@@ -87,6 +87,7 @@ def _without(example: Example, left_out: Collection[int]) -> Example:
     """Return the example without some of its parts, and without what nothing uses then."""
     body, tail = _parsed(example)
     _Without({id(part) for number, part in _parts(body) if number in left_out}).generic_visit(body)
+    body.body = completed(body.body)
     for number, node in reversed(list(enumerate(body.body))):
         if _is_unused(node, [*body.body[number + 1 :], *tail]):
             del body.body[number]
@@ -102,9 +103,7 @@ class _Without(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt] | None:
         """Return what is left of the node."""
         self.generic_visit(node)
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            node.body = node.body or [ast.Pass()]
-        if isinstance(node, ast.stmt) and getattr(node, "body", [node]) == []:
+        if isinstance(node, ast.With | ast.For | ast.If) and not node.body:
             return None
         if id(node) not in self._gone:
             return node
