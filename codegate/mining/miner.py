@@ -27,7 +27,7 @@ from codegate.mining.languages import known_languages
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options, running_python
 from codegate.mining.profile import Profile, Steps
-from codegate.mining.refresh import Kept, keep
+from codegate.mining.refresh import Kept, check_decisions, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.sources.history import check_repository, path_from, project_page
@@ -94,6 +94,8 @@ def mine(
     name = check_options(repository, out, options)
     tip = check_repository(repository, options.branch)
     old = load_suite(out) if options.refresh else None
+    if old is None and (out / "suite.yml").exists():
+        check_decisions(out)
     folders = {problem.manifest.folder for problem in old.problems} if old is not None else set[str]()
     if len(folders) == 1:
         options = replace(options, path=options.path or folders.pop())

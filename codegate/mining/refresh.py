@@ -10,7 +10,8 @@ from codegate.grading import Sandboxes
 from codegate.mining.proving.outcomes import quarantine
 from codegate.mining.proving.proof import prove
 from codegate.sandbox import SandboxError
-from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Suite, load_base
+from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Suite, is_dropped, load_base, load_suite
+from codegate.wording import count_of
 
 
 @dataclass(frozen=True)
@@ -93,3 +94,21 @@ def _retire(problem: Problem, reason: str, today: date) -> Problem:
     changes = {"status": "retired", "quarantine": quarantine("oracle_fails", reason, today)}
     changed = {**problem.manifest.model_dump(by_alias=True), **changes}
     return replace(problem, manifest=ProblemManifest.model_validate(changed))
+
+
+def check_decisions(out: Path) -> None:
+    """Refuse to replace a suite from which a review dropped problems: they would be back.
+
+    Raises:
+        UsageError: there is one in the folder.
+    """
+    try:
+        dropped = [problem.id for problem in load_suite(out).problems if is_dropped(problem)]
+    except UsageError:
+        return  # no suite that anything can be kept of
+    if dropped:
+        raise UsageError(
+            f"{out} is a suite, and a review of it dropped {count_of(len(dropped), 'problem')}: "
+            f"{', '.join(dropped)[:200]}. A new suite would have them again.",
+            "Give --refresh, which keeps the suite and adds to it, or another --out.",
+        )

@@ -11,7 +11,7 @@ from codegate.errors import Interrupted, UsageError
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
 from codegate.sandbox import SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import load_suite
+from codegate.suite import load_suite, review_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
@@ -145,6 +145,22 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     fourth, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
     assert fourth.kept is not None
     assert fourth.kept.retired == ()
+
+
+@pytest.mark.full
+@pytest.mark.bwrap
+def test_a_new_suite_takes_no_review_back(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    _begin(history)
+    out = tmp_path / "suite"
+    options = MineOptions(name="pkg", memory=tmp_path / "memory", rounds=1)
+    _mine(history, out, bwrap_backend, options)
+    review_suite(load_suite(out), drop=["pkg-3"])
+    with pytest.raises(UsageError, match="dropped 1 problem: pkg-3"):
+        _mine(history, out, bwrap_backend, options)
+    assert load_suite(out).active == ()
+    _mine(history, tmp_path / "other", bwrap_backend, options)
 
 
 def test_a_refresh_needs_a_suite(history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
