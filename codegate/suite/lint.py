@@ -108,12 +108,14 @@ def _problem(problem: Problem) -> Iterator[Finding]:
 
 
 def _named(problem: Problem) -> Iterator[str]:
-    """Yield names of hidden tests and their files that stand in the statement."""
+    """Yield names of hidden tests and their files that stand in the statement, but as tests that the model sees."""
+    public = "|".join(map(re.escape, problem.manifest.public_tests)) or "(?!)"
+    statement = re.sub(rf"`(?:{public})::[^`]+`", "", problem.statement)
     tests = (test.rpartition("::")[2].partition("[")[0] for test in problem.tests.expected)
     names = {name for name in tests if name.isidentifier() and len(name) >= _SHORTEST_NAME}
     files = {path for path in problem.manifest.test_files if path not in problem.manifest.public_tests}
     for name in sorted(names | files | {path.rpartition("/")[2] for path in files}):
-        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.statement):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement):
             yield name
 
 

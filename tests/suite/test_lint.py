@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -57,6 +58,16 @@ def test_every_finding_has_its_code(functions: Suite) -> None:
         ("CG007", "chunks"), ("CG005", "problems/chunks/problem.yml"), ("CG008", "problems/left-over"),
     }  # fmt: skip
     assert set(CODES) == {f"CG00{number}" for number in range(1, 9)}
+
+
+def test_a_test_that_the_model_sees_may_be_named(functions: Suite) -> None:
+    problem = next(each for each in functions.problems if each.id == "chunks")
+    test = problem.tests.FAIL_TO_PASS[0].rpartition("::")[2].partition("[")[0]
+    seen = replace(problem, manifest=problem.manifest.model_copy(update={"public_tests": ("tests/seen.py",)}))
+    for text, codes in ((f"`tests/seen.py::{test}`", set()), (f"`{test}`", {"CG002"})):
+        named = replace(seen, statement=f"{problem.statement}\nThese tests will be changed: {text}.\n")
+        suite = replace(functions, problems=(named,))
+        assert {code for code, place in found(suite) if place == "chunks"} == codes
 
 
 @pytest.mark.requirement("D8")
