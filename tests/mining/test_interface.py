@@ -77,6 +77,15 @@ class TestPython:
         )
         assert interface_of(cut_of(base, fix, {test: "x = 3\n"})).signatures == ()
 
+    def test_a_new_parameter_of_a_private_function_is_not_given(self) -> None:
+        old = "def _sum(items):\n    pass\n\ndef total(items, **options):\n    _sum(items, **options)\n"
+        cut = cut_of(
+            {"src/pkg/sums.py": old, "tests/test_sums.py": ""},
+            {"src/pkg/sums.py": old.replace("_sum(items):", "_sum(items, start=0):")},
+            {"tests/test_sums.py": "def test_x():\n    total([], start=1)\n"},
+        )
+        assert interface_of(cut).signatures == ()
+
     def test_another_name_of_a_parameter_is_not_given(self) -> None:
         old = "def mean(items, of):\n    pass\n"
         found = python(old.replace("of", "by"), "def test_x():\n    mean([], 1)\n", old=old)

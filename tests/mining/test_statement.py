@@ -418,7 +418,7 @@ class TestSlots:
         found = write_statement(unit_of(MESSAGE), cut, outcomes_of(TEST, None), interface=interface_of(cut))
         assert isinstance(found, StatementText)
         assert found.text.endswith(
-            "## Interface\n\nThe tests use these names, which the code does not have yet:\n\n"
+            "## Interface\n\nThe tests use these names or parameters, which the code does not have yet:\n\n"
             "- `pkg.sums.empty_amount(items)`\n"
         )
 

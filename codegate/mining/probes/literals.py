@@ -13,10 +13,11 @@ MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
 
 #: A terminal's code, a byte or a character by its number ("%2C", "\\x1b", "&#39;", "0x1F"), a word with the mark that
-#: makes it a name of its language ("<style>", "$ref", "%s", "&amp;", the key of Go's 'json:"name"'), or digits.
+#: makes it a name of its language ("<style>", "<!ENTITY", "#text", "$ref", "%s", "&amp;", the key of Go's
+#: 'json:"name"'), or digits.
 _PIECE: Final = re.compile(
     r"\x1b\[[\d;?]*[A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
-    r"|[A-Za-z]\w*:(?=\")|(?:[$@%&\\]|</?)?[A-Za-z]+|\d+"
+    r"|[A-Za-z]\w*:(?=\")|(?:[$@%&#\\]|<[/!?]?)?[A-Za-z]+|\d+"
 )
 _TAG: Final = re.compile(r'\w+:"([^"]*)"')
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")

@@ -16,7 +16,7 @@ _MAX_SIGNATURES: Final = 40
 _MAX_SIGNATURE: Final = 300
 _MAX_PHRASE: Final = 80
 _HEADING: Final = "## Interface"
-_INTRODUCTION: Final = "The tests use these names, which the code does not have yet:"
+_INTRODUCTION: Final = "The tests use these names or parameters, which the code does not have yet:"
 _DUNDER: Final = re.compile(r"__\w+__")
 _OPTION: Final = re.compile(r"--[a-z0-9][\w-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,6}")
@@ -123,7 +123,8 @@ def _new(declared: list[Declaration], before: list[Declaration], tests: Uses) ->
         needed = given & tests.keywords
         if each.name in tests.called and (typed or len(set(each.parameters)) > len(known)):
             needed = needed or given
-        if _DUNDER.fullmatch(each.name):
+        private = each.name.startswith("_") and each.name not in tests.words
+        if _DUNDER.fullmatch(each.name) or private:
             continue
         if each.bare or unnamed_owner:
             yield each.name, each.signature, True
