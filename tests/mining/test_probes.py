@@ -435,6 +435,7 @@ class TestExample:
     def test_a_text_that_the_tests_forbid_may_be_what_happens_today(self) -> None:
         assert Example("page = 1", "f(page)", "'a walnut'", "'a'").may_be_shown(["walnut"])
         assert not Example("page = 1", "f(page)", "'a'", "'a walnut'").may_be_shown(["walnut"])
+        assert not Example("page = 1", "f(page)", '""', r'"<a b=\"c\">"').may_be_shown(['<a b="c">'])
 
     def test_values_that_differ_where_no_reader_sees_it_are_not_shown(self) -> None:
         assert not Example("", "f(1)", f"'{'a' * 400}b'", f"'{'a' * 400}c'").may_be_shown([])
