@@ -30,6 +30,7 @@ from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import Kept, check_decisions, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
+from codegate.mining.selection import corrected_by
 from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
@@ -322,6 +323,8 @@ class _Work:
         end, seconds = ending.end, ending.steps.seconds
         if isinstance(end, Built) and end.problem.id in self.ids:
             end = Rejected("duplicate", f"there is a problem {end.problem.id} already")
+        if isinstance(end, Built) and (later := corrected_by(end.problem, [each.problem for each in self.built])):
+            end = Rejected("reversed", f"{later} changes what its tests expect")
         if isinstance(end, Built):
             self.ids.add(end.problem.id)
             self.built.append(end)

@@ -5,11 +5,14 @@ of component, tier and year, so that ten of them still stand for the whole.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.mining.probes.example import function_of
+from codegate.mining.statements.statement import tests_to_change
 from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
 
 
@@ -64,3 +67,16 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
     when = problem.manifest.provenance.date or datetime.min.replace(tzinfo=UTC)
     stamp = when if when.tzinfo else when.replace(tzinfo=UTC)
     return -(stamp - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), digest([seed, problem.id])
+
+
+def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
+    """Return the id of a later problem whose fix changes most of what the tests of this one expect, or an empty string.
+
+    What a project took back within its own history is no right answer to ask for.
+    """
+    tests = set(map(function_of, problem.tests.FAIL_TO_PASS))
+    for other in others:
+        days = [str(each.manifest.provenance.date) for each in (problem, other)]
+        if days[0] < days[1] and 2 * len(tests & tests_to_change(other.statement)) > len(tests):
+            return other.id
+    return ""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.mining import assess, choose, write_selection
+from codegate.mining.selection import corrected_by
 from codegate.suite import (
     LeakAudit,
     Problem,
@@ -51,6 +52,19 @@ def test_no_component_crowds_out_the_others_and_the_freshest_come_first() -> Non
     others = [_dated(100 + number, f"small{number}", days=-number) for number in range(3)]
     chosen = choose(_suite([*crowd, *others]), 4)
     assert {one.id for one in chosen} == {"p-19", "p-100", "p-101", "p-102"}
+
+
+def test_what_a_later_problem_takes_back_is_no_problem() -> None:
+    tests = TestSets(FAIL_TO_PASS=("tests/test_a.py::test_one[1]", "tests/test_a.py::TestA::test_two"), PASS_TO_PASS=())
+    sentence = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
+    early = replace(_dated(1, "big"), tests=tests)
+    for names, found in (
+        ("`tests/test_a.py::test_one`, `tests/test_a.py::test_two`", "p-2"),
+        ("`tests/b.py::test_x`", ""),
+    ):
+        late = replace(_dated(2, "big", days=1), statement=f"# It fails\n\n{sentence}{names}.\n")
+        assert corrected_by(early, [late]) == found
+        assert corrected_by(late, [early]) == ""
 
 
 @settings(max_examples=50)

@@ -187,6 +187,11 @@ def write_statement(
     return StatementText("sources", text, count_words(text), sources, tuple(dropped))
 
 
+def tests_to_change(text: str) -> frozenset[str]:
+    """Return the functions of tests that a statement says will be changed."""
+    return frozenset(re.findall(r"`([^`]+)`", text.partition(_BUT)[2].partition("\n")[0]))
+
+
 def _lacking(chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, examples: Sequence[Example]) -> str:
     """Return what is missing for a statement, or an empty string."""
     observed, expected = chosen["observed"], chosen["expected"]
