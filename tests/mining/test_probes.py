@@ -301,6 +301,16 @@ class TestExamples:
         assert found.expression.startswith("list(sizes(")
         assert found.also == ()
 
+    def test_many_long_values_are_all_brought_back(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        words = ["milk", "bread", "butter", "eggs", "plum", "pear", "tea", "rum"]
+        tests = "from lists import join\n\ndef test_join():\n" + "".join(
+            f"    words = {words[:number] * 4}\n"
+            f"    assert join(words) == ', '.join(words[:-1]) + ' and {words[number - 1]}'\n"
+            for number in (5, 6, 7, 8)
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert " and " in found.expected
+
     def test_what_makes_no_difference_is_not_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "import contextlib\nimport io\nfrom lists import join\n\ndef test_join():\n"

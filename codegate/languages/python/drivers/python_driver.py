@@ -58,7 +58,7 @@ def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]
     numbers = [number for number in map(number_of, errors) if number is not None]
     return {
         "exception": qualified(type(error)),
-        "message": plain(error if message is None else message, 1000),
+        "message": plain(error if message is None else message, 4000),
         "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
         "causes": [qualified(type(cause)) for cause in errors],
         "errno": numbers[0] if numbers else None,
