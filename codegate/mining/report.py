@@ -13,7 +13,6 @@ from codegate.mining.profile import Profile
 from codegate.mining.refresh import Kept
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import (
-    BUG_LIKE,
     BeforeCut,
     BeforeEnvironment,
     BeforeFailToPass,
@@ -23,12 +22,13 @@ from codegate.mining.units import (
 )
 from codegate.strict import parse_json, read_text
 from codegate.suite import Problem, Suite
+from codegate.wording import count_of
 
 MINING_SCHEMA: Final = "codegate.mining/1"
 
 _MAX_SUMMARY_BYTES: Final = 4 << 20
 
-StageName = Literal["units", "bug-like", "source and tests", "environment", "fail-to-pass", "validated"]
+StageName = Literal["units", "source and tests", "environment", "fail-to-pass", "validated"]
 
 _BEFORE_CUT: Final = frozenset(get_args(BeforeCut))
 _BEFORE_ENVIRONMENT: Final = _BEFORE_CUT.union(get_args(BeforeEnvironment))
@@ -122,16 +122,18 @@ class MineReport:
         return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
 
     @property
-    def funnel(self) -> tuple[Stage, ...]:
-        """Return the stages with their counts.
+    def untried(self) -> str:
+        """Return how many units were not looked at, and why, for people; empty where all were."""
+        details = [result.detail for result in self.results if result.reason == "budget"]
+        why = next((detail for detail in details if detail.endswith("were enough")), "the time was used up")
+        return f"{count_of(len(details), 'change')}: {why}" if details else ""
 
-        The first four counts are nested by construction except "bug-like", which says how many units have a
-        positive bug score: the score orders the queue and rejects nothing that is not plainly something else.
-        """
+    @property
+    def funnel(self) -> tuple[Stage, ...]:
+        """Return the stages with their counts, each of those before it."""
         rejected = [(result, result.reason) for result in self.results]
         counts: dict[StageName, int] = {
             "units": len(rejected),
-            "bug-like": sum(result.score >= BUG_LIKE for result, _ in rejected),
             "source and tests": sum(reason not in _BEFORE_CUT for _, reason in rejected),
             "environment": sum(reason not in _BEFORE_ENVIRONMENT for _, reason in rejected),
             "fail-to-pass": sum(reason not in _BEFORE_FAIL_TO_PASS for _, reason in rejected),

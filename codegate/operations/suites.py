@@ -115,10 +115,12 @@ def check_policy(policy: GatePolicy, suite: Suite) -> None:
 def mining_words(report: MineReport) -> list[str]:
     """Return the funnel, the reasons and the cost for people."""
     funnel = " → ".join(f"{stage.count} {stage.name}" for stage in report.funnel)
-    reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items())
+    reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items() if reason != "budget")
     each = report.seconds_per_problem
     cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
     lines = [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}"]
+    if report.untried:
+        lines.append(f"not tried: {report.untried}")
     remembered = sum(result.remembered for result in report.results)
     if remembered:
         lines.append(f"remembered from earlier: {remembered} (--fresh looks again)")

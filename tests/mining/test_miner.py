@@ -129,7 +129,7 @@ def test_every_unit_ends_as_a_problem_or_with_a_reason(mined: Mined) -> None:
     }
     assert len(report.results) == len(commits)
     assert {stage.name: stage.count for stage in report.funnel} == {
-        "units": 9, "bug-like": 4, "source and tests": 5, "environment": 5, "fail-to-pass": 4, "validated": 3,
+        "units": 9, "source and tests": 5, "environment": 5, "fail-to-pass": 4, "validated": 3,
     }  # fmt: skip
 
 
