@@ -257,6 +257,8 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
             "crash in total() when the list of names that were given twice is empty",
         ),
         ("Handle names as a list", ""),
+        ("total: ValueError if all names are empty", ""),
+        ("fix: ValueError if all names are empty", "ValueError if all names are empty"),
         ("Better handling of names in total() and errors", ""),
         ("Fix total to deal with odd names", "Total should deal with odd names"),
         (

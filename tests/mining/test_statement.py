@@ -111,6 +111,7 @@ class TestSlots:
             ("Fix totals: use sums of names", "`total([])` gives `1` instead of `0`"),
             ("Don't crash in total() when nothing is given", "Crash in total() when nothing is given"),
             ("Detect and fall back for nothing", "`total()` does not detect and fall back for nothing"),
+            ("Report division by zero as an error", "Division by zero is not reported as an error"),
             ("Fix premature sums", "Premature sums: `total([])` gives `1` instead of `0`"),
             ("Always pad names with zeros", "Names are not always padded with zeros"),
             ("Make totals operate on runes to avoid lost names", "Lost names"),
@@ -193,6 +194,10 @@ class TestSlots:
             (
                 {"observed": "'the sum of **lists**'", "expected": "'the sum of lists'"},
                 "Page count of lists: the result of `total()` has `**` too many in 2 places",
+            ),
+            (
+                {"observed": "'the sum of all the lists'", "expected": "''"},
+                "Page count of lists: `total([])` gives `'the sum of all the lists'` instead of `''`",
             ),
             (
                 {"observed": "'the sum oflists'", "expected": "'the sum of lists'"},

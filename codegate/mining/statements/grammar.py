@@ -76,7 +76,8 @@ _IRREGULAR: Final = dict(pair.split(":") for pair in _PARTICIPLES.split())
 #: Where the object of a verb ends.
 _OBJECT: Final = re.compile(
     r"(?P<what>.+?)"
-    r"(?P<rest> (?:when|if|even if|even when|unless|before|after|while|against|for|from|to|as|into|on|by) .+)?"
+    r"(?P<rest> (?:when|if|even if|even when|unless|before|after|while|against|for|from|to|as|into|on|by(?! zero\b))"
+    r" .+)?"
 )
 #: Verbs of which "with" is told, and not of their object.
 _WITH: Final = frozenset({"combine", "fill", "pad", "prefix", "provide", "replace", "suffix", "wrap"})

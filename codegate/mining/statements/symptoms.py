@@ -83,6 +83,8 @@ def _difference(observed: str, expected: str) -> str:
         return ""
     if any(text[:1] not in _QUOTES or text[-1:] != text[:1] or len(text) <= 1 for text in (observed, expected)):
         return ""
+    if not observed[1:-1] or not expected[1:-1]:
+        return ""  # the results themselves say more
     old, new = (_CHARACTER.findall(text[1:-1]) for text in (observed, expected))
     changes = [each for each in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if each[0] != "equal"]
     kinds = {kind for kind, *_ in changes}

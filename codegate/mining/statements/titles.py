@@ -81,6 +81,7 @@ _CRASHES: Final = re.compile(
 _HOW_CHANGED: Final = re.compile(
     r"handles? .+ as an? |(?:better|improved?) |fail (?:closed|early|fast|hard|loudly|safely)\b", re.IGNORECASE
 )
+_ERROR_IF: Final = re.compile(r"\w+(?:Error|Exception) (?:if|on|when)\b")
 #: What is true after the change.
 _AFTER: Final = re.compile(r"\b(?:no longer|now)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
@@ -190,7 +191,10 @@ def title_of(text: str, *, bug: bool = True) -> str:
     head, _, how = title.partition(": ")
     if fixes and (len(WORD.findall(head)) > _MIN_WORDS or TITLE_ACTION.match(how)):
         title = head  # how it was fixed comes after what
-    if (not fixes and _EITHER.match(title)) or re.match(r"(?:if|when)\b[^,]*$", title, re.IGNORECASE):
+    marked = fixes or BUG_MARK.match(text)
+    if (not fixes and _EITHER.match(title)) or (not marked and _ERROR_IF.match(title)):
+        return ""
+    if re.match(r"(?:if|when)\b[^,]*$", title, re.IGNORECASE):
         return ""
     if ABOUT_CHANGE.search(title) or _TESTS.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
