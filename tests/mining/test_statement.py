@@ -184,6 +184,10 @@ class TestSlots:
                 "Page count of lists: panic",
             ),
             (
+                {"code": "const sums = require('./sums')", "expression": "sums.total(1)"},
+                "Page count of lists: `sums.total(1)` gives `1` instead of `0`",
+            ),
+            (
                 {"code": "const sums = read()", "expression": "sums.total()"},
                 "Page count of lists: `total()` gives `1` instead of `0`",
             ),

@@ -51,7 +51,7 @@ def seen_in(examples: Sequence[Example], error: str) -> str:
     if difference := _difference(first.observed, first.expected):
         return f"the result of `{first.called}()` {difference}"
     what = _results(first, error)
-    made = re.findall(r"^(?:const |let |var )?(\w+)(?:, \w+)* :?= ", first.code, re.MULTILINE)
+    made = re.findall(r"^(?:const |let |var )?(\w+)(?:, \w+)* :?= (?!require\()", first.code, re.MULTILINE)
     call = expression if "(" in expression and expression.partition(".")[0] not in made else ""
     for subject in (call, f"{first.called}()"):
         shown = f"`{subject}` {what}"
