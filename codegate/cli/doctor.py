@@ -15,9 +15,11 @@ from codegate.cli.options import json_option
 from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.running import new_run_id
+from codegate.running.config import CONFIG_NAME, load_config
 from codegate.sandbox import cache_folder, select_backend
 from codegate.strict import shown
 from codegate.suite import git
+from codegate.wording import count_of
 
 _KEYS: Final = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _NEEDED_BYTES: Final = 1 << 30
@@ -38,10 +40,10 @@ class _Check:
 @click.command()
 @json_option
 def command() -> ExitCode:
-    """Check git, the sandboxes, disk space and keys.
+    """Check git, the sandboxes, disk space, the codegate.yml of this folder, and keys.
 
-    ok: available; warn: works, with the limitation shown; missing: not available. Exits 2 without a recent git, and 4
-    when neither Docker nor bubblewrap works.
+    ok: available; warn: works, with the limitation shown; missing: not available. Exits 2 without a recent git or with
+    a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
     """
     version = ".".join(map(str, sys.version_info[:3]))
     checks = {
@@ -51,13 +53,15 @@ def command() -> ExitCode:
         "bwrap": _checked(lambda: _sandbox("bwrap"), "sandboxes without a daemon"),
         "disk": _checked(_disk, "environments, which are kept"),
     }
+    if Path(CONFIG_NAME).exists():
+        checks[CONFIG_NAME] = _checked(_configuration, "runs and gates in this folder")
     for key, provider in _KEYS.items():
         there = bool(os.environ.get(key, "").strip())
         checks[key] = _Check("ok" if there else "missing", "set" if there else "not set", f"`{provider}` candidates")
     for name, found in checks.items():
         say(f"{found.level:7}  {name:17}  {found.detail}; needed for {found.needed_for}")
     emit({"schema": "codegate.doctor/2", "checks": {name: asdict(found) for name, found in checks.items()}})
-    if checks["git"].level == "missing":
+    if any(name in checks and checks[name].level == "missing" for name in ("git", CONFIG_NAME)):
         return ExitCode.USAGE
     usable = any(checks[name].level != "missing" for name in ("docker", "bwrap"))
     return ExitCode.PASS if usable else ExitCode.INFRASTRUCTURE
@@ -69,6 +73,11 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str) -> _Check:
     except CodegateError as error:
         level, detail = "missing", str(error).removesuffix(".")
     return _Check(level, detail, needed_for)
+
+
+def _configuration() -> tuple[Level, str]:
+    """Return how many candidates ``codegate.yml`` has; raises UsageError where it cannot be used."""
+    return "ok", count_of(len(load_config(Path(CONFIG_NAME)).candidates), "candidate")
 
 
 def _git() -> tuple[Level, str]:

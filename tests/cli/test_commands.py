@@ -141,6 +141,17 @@ def test_doctor_refuses_a_git_that_is_too_old(tmp_path: Path) -> None:
     )
 
 
+def test_doctor_reads_the_configuration_of_the_folder(tmp_path: Path) -> None:
+    config = tmp_path / "codegate.yml"
+    config.write_text("suite: suites/mine\ngate\n  margin: 0.1\n")
+    done = codegate("doctor", "--json", cwd=tmp_path)
+    assert (done.code, done.document["checks"]["codegate.yml"]["level"]) == (2, "missing")
+    assert "not usable YAML" in done.stderr
+    config.write_text("suite: suites/mine\ncandidates:\n  - {provider: reference, model: reference}\n")
+    found = codegate("doctor", "--json", cwd=tmp_path).document["checks"]["codegate.yml"]
+    assert (found["level"], found["detail"]) == ("ok", "1 candidate")
+
+
 def test_doctor_does_not_call_a_missing_key_ok(tmp_path: Path) -> None:
     environment = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "sk-ant-test"}
     done = codegate("doctor", "--json", cwd=tmp_path, environment=environment)
