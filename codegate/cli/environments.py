@@ -45,7 +45,9 @@ def import_command(folder: Path, index: Path | None) -> None:
 
 
 @command.command("prune")
-@click.option("--days", type=click.IntRange(min=0), default=30, show_default=True, help="Keep what was used since.")
+@click.option(
+    "--days", type=click.IntRange(min=0), default=30, show_default=True, help="Keep those used in the last DAYS days."
+)
 @json_option
 def prune_command(days: int) -> None:
     """Remove environments that no mining, run or validation used for a while. What is needed again is built again.

@@ -153,7 +153,8 @@ def _read(tree: Tree) -> Declarations:
         *recipe.requirements, *_named(extras, recipe.extras), *_named(groups, recipe.groups),
         *read_requirements(tree, recipe.files),
     ]  # fmt: skip
-    if not any(_INSTALLER_NAME.match(entry) for entry in (*runtime, *test, *automation, *read_pins(tree, own))):
+    pins = read_pins(tree, own)
+    if not any(_INSTALLER_NAME.match(entry) for entry in (*runtime, *test, *automation, *pins)):
         runtime += _installer(tree)
     cleaned = (_clean(runtime, own, extras), _clean(test, own, extras, dropped=_NOT_NEEDED))
     return Declarations(
@@ -161,7 +162,7 @@ def _read(tree: Tree) -> Declarations:
         runtime=cleaned[0],
         test=cleaned[1],
         automation=_beyond(_clean(automation, own, extras, dropped=_NOT_NEEDED), cleaned),
-        pins=read_pins(tree, own),
+        pins=pins,
         requires_python=_specifier(
             first_text(
                 at(project, "project", "requires-python"), setup_cfg.get("options", {}).get("python_requires"),

@@ -1,6 +1,12 @@
-"""Python code from which statements were taken: its blocks made whole again."""
+"""Statements of Python: the names that they use, and their blocks made whole after some were taken out."""
 
 import ast
+
+
+def loaded(*nodes: ast.AST) -> set[str]:
+    """Return the names that code reads."""
+    found = (each for node in nodes for each in ast.walk(node))
+    return {each.id for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
 
 
 def completed(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -190,7 +190,6 @@ class _Folded(ast.NodeTransformer):
         }  # fmt: skip
         plain = ((name, _truth(value)) for name, value in bound.items() if name not in set_again)
         self._known = {name: truth for name, truth in plain if truth is not None}
-        self._bound = bound
         whole = self.visit(ast.Module(statements, []))
         self.body = completed(whole.body)
 

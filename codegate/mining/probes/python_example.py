@@ -10,6 +10,7 @@ from typing import Final
 
 from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
+from codegate.mining.probes.blocks import loaded
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows
 from codegate.mining.probes.fixtures import context_of, fixture_modules, functions_in, made_by_fixtures, with_bases
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_secret
@@ -90,13 +91,13 @@ def python_examples(
         word for path in cut.base if path.endswith(".py") and path not in cut.public_tests
         for word in IDENTIFIER.findall(decode(cut.base[path].data))
     )  # fmt: skip
-    added = added_text(cut)
+    added, with_tests = added_text(cut), cut.base.overlay(cut.hidden)
     for path, names in by_file.items():
         file = cut.hidden.get(path)
         parsed = parse_python(file.data) if file is not None else None
         if parsed is None:
             continue
-        source = with_constants(with_bases(parsed, path, cut.base.overlay(cut.hidden)))
+        source = with_constants(with_bases(parsed, path, with_tests))
         old = parse_python(cut.base[path].data) if path in cut.base else None
         old = with_constants(with_bases(old, path, cut.base)) if old is not None else None
         text, probes = probe_module(source, dict(islice(names.items(), _MAX_FUNCTIONS)), known, seed, old)
@@ -187,10 +188,10 @@ def _confirmed(tried: Sequence[_Tried], hidden: frozenset[str], again: Rerun) ->
         own = not _data(f"{example.code}\n{example.expression}") <= _data(tried[number].original)
         return own and example.may_be_shown(hidden)
 
-    ranks = {
-        each: [at for at, one in enumerate(tried) if one.function == each] for each in {one.function for one in tried}
-    }
-    clearest = [at for places in ranks.values() for at in places[:_MAX_SHORTENED]]
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(tried):
+        places.setdefault(each.function, []).append(place)
+    clearest = [place for own in places.values() for place in own[:_MAX_SHORTENED]]
     for number, example in shortest([each.example for each in tried], clearest, is_own, again).items():
         called = called_by(example.code, example.expression)
         yield replace(tried[number], example=replace(example, called=called))
@@ -328,7 +329,7 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
     Left out are definitions that nothing uses, assignments to other names that call nothing but what is imported, and
     calls that ask it about plain values; without ``every_call`` also calls whose result nobody keeps.
     """
-    wanted = _loaded(ast.parse(text))
+    wanted = loaded(ast.parse(text))
     kept: list[str] = []
     body = ast.parse(code).body
     plain_values = {
@@ -337,26 +338,26 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
     }  # fmt: skip
     aliases = {
         name for node in body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and _loaded(node.value) <= imported
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and loaded(node.value) <= imported
         for name in _bound(node)
     }  # fmt: skip
     for node in reversed(body):
         if isinstance(node, ast.With):
             node.body = [each for each in node.body if not _is_idle(each)] or node.body
         bound = _bound(node)
-        own = _loaded(node) - imported - aliases - _BUILTINS
+        own = loaded(node) - imported - aliases - _BUILTINS
         known = own <= plain_values and (bool(own) or not every_call)
         asks = isinstance(node, ast.Expr) and (known or not every_call or _is_query(node.value))
         if asks or _is_idle(node) or (isinstance(node, ast.Try) and not every_call):
             continue
         plain = isinstance(node, ast.FunctionDef | ast.ClassDef)
-        acts = any(_loaded(each) & (wanted - imported) for each in getattr(node, "decorator_list", [node]))
+        acts = any(loaded(each) & (wanted - imported) for each in getattr(node, "decorator_list", [node]))
         if bound and not bound & wanted and not acts:
             continue
         kept.insert(0, ast.unparse(node))
         if bound and not plain:
             wanted = wanted - bound
-        wanted |= _loaded(node)
+        wanted |= loaded(node)
     return "\n".join(kept)
 
 
@@ -368,10 +369,6 @@ def _is_idle(node: ast.stmt) -> bool:
 def _is_query(node: ast.expr) -> bool:
     """Return whether an expression only asks for the items or the text of something."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _QUERIES
-
-
-def _loaded(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
 
 
 def _imported(module: ast.Module) -> frozenset[str]:

@@ -7,11 +7,11 @@ option is left out in turn, on both trees; what made no difference goes together
 import ast
 import copy
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from codegate.mining.probes.blocks import completed
+from codegate.mining.probes.blocks import completed, loaded
 from codegate.mining.probes.example import Example
 
 _MAX_PARTS: Final = 24
@@ -113,23 +113,18 @@ class _Without(ast.NodeTransformer):
 def _is_unused(node: ast.stmt, later: Sequence[ast.stmt]) -> bool:
     """Return whether a statement assigns or imports names that no later one uses before it assigns them anew."""
     if isinstance(node, ast.Import | ast.ImportFrom):
-        used = _loaded(later)
+        used = loaded(*later)
         node.names = [each for each in node.names if (each.asname or each.name.partition(".")[0]) in used]
         return not node.names
     if not isinstance(node, ast.Assign) or not all(isinstance(target, ast.Name) for target in node.targets):
         return False
     names = {target.id for target in node.targets if isinstance(target, ast.Name)}
     for each in later:
-        if names & _loaded([each]):
+        if names & loaded(each):
             return False
         if isinstance(each, ast.Assign):
             names -= {target.id for target in each.targets if isinstance(target, ast.Name)}
     return True
-
-
-def _loaded(statements: Iterable[ast.stmt]) -> set[str]:
-    nodes = (node for each in statements for node in ast.walk(each))
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _inlined(example: Example) -> Example:
@@ -179,7 +174,7 @@ class _InPlace(ast.NodeTransformer):
 
 def _written(example: Example, body: ast.Module, tail: Sequence[ast.stmt]) -> Example:
     """Return the example with other code, without fixtures that nothing uses; texts of several lines stand as such."""
-    used = _loaded([*body.body, *tail])
+    used = loaded(body, *tail)
     lines = {ast.unparse(node): node for node in body.body if isinstance(node, ast.Import | ast.ImportFrom)}
     body.body = [node for node in body.body if lines.get(ast.unparse(node), node) is node]
     code = ast.unparse(_Lines().visit(ast.fix_missing_locations(body)))

@@ -59,8 +59,9 @@ def seen_in(examples: Sequence[Example], error: str) -> str:
             return shown
     if printed is None or "err" not in expression.lower():
         return ""
-    told = {"<nil>": "no error"}.get(first.observed, "an error" if first.expected == "<nil>" else "a wrong error")
-    return f"`{first.called}()` returns {told}"
+    if first.observed == "<nil>":
+        return f"`{first.called}()` returns no error"
+    return f"`{first.called}()` returns {'an error' if first.expected == '<nil>' else 'a wrong error'}"
 
 
 def _results(example: Example, error: str) -> str:

@@ -143,7 +143,7 @@ def title_from(
 ) -> str:
     """Return a bug's title: an issue's, the pull request's or the commit's, or an entry of a changelog.
 
-    Of those of the change the first that tells what is wrong, else the first.
+    An issue's title comes first; of the others the first one that says what is wrong, or the first one if none does.
 
     Args:
         unit: the change.
@@ -319,7 +319,7 @@ def _unmet(demand: str, called: str) -> str:
         head, good, bad, case = swapped.group("head", "good", "bad", "case")
         if subject == "It" and (found := passive(verb, f"{head}{bad}", "")):
             return f"{found} instead of {good}{case}"
-        if subject != "It" and verb != "be":
+        if subject != "It":
             shown = verb if plural(subject) else third(verb)
             return f"{subject} {shown} {head}{bad} instead of {good}{case}"
     rest = _IN_PLACE.sub("", rest)
