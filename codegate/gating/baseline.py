@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest, sha256, write_atomic
@@ -111,6 +111,12 @@ class Baseline(_File):
     samples: CandidateSamples
     provenance: tuple[Pinning, ...] = Field(min_length=1, max_length=_MAX_EVENTS)
     digest: _Sha256
+
+    @field_validator("spec", mode="before")
+    @classmethod
+    def _spec_as_in_a_run(cls, value: object) -> CandidateSpec:
+        # Its own validators take JSON apart, so that strict types would refuse every date, tuple and price in it.
+        return CandidateSpec.model_validate(value, strict=False)
 
     def computed_digest(self) -> str:
         """Return the digest of the content."""
