@@ -23,6 +23,7 @@ from codegate.candidates.conversation import (
 from codegate.candidates.endpoint import check_base_url, nothing_listens
 from codegate.candidates.listed import listed, price_words
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
+from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
@@ -32,6 +33,7 @@ from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file,
 from codegate.candidates.weights import ScoreWeights
 
 __all__ = [
+    "EXAMPLE_CANDIDATE",
     "NO_USAGE",
     "CallRecord",
     "CandidateSpec",

@@ -6,7 +6,7 @@ https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
 from typing import Final
 
 from codegate.candidates.openai import OpenAIProvider, is_pinned
-from codegate.candidates.providers import ModelProvider
+from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
 from codegate.errors import UsageError
 
 
@@ -21,7 +21,7 @@ PROVIDER: Final = ModelProvider(
     address=_no_address,
     hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
     key_variable="AZURE_OPENAI_API_KEY",
-    example="gpt-4o-2024-08-06",
+    example=EXAMPLE_CANDIDATE.partition(":")[2],
     is_pinned=is_pinned,
     connect=OpenAIProvider,
     # Its Responses name the deployment and not the model that answered.

@@ -16,7 +16,7 @@ from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.protocols.chat import EXTRA
 from codegate.candidates.protocols.contract import dicts
-from codegate.candidates.providers import ModelProvider
+from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
 from codegate.candidates.sdk import SdkProvider
 from codegate.candidates.snapshots import has_date, is_date
 from codegate.candidates.spec import CandidateSpec
@@ -166,7 +166,7 @@ PROVIDER: Final = ModelProvider(
     address="https://api.openai.com/v1",
     hosts=("api.openai.com", "*.api.openai.com"),
     key_variable="OPENAI_API_KEY",
-    example="gpt-4o-2024-08-06",
+    example=EXAMPLE_CANDIDATE.partition(":")[2],
     is_pinned=is_pinned,
     connect=OpenAIProvider,
     protocols=("chat", "responses"),

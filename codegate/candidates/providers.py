@@ -24,6 +24,9 @@ SECRET_NAME: Final = re.compile(
 )
 """Ends the names of variables whose values are redacted everywhere; no other holds a key."""
 
+EXAMPLE_CANDIDATE: Final = "openai:gpt-5.4-mini-2026-03-17"
+"""The default of `codegate init`, and what messages show: a dated model that has a list price and no announced end."""
+
 _GROUP: Final = "codegate.providers"
 _NAMES: Final = ("openai", "anthropic", "azure", "gemini", "bedrock", "vertex")
 _OWN: Final = {name: f"codegate.candidates.{name}" for name in _NAMES}

@@ -1,6 +1,6 @@
 """Candidate: provider, dated model snapshot, sampling and solver, with one digest over all.
 
-The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``openai:my-model@http://127.0.0.1:8080/v1``,
+The short form is ``provider:model[@base_url]`` (``openai:gpt-5.4-mini-2026-03-17``, ``openai:my-model@http://127.0.0.1:8080/v1``,
 ``replay:transcripts.jsonl``, ``reference``, ``empty``); ``codegate.yml`` has the long form.
 """
 
@@ -24,14 +24,14 @@ from codegate.candidates.agents import AGENTS, OWN_COMMAND
 from codegate.candidates.conversation import Sampling
 from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Price, Prices
-from codegate.candidates.providers import provider_names
+from codegate.candidates.providers import EXAMPLE_CANDIDATE, provider_names
 from codegate.durable import digest
 from codegate.errors import UsageError
 
 _WITHOUT_MODEL: Final = ("replay", "predictions", "reference", "empty")
 SolverName = Literal["single_shot", "tool_loop", "agent"]
 
-SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
+SHORT_FORM: Final = f"A candidate is written provider:model[@base_url], for example {EXAMPLE_CANDIDATE}."
 
 MAX_PROMPT: Final = 100_000
 """Characters of a prompt's text."""

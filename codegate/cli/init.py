@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 import codegate
-from codegate.candidates import CandidateSpec
+from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec
 from codegate.cli.options import FILE, json_option
 from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
@@ -41,7 +41,6 @@ _MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one
 _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SUITE: Final = Path("suites", "mine")
-_CANDIDATE: Final = "openai:gpt-4.1-2025-04-14"
 _SCHEMA: Final = f"https://raw.githubusercontent.com/{_ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
 _IGNORED: Final = "runs/"
 _MOST_IGNORED: Final = 1 << 20
@@ -65,7 +64,7 @@ gate:
 
 @click.command()
 @click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
-@click.option("--candidate", help=f"provider:model[@base_url] to start with; default {_CANDIDATE}.")
+@click.option("--candidate", help=f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}.")
 @click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {_WORKFLOWS}.")
 @click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
 @click.option(
@@ -103,7 +102,7 @@ def command(
     present = os.path.lexists(out)
     if not specs:
         asked = "Candidate (provider:model[@base_url])"
-        name = click.prompt(asked, default=_CANDIDATE, err=True) if asks and not present else _CANDIDATE
+        name = click.prompt(asked, default=EXAMPLE_CANDIDATE, err=True) if asks and not present else EXAMPLE_CANDIDATE
         specs = named_candidates([name], name)
     asked_for = workflows
     gated = any(os.path.lexists(_WORKFLOWS / name) for name in (_GATE, _MATRIX))

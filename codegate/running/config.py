@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from codegate.candidates import (
+    EXAMPLE_CANDIDATE,
     CandidateSpec,
     Price,
     Prices,
@@ -214,7 +215,7 @@ def config_schema() -> dict[str, Any]:
     schema = Config.model_json_schema()
     schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = MATRIX_SCHEMA
     long_form = schema["properties"]["candidates"]["items"]
-    short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
+    short_form = {"type": "string", "description": f"provider:model[@base_url], for example {EXAMPLE_CANDIDATE}."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form, _agent_form(schema["$defs"])]}
     schema["properties"]["judge"]["anyOf"].insert(0, short_form)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": CONFIG_NAME}

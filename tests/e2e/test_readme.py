@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from codegate.candidates import EXAMPLE_CANDIDATE
 from codegate.sandbox.docker import DockerBackend
 from tests.github.runner import outputs
 from tests.github.test_event import pull_payload
@@ -22,7 +23,7 @@ from tests.running.world import BODIES, MODEL, NAMES, ModelServer, Said, answer,
 pytestmark = [pytest.mark.docker, pytest.mark.full, pytest.mark.timeout(1800)]
 
 README = Path(__file__).parents[2] / "README.md"
-PINNED, UPGRADE = "openai:gpt-4.1-2025-04-14", "anthropic:claude-sonnet-4-5-20250929"
+PINNED, UPGRADE = EXAMPLE_CANDIDATE, "anthropic:claude-sonnet-5-5"
 
 
 def steps(heading: str) -> list[list[str]]:
@@ -127,7 +128,7 @@ def test_the_steps_of_the_readme_end_in_a_verdict(docker_backend: DockerBackend,
         assert codegate(*init, cwd=workspace).code == 0
         config = workspace / "codegate.yml"
         local = f"model: {MODEL} \n    base_url: {server.url} #"
-        config.write_text(re.sub(r"model: gpt-4\.1-2025-04-14", local, config.read_text()))
+        config.write_text(config.read_text().replace(f"model: {PINNED.partition(':')[2]}", local))
         for name in ("suites", "codegate.yml", "codegate.lock", "baseline.json", ".github"):
             history.git("add", name)
         base = history.commit_staged("Pin the model that we use")
