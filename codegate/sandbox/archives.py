@@ -21,7 +21,7 @@ from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.environment import COMPLETE, PARTS, put_in_place
-from codegate.sandbox.images import add_folder
+from codegate.sandbox.packing import pack
 
 INDEX: Final = "environments.json"
 _REMEDY: Final = "Export the environments again."
@@ -55,12 +55,9 @@ def export_environments(target: Path) -> int:
             with tempfile.NamedTemporaryFile(dir=target, prefix=".codegate-", delete=False) as file:
                 unfinished = Path(file.name)
                 try:
-                    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                        for part in PARTS:
-                            add_folder(archive, folder / part, part)
+                    known[folder.name] = pack(folder, PARTS, file)
                     file.flush()
                     unfinished.chmod(0o644)
-                    known[folder.name] = _sha256(unfinished)
                     unfinished.rename(target / f"{folder.name}.tar")
                 except BaseException:
                     unfinished.unlink(missing_ok=True)
@@ -103,7 +100,7 @@ def import_environments(source: Path, index: Path | None = None) -> int:
             with tempfile.TemporaryDirectory(dir=root, prefix=".building-", ignore_cleanup_errors=True) as name:
                 unpacked = Path(name) / "environment"
                 _unpack(archive, unpacked)
-                put_in_place(unpacked, folder)
+                put_in_place(unpacked, expected, folder)
             count += 1
     except OSError as error:
         raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
@@ -165,7 +162,6 @@ def _unpack(archive: Path, target: Path) -> None:
     missing = [part for part in PARTS if not (target / part).is_dir()]
     if missing:
         raise UsageError(f"{archive} has no folder {missing[0]}.", _REMEDY)
-    (target / COMPLETE).write_text("", encoding="ascii")
 
 
 def _inside(target: Path, name: str) -> Path:

@@ -59,8 +59,8 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of what the folders were made from."""
-        return self.folder.key
+        """Return the SHA-256 of what is in the folders."""
+        return self.folder.content
 
 
 class BubblewrapBackend:

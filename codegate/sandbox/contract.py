@@ -158,7 +158,7 @@ class PreparedEnvironment(Protocol):
 
     @property
     def identity(self) -> str:
-        """Return what pins the environment's content: an image digest, or the SHA-256 of a folder's recipe."""
+        """Return what pins the environment's content: a SHA-256 of it, and of the base image if any."""
         ...
 
 

@@ -24,16 +24,17 @@ from codegate.plugins import load_part, registered
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
+from codegate.sandbox.packing import pack
 from codegate.sandbox.session import PACKAGES, SITE
 
 RUFF_VERSION: Final = "0.17.6"
 TOOLS_LOCK: Final = "tools.lock"
 """Package file of a recipe: wheels that the test runner imports, out of reach of what tests import."""
-_LAYOUT: Final = 4  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 5  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 _STALE_SECONDS: Final = 86_400.0
 COMPLETE: Final = "complete"
-"""File in an environment's folder that says that nothing is missing there."""
+"""File in an environment's folder that says that nothing is missing there; it has the SHA-256 of its archive."""
 PARTS: Final = ("site", "tools", "etc", "packages")
 _LOCK_BYTES: Final = 4 << 20
 
@@ -57,6 +58,7 @@ class EnvironmentFolder:
 
     Attributes:
         key: SHA-256 of everything that it was made from.
+        content: SHA-256 of its archive: what is in it.
         python: minor version of the interpreter it is for.
         site: folder of packages.
         tools: folder with the ``ruff`` executable.
@@ -65,6 +67,7 @@ class EnvironmentFolder:
     """
 
     key: str
+    content: str
     python: str
     site: Path
     tools: Path
@@ -75,6 +78,7 @@ class EnvironmentFolder:
 Installer = Callable[[EnvironmentRecipe, Path, Path], None]
 """Installs the files of another package manager; takes what ``install_packages`` does."""
 
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _JOINED: Final = re.compile(r"\\\r?\n")
 _NAME: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _building: dict[str, threading.Lock] = {}
@@ -106,12 +110,20 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
         lock = _building.setdefault(key, threading.Lock())
     with lock:
         folder = root / key
-        if not (folder / COMPLETE).is_file():
-            _build(recipe, machine, folder)
+        content = content_of(folder) or _build(recipe, machine, folder)
         with contextlib.suppress(OSError):  # a cache may be read-only
             (folder / COMPLETE).touch()  # when it was used last
     parts = (folder / name for name in PARTS)
-    return EnvironmentFolder(key, recipe.python, *parts)
+    return EnvironmentFolder(key, content, recipe.python, *parts)
+
+
+def content_of(folder: Path) -> str | None:
+    """Return the SHA-256 of the archive of a built environment; None where nothing usable is there."""
+    try:
+        text = (folder / COMPLETE).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return text if _SHA256.fullmatch(text) else None
 
 
 def check_lock(text: str) -> None:
@@ -178,14 +190,14 @@ def toolchain_site(recipe: EnvironmentRecipe, wheel: str) -> Path:
     return build_environment(EnvironmentRecipe(recipe.python, lock)).site
 
 
-def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:
+def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> str:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _drop_stale(folder.parent)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as name:
             built = Path(name) / "environment"
             _fill(recipe, machine, built)
-            put_in_place(built, folder)
+            return put_in_place(built, pack(built, PARTS), folder)
     except OSError as error:
         raise SandboxError(
             f"cannot build the environment in {folder.parent}: {error}.",
@@ -212,7 +224,6 @@ def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
     for path in (built, *built.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
-    (built / COMPLETE).write_text("", encoding="ascii")
 
 
 def _install_lock(text: str, target: Path, place: str, python: str, machine: str) -> None:
@@ -262,18 +273,22 @@ def _compile(target: Path, place: str, python: str) -> None:
     run_program(command, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/", seconds=_BUILD_SECONDS)
 
 
-def put_in_place(built: Path, folder: Path) -> None:
-    """Rename ``built`` to ``folder`` unless another process was first; an unusable leftover gives way."""
+def put_in_place(built: Path, content: str, folder: Path) -> str:
+    """Rename ``built`` to ``folder``, and return the SHA-256 of the archive of what is there then.
+
+    Another process may have been first; an unusable leftover gives way.
+    """
+    (built / COMPLETE).write_text(content, encoding="ascii")
     for _ in range(3):
         try:
             built.rename(folder)
         except OSError:
-            if (folder / COMPLETE).is_file():
-                return
+            if found := content_of(folder):
+                return found
             with contextlib.suppress(OSError):
                 folder.rename(built.with_name("unusable"))
         else:
-            return
+            return content
     raise SandboxError(f"{folder} is in the way and cannot be replaced.", "Remove it.")
 
 

@@ -6,12 +6,12 @@ import re
 import tarfile
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from codegate.durable import digest
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
+from codegate.sandbox.packing import add_file, add_folder, archive_entry
 from codegate.sandbox.session import AGENT, NODE_MODULES, PACKAGES, SITE, TOOLS
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _PINNED: Final = re.compile(r"(?:[a-z0-9][a-z0-9._:/-]{0,250}@)?sha256:[0-9a-f]{
 _OFFICIAL: Final = re.compile(r"python@sha256:[0-9a-f]{64}")
 _REPOSITORY: Final = "codegate/environment"
 _LAYOUT: Final = 2
-_TIME: Final = 1_000_000_000  # of every file in an image, so that equal content gives equal layers
 _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
 
 
@@ -119,14 +118,14 @@ def pin_image(client: "APIClient", name: str) -> str:
 
 
 def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> tuple[str, str]:
-    """Return the id of the image of ``folder`` on ``base``, built where absent, and the SHA-256 of its making.
+    """Return the id of the image of ``folder`` on ``base``, built where absent, and the SHA-256 of both.
 
     The build copies files and runs nothing: no code, no network.
 
     Raises:
         SandboxError: the daemon refused the build.
     """
-    key = digest([_LAYOUT, folder.key, base])
+    key = digest([_LAYOUT, folder.content, base])
     return _image(client, key, base, lambda archive: _add_environment(archive, folder)), key
 
 
@@ -137,7 +136,7 @@ def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> st
         SandboxError: the daemon refused the build.
     """
     return _image(
-        client, digest([_LAYOUT, "agent", folder.key, base]), base, lambda archive: _add_agent(archive, folder)
+        client, digest([_LAYOUT, "agent", folder.content, base]), base, lambda archive: _add_agent(archive, folder)
     )
 
 
@@ -192,10 +191,10 @@ def _inspect(client: "APIClient", name: str) -> dict[str, Any]:
 
 def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
     for name in ("etc", "opt", "opt/codegate"):
-        archive.addfile(_entry(name, tarfile.DIRTYPE))
+        archive.addfile(archive_entry(name, tarfile.DIRTYPE))
     for source, target in ((folder.site, SITE), (folder.tools, TOOLS), (folder.packages, PACKAGES)):
         add_folder(archive, source, target.lstrip("/"))
-    node = _entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
+    node = archive_entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
     node.linkname = f"{PACKAGES}/node_modules"
     archive.addfile(node)
     for name in ("passwd", "group"):
@@ -204,7 +203,7 @@ def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder) -> Non
 
 def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
     for name in ("opt", "opt/codegate", AGENT.lstrip("/")):
-        archive.addfile(_entry(name, tarfile.DIRTYPE))
+        archive.addfile(archive_entry(name, tarfile.DIRTYPE))
     for part in (folder.site, folder.packages):
         add_folder(archive, part, f"{AGENT.lstrip('/')}/{part.name}")
 
@@ -218,42 +217,9 @@ def _write_context(file: IO[bytes], base: str, add: Callable[[tarfile.TarFile], 
         content.seek(0)
         dockerfile = f"FROM {base}\nADD environment.tar /\n".encode("ascii")
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as outer:
-            description = _entry("Dockerfile", tarfile.REGTYPE)
+            description = archive_entry("Dockerfile", tarfile.REGTYPE)
             description.size = len(dockerfile)
             outer.addfile(description, io.BytesIO(dockerfile))
-            archive = _entry("environment.tar", tarfile.REGTYPE)
+            archive = archive_entry("environment.tar", tarfile.REGTYPE)
             archive.size = size
             outer.addfile(archive, content)
-
-
-def add_folder(archive: tarfile.TarFile, source: Path, target: str) -> None:
-    """Add a folder of an environment as ``target``, links as links; nothing of the file system's times and owners."""
-    archive.addfile(_entry(target, tarfile.DIRTYPE))
-    for path in sorted(source.rglob("*")):
-        name = f"{target}/{path.relative_to(source).as_posix()}"
-        if path.is_symlink():
-            link = _entry(name, tarfile.SYMTYPE)
-            link.linkname = str(path.readlink())
-            archive.addfile(link)
-        elif path.is_dir():
-            archive.addfile(_entry(name, tarfile.DIRTYPE))
-        elif path.is_file():
-            add_file(archive, path, name)
-
-
-def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
-    """Add a file as ``name``, like ``add_folder``."""
-    entry = _entry(name, tarfile.REGTYPE)
-    status = path.stat()
-    entry.size = status.st_size
-    entry.mode = 0o755 if status.st_mode & 0o100 else 0o644
-    with path.open("rb") as file:
-        archive.addfile(entry, file)
-
-
-def _entry(name: str, kind: bytes) -> tarfile.TarInfo:
-    entry = tarfile.TarInfo(name)
-    entry.type = kind
-    entry.mode = 0o644 if kind == tarfile.REGTYPE else 0o755
-    entry.mtime = _TIME
-    return entry

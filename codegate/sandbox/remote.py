@@ -29,8 +29,8 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.fleet import Fleet, Member
-from codegate.sandbox.images import add_file, add_folder
 from codegate.sandbox.ownership import current_owner, parse_owner
+from codegate.sandbox.packing import add_file, add_folder
 from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, LINK, Carrier, Machine, words_of
 from codegate.sandbox.remote_link import INTERPRETER, MASKED
 from codegate.sandbox.session import AGENT, USER_ID
@@ -110,7 +110,7 @@ class RemoteEnvironment:
     """An environment's folders, packed for upload.
 
     Attributes:
-        identity: SHA-256 of what they were made from.
+        identity: SHA-256 of what is in them.
         python: minor version of the interpreter.
         archive: a tar file.
         agent: an agent's folders are in it, too.
@@ -176,7 +176,7 @@ class RemoteBackend:
         with self._packing:
             if not archive.exists():
                 _pack(folder, agent, archive)
-        return RemoteEnvironment(folder.key, recipe.python, archive, agent is not None)
+        return RemoteEnvironment(folder.content, recipe.python, archive, agent is not None)
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""

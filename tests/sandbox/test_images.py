@@ -5,13 +5,24 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codegate.sandbox import Command, EnvironmentRecipe, SandboxError, SandboxLimits, preflight
+from codegate.sandbox import (
+    Command,
+    EnvironmentRecipe,
+    SandboxError,
+    SandboxLimits,
+    export_environments,
+    import_environments,
+    preflight,
+)
 from codegate.sandbox.docker import RUN_LABEL, DockerBackend
+from codegate.sandbox.environment import build_environment
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
+from codegate.sandbox.session import SITE
 from tests.conftest import PYTHON
 
 if TYPE_CHECKING:
@@ -117,3 +128,25 @@ def test_an_image_that_would_act_by_itself_is_refused(
 def test_an_image_that_a_suite_names_by_a_tag_is_refused(client: "APIClient", image: str) -> None:
     with pytest.raises(SandboxError, match="is no name by content"):
         base_image(client, PYTHON, image)
+
+
+def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
+    docker_backend: DockerBackend, client: "APIClient", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = secrets.token_hex(8)
+    recipe = EnvironmentRecipe(PYTHON, f"# {name}\n")
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "attacker"))
+    (build_environment(recipe).site / name).write_text("")
+    export_environments(tmp_path / "kept")
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "machine"))
+    import_environments(tmp_path / "kept")
+    backend = DockerBackend(f"poisoned-{name}")
+    environments, found = [], []
+    for cache in ("machine", "machine after its cache was cleared"):
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / cache))
+        environments.append(backend.prepare(recipe))
+        sandbox = backend.open(environments[-1], SandboxLimits())
+        found.append(sandbox.run(Command(("ls", SITE))).stdout.decode().split())
+    backend.close()
+    client.remove_image(environments[0].image, force=True)
+    assert found == [[name], []]
