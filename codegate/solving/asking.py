@@ -48,7 +48,7 @@ def smallest_request(candidate: CandidateSpec, provider: Provider) -> FirstReque
         return FirstRequest(ask, request_bytes(messages, tools), limit)
     spoken = PROTOCOLS[name := protocol_of(candidate)]
     conversation: dict[str, Any] = {spoken.conversation_fields[-1]: [{"role": "user", "content": _QUESTION}]}
-    request = spoken.clean({"model": candidate.model, **conversation}, candidate.model, sampling)
+    request = spoken.clean({"model": candidate.model, **conversation}, candidate.model, sampling).request
 
     def forward() -> Completion:
         answer: Forwarded = cast("Any", provider).forward(name, request, {})

@@ -27,7 +27,7 @@ from codegate.candidates import (
 )
 from codegate.candidates.gateway import AgentLimits, Gateway, gateway
 from codegate.candidates.gateway.meter import Meter
-from codegate.candidates.protocols import PROTOCOLS
+from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from tests.candidates.conftest import CANARY
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
 
@@ -276,16 +276,142 @@ def test_what_the_provider_would_store_bill_or_run_is_dropped() -> None:
         assert opened.post("/v1/responses", {**body, "previous_response_id": "resp_1"})[0] == 400
 
 
-def test_betas_pass_unless_they_have_another_price() -> None:
+def test_betas_pass_with_the_fields_that_they_allow() -> None:
+    """Fields of the body that need a beta: what Claude Code sent on 2026-11-26."""
     with door("messages") as opened:
-        head = "anthropic-beta: interleaved-thinking-2025-05-14, context-1m-2025-08-07,mcp-client-2025-04-04, a\tb\r\n"
-        tools = [{"type": "web_search_20250305", "name": "web_search"}, {"type": "bash_20250124", "name": "bash"}]
-        body = {**ASKED, "max_tokens": 5, "tools": tools, "mcp_servers": [{"url": "https://example.org"}]}
+        betas = (
+            "claude-code-20250219,advanced-tool-use-2025-11-20,thinking-display-updates-2026-08-12,"
+            "mid-conversation-system-2026-04-07"
+        )
+        tools = [
+            {"name": "look", "input_schema": SHELL, "defer_loading": True},
+            {"name": "bash", "input_schema": SHELL},
+        ]
+        messages = [{"role": "user", "content": "fix it"}, {"role": "system", "content": "skills: none"}]
+        thinking = {"type": "adaptive", "display": "updates"}
+        body = {"model": MODEL, "max_tokens": 5, "tools": tools, "messages": messages, "thinking": thinking}
+        head = f"anthropic-beta: {betas}, context-1m-2025-08-07, a\tb\r\n"
         assert opened.post("/v1/messages?beta=true", body, head)[0] == 200
         sent = opened.model.requests[0]
-        assert sent.headers["anthropic-beta"] == "interleaved-thinking-2025-05-14"
-        assert [tool["name"] for tool in sent.body["tools"]] == ["bash"]
-        assert "mcp_servers" not in sent.body
+        assert sent.headers["anthropic-beta"] == betas, "one has another price, and one is none"
+        assert {name: sent.body[name] for name in body} == body
+        assert not opened.gateway.refused
+
+
+HOSTED = {"type": "web_search_20250305", "name": "web_search"}
+ON_SERVER = {"type": "mcp", "server_label": "x", "server_url": "https://mcp.example.org"}
+SPAWN = {"type": "function", "name": "spawn_agent", "parameters": SHELL}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "asked", "sent", "dropped"),
+    [
+        (
+            "messages",
+            {"tools": [HOSTED, {"name": "bash"}], "tool_choice": {"type": "tool", "name": "web_search"}},
+            {"tools": [{"name": "bash"}]},
+            ["the tool web_search"],
+        ),
+        ("messages", {"tools": [HOSTED], "tool_choice": {"type": "any"}}, {"tools": []}, ["the tool web_search"]),
+        ("messages", {"mcp_servers": [{"url": "https://example.org"}]}, {}, ["the field mcp_servers"]),
+        (
+            "responses",
+            {"tools": [{"type": "web_search"}, SPAWN], "tool_choice": "auto"},
+            {"tools": [SPAWN], "tool_choice": "auto"},
+            ["the tool web_search"],
+        ),
+        (
+            "responses",
+            {"tools": [{"type": "namespace", "name": "multi_agent", "tools": [SPAWN, ON_SERVER]}]},
+            {"tools": [{"type": "namespace", "name": "multi_agent", "tools": [SPAWN]}]},
+            ["the tool mcp"],
+        ),
+        (
+            "responses",
+            {"tools": [{"type": "shell", "environment": {"type": "container_auto"}}, {"type": "shell"}]},
+            {"tools": [{"type": "shell"}]},
+            ["the tool shell"],
+        ),
+        (
+            "responses",
+            {"input": [{"type": "additional_tools", "role": "developer", "tools": [ON_SERVER, SPAWN]}]},
+            {"input": [{"type": "additional_tools", "role": "developer", "tools": [SPAWN]}]},
+            ["the tool mcp"],
+        ),
+        (
+            "responses",
+            {"input": [{"type": "tool_search_output", "call_id": "c", "tools": [{"type": "web_search"}]}]},
+            {"input": [{"type": "tool_search_output", "call_id": "c", "tools": []}]},
+            ["the tool web_search"],
+        ),
+        ("chat", {"web_search_options": {"search_context_size": "low"}}, {}, ["the field web_search_options"]),
+    ],
+)
+def test_what_the_provider_would_run_is_left_out_and_named(
+    protocol: str, asked: dict[str, Any], sent: dict[str, Any], dropped: list[str]
+) -> None:
+    request = {"messages": [], "input": "x", **asked}
+    cleaned = PROTOCOLS[protocol].clean({"model": "m", **request}, "m", Sampling())
+    own = {name: value for name, value in cleaned.request.items() if name in asked}
+    assert own == sent
+    assert list(cleaned.dropped) == dropped
+
+
+@pytest.mark.parametrize(
+    ("protocol", "asked"),
+    [
+        ("chat", {"messages": [{"role": "user", "content": [{"image_url": {"url": "https://example.org/x.png"}}]}]}),
+        ("chat", {"messages": {"role": "user", "content": "x"}}),
+        ("chat", {"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]}),
+        ("chat", {"tools": {"type": "web_search"}}),
+        ("responses", {"tools": {"type": "web_search"}}),
+        ("responses", {"input": {"type": "item_reference", "id": "msg_1"}}),
+        ("responses", {"input": [{"type": "item_reference", "id": "msg_1"}]}),
+        ("responses", {"input": [{"id": "msg_1"}]}),
+        ("responses", {"input": [{"type": "mcp_approval_response", "approve": True}]}),
+        ("responses", {"input": [{"type": "web_search_call", "id": "ws_1"}]}),
+        ("responses", {"input": [{"role": "user", "content": [{"file_id": "file-1"}]}]}),
+        ("responses", {"input": [{"type": "function_call_output", "output": [{"type": "input_image"}]}]}),
+        ("messages", {"messages": [{"role": "user", "content": [{"source": {"type": "url", "url": "https://x"}}]}]}),
+        ("messages", {"messages": [{"role": "assistant", "content": [{"type": "server_tool_use", "id": "s"}]}]}),
+        ("messages", {"messages": [{"role": "user", "content": [{"type": "container_upload", "file_id": "f"}]}]}),
+        ("messages", {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [IMAGE]}]}]}),
+        ("messages", {"system": [{"type": "document"}]}),
+    ],
+)
+def test_a_conversation_holds_text_and_tool_calls_alone(protocol: str, asked: dict[str, Any]) -> None:
+    request = {"model": "m", "messages": [], "input": "x", **asked}
+    with pytest.raises(RequestRefused):
+        PROTOCOLS[protocol].clean(request, "m", Sampling())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"),
+    [
+        ("messages", [{"role": "assistant", "content": [{"type": "tool_use", "input": {"type": "file"}}]}]),
+        ("messages", [{"role": "user", "content": [{"type": "tool_result", "content": [{"type": "tool_reference"}]}]}]),
+        ("chat", [{"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}]),
+        ("responses", [{"type": "shell_call_output", "output": [{"stdout": "x", "stderr": ""}]}]),
+    ],
+)
+def test_what_tools_are_given_and_answer_passes(protocol: str, said: list[dict[str, Any]]) -> None:
+    request = {"model": "m", "messages": said, "input": said}
+    assert (
+        PROTOCOLS[protocol].clean(request, "m", Sampling()).request.items()
+        >= {PROTOCOLS[protocol].conversation_fields[-1]: said}.items()
+    )
+
+
+def test_helpers_that_ask_for_another_model_are_named() -> None:
+    with door("chat") as opened:
+        for _ in range(2):
+            assert opened.post("/v1/chat/completions", {**ASKED, "model": "tiny\n-2026"})[0] == 400
+        for number in range(100):
+            opened.post("/v1/chat/completions", {**ASKED, "model": str(number)})
+        (first, count), *_ = opened.gateway.refused.items()
+        assert (first, count) == (f"a request: only the model {MODEL} can be called here, not tiny\\n-2026", 2)
+        assert opened.gateway.refused.total() == 102
+        assert len(opened.gateway.refused) <= 51, "the agent decides how many there are"
 
 
 @pytest.mark.parametrize(
@@ -351,7 +477,7 @@ def test_the_candidates_reasoning_is_not_the_agents_to_change(
 ) -> None:
     request = {"model": "m", "messages": [], "input": [], "max_tokens": 2000, **asked}
     sampling = Sampling(effort="high", thinking=4096 if protocol == "messages" else None)
-    cleaned = PROTOCOLS[protocol].clean(request, "m", sampling)
+    cleaned = PROTOCOLS[protocol].clean(request, "m", sampling).request
     reasoning = {"reasoning_effort", "reasoning", "thinking", "output_config"}
     assert {name: cleaned[name] for name in reasoning if name in cleaned} == sent
 
@@ -374,13 +500,11 @@ def test_tools_of_the_provider_and_its_summaries_do_not_pass() -> None:
         asked = {**ASKED, "max_tokens": 5, "tools": tools, "tool_choice": {"type": "tool", "name": "advisor"}}
         asked["context_management"] = {"edits": [{"type": "compact_20260112"}]}
         asked["system"] = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
-        head = "anthropic-beta: advisor-tool-2026-03-01,compact-2026-01-12,context-management-2025-06-27\r\n"
-        assert opened.post("/v1/messages", asked, head)[0] == 200
+        assert opened.post("/v1/messages", asked)[0] == 200
         sent = opened.model.requests[0]
         assert [tool["name"] for tool in sent.body["tools"]] == ["bash"]
         assert not {"tool_choice", "context_management"} & set(sent.body)
         assert sent.body["system"][0]["cache_control"] == {"type": "ephemeral"}
-        assert sent.headers["anthropic-beta"] == "context-management-2025-06-27"
 
 
 def test_a_request_that_the_provider_declines_is_the_agents_to_mend() -> None:

@@ -38,7 +38,7 @@ def test_any_request_is_refused_or_cleaned(name: str, request: dict[str, Any]) -
     protocol = PROTOCOLS[name]
     asked = {**request, "model": "m"}
     try:
-        cleaned = protocol.clean(asked, "m", Sampling(max_output_tokens=10))
+        cleaned = protocol.clean(asked, "m", Sampling(max_output_tokens=10)).request
     except RequestRefused:
         return
     assert cleaned.keys() <= {*protocol.fields, "store", "stream_options", *protocol.limits}
@@ -58,4 +58,4 @@ def test_a_tool_whose_schema_speaks_of_images_is_no_image() -> None:
     schema = {"type": "object", "properties": {"type": {"type": "string"}, "image": {"type": "file"}}}
     tools = [{"type": "function", "name": "look", "parameters": schema}]
     request = {"model": "m", "input": "x", "tools": tools}
-    assert PROTOCOLS["responses"].clean(request, "m", Sampling())["tools"] == tools
+    assert PROTOCOLS["responses"].clean(request, "m", Sampling()).request["tools"] == tools

@@ -25,16 +25,16 @@ from codegate.candidates.spec import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.http import HttpConnection, HttpRequest
-from codegate.strict import parse_json
+from codegate.strict import parse_json, shown
 
 PING_SECONDS: Final = 10.0
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
-_BETA: Final = re.compile(
-    r"(?:interleaved-thinking|fine-grained-tool-streaming|token-efficient-tools|claude-code|context-management"
-    r"|prompt-caching|extended-cache-ttl|effort|structured-outputs|output-128k)-[0-9-]{1,20}"
-)
-"""Betas that pass: none has another price, calls another model or takes things from elsewhere."""
+_BETA: Final = re.compile(r"(?!context-1m-)[a-z0-9][a-z0-9-]{0,63}")
+"""A beta passes with the fields that it allows, since fields are checked themselves. One has another price."""
+_MOST_BETAS: Final = 50
+_MOST_REASONS: Final = 50
+"""So many different things that were refused are counted by name."""
 
 
 class Forwards(Protocol):
@@ -72,7 +72,7 @@ class Gateway:
     Attributes:
         failure: what ended the calls, if it was no limit of the attempt.
         waited: seconds that calls waited for their turn, for a provider's retries and the like.
-        refused: how often something else was asked for than the protocol's own call, by what.
+        refused: how often something was not passed on to the model, by what it was: the agent wrote parts of it.
         completions: the answers, in order.
     """
 
@@ -132,23 +132,21 @@ class Gateway:
             asked = _document(request)
             cleaned = self._protocol.clean(asked, self._candidate.model, self._candidate.sampling)
         except RequestRefused as refusal:
-            self._refuse(http, 400, "a request that is not allowed", str(refusal))
+            self._refuse(http, 400, f"a request: {refusal}", str(refusal))
             return
-        body = _dumped(cleaned)
+        sent, body = cleaned.request, _dumped(cleaned.request)
         if self.failure is not None or not self._meter.begin(len(body)):
             self._refuse(http, 400, "a call over a limit", f"the limit of {self.limited or 'this run'} is reached")
             self._end()
             return
-        betas = [
-            beta
-            for beta in request.headers.get("anthropic-beta", "").replace(" ", "").split(",")
-            if _BETA.fullmatch(beta)
-        ]
-        headers = {"anthropic-beta": ",".join(betas)} if betas else {}
-        waiting = _Waiting(lambda: self._make(asked, cleaned, headers, body))
+        for name in cleaned.dropped:
+            self._count(name)
+        betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
+        headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
+        waiting = _Waiting(lambda: self._make(asked, sent, headers, body))
         begun = False
         while not waiting.done(PING_SECONDS):
-            if cleaned.get("stream"):
+            if sent.get("stream"):
                 if not begun:
                     http.begin(_EVENTS)
                     begun = True
@@ -195,10 +193,10 @@ class Gateway:
         except Exception as error:
             declined = _declined(error)
             with self._lock:
-                if declined is not None and self.completions:
-                    self.refused["a request that the provider declined"] += 1
-                else:
+                if declined is None or not self.completions:
                     declined, self.failure = None, self.failure or error
+            if declined is not None:
+                self._count("a request that the provider declined")
             return declined
         self._meter.settle(len(body), completion.usage)
         with self._lock:
@@ -209,9 +207,14 @@ class Gateway:
         return answers[-1]
 
     def _refuse(self, http: HttpConnection, status: int, what: str, message: str) -> None:
-        with self._lock:
-            self.refused[what] += 1
+        self._count(what)
         http.reply(status, self._error(message), _JSON)
+
+    def _count(self, what: str) -> None:
+        name = shown(what)
+        with self._lock:
+            known = name in self.refused or len(self.refused) < _MOST_REASONS
+            self.refused[name if known else "something else"] += 1
 
     def _error(self, message: str) -> bytes:
         return _dumped(self._protocol.error(message))

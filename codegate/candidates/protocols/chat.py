@@ -5,7 +5,16 @@ from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, text_of, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
-from codegate.candidates.protocols.contract import ModelProtocol, dicts, text, text_of_parts
+from codegate.candidates.protocols.contract import (
+    Cleaned,
+    ModelProtocol,
+    check_parts,
+    dicts,
+    objects,
+    refused_part,
+    text,
+    text_of_parts,
+)
 
 _STOP: Final[dict[str, StopReason]] = {
     "stop": "stop",
@@ -18,6 +27,7 @@ _STOP: Final[dict[str, StopReason]] = {
     "model_length": "length",
     "content_filter": "content_filter",
 }
+_PARTS: Final = frozenset({"text", "refusal", "thinking"})
 _ROLES: Final = {"developer": "system", "function": "tool"}
 
 EXTRA: Final = "extra_content"
@@ -31,6 +41,7 @@ class ChatCompletions(ModelProtocol):
     path = "/chat/completions"
     conversation_fields = ("messages",)
     limits = ("max_completion_tokens", "max_tokens")
+    hosted_fields = ("web_search_options", "plugins")
     fields = frozenset(
         {
             "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call",
@@ -40,12 +51,20 @@ class ChatCompletions(ModelProtocol):
         }
     )  # fmt: skip
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
         """See ``ModelProtocol.clean``; a stream reports its tokens only on request."""
-        kept = super().clean(request, model, sampling)
-        if kept.get("stream"):
-            kept["stream_options"] = {"include_usage": True}
-        return kept
+        cleaned = super().clean(request, model, sampling)
+        if cleaned.request.get("stream"):
+            cleaned.request["stream_options"] = {"include_usage": True}
+        return cleaned
+
+    def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
+        """See ``ModelProtocol.clean_conversation``."""
+        for message in objects(kept.get("messages"), "messages"):
+            check_parts(message.get("content"), _PARTS, "messages")
+            if message.get("audio") is not None:
+                raise refused_part({"type": "audio"}, "messages")
+        return []
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """See ``ModelProtocol.chosen``."""

@@ -1,20 +1,26 @@
 """What a protocol is to codegate: which requests pass, how an answer is read, and how a refusal is sent."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from codegate.candidates.answer import AnswerReader
 from codegate.candidates.conversation import Completion, Message, Sampling
 
 MAX_MESSAGE_CHARACTERS: Final = 200_000
-_MEDIA: Final = frozenset(
-    {"image", "image_url", "input_image", "input_file", "file", "document", "input_audio", "audio", "video"}
-)
 
 
 class RequestRefused(Exception):
     """A request of an agent that does not pass; the text says why, to the agent."""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """A request that may be sent, and what of the agent's own was left out, by name."""
+
+    request: dict[str, Any]
+    dropped: tuple[str, ...] = ()
 
 
 class ModelProtocol(ABC):
@@ -25,8 +31,9 @@ class ModelProtocol(ABC):
         path: of its one endpoint, below the version.
         fields: what may be in a request. The rest is dropped: it concerns what the provider keeps, whom it bills and
             what it runs by itself.
-        conversation_fields: of a request, in which no image or file may be.
+        conversation_fields: of a request, which hold text, tool calls and their results, and nothing else.
         limits: the names of the output limit, the current one first; ``limit_required``: a request has to set one.
+        hosted_fields: of a request, which ask the provider to run or reach something; their loss is reported.
         ping: what keeps a client waiting that streams.
     """
 
@@ -36,13 +43,15 @@ class ModelProtocol(ABC):
     conversation_fields: ClassVar[tuple[str, ...]]
     limits: ClassVar[tuple[str, ...]]
     limit_required: ClassVar[bool] = False
+    hosted_fields: ClassVar[tuple[str, ...]] = ()
     ping: ClassVar[bytes] = b": waiting\n\n"
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
         """Return the request that is sent in place of an agent's: for ``model``, with the candidate's settings.
 
         Raises:
-            RequestRefused: it asks for another model, holds an image or another file, or is malformed.
+            RequestRefused: it asks for another model, its conversation holds more than text and tool calls, or it is
+                malformed.
         """
         if request.get("model") != model:
             message = f"only the model {model} can be called here, not {str(request.get('model'))[:100]}"
@@ -51,12 +60,8 @@ class ModelProtocol(ABC):
         if not isinstance(kept.get("stream", False), bool):
             message = "`stream` is true or false"
             raise RequestRefused(message)
-        refuse_media([kept.get(name) for name in self.conversation_fields])
-        if isinstance(kept.get("tools"), list):
-            offered = dicts(kept["tools"])
-            kept["tools"] = [tool for tool in offered if self.runs_at_client(tool)]
-            if len(kept["tools"]) < len(offered):
-                kept.pop("tool_choice", None)  # it may name one that is gone
+        dropped = [f"the field {name}" for name in self.hosted_fields if request.get(name)]
+        dropped += [*self.clean_conversation(kept), *self._clean_tools(kept)]
         kept |= self.chosen(sampling, kept)
         named = next((name for name in self.limits if name in kept), self.limits[0])
         asked = kept.get(named, sampling.output_limit)
@@ -66,7 +71,36 @@ class ModelProtocol(ABC):
         for other in self.limits:
             kept.pop(other, None)
         kept[named] = min(asked, sampling.output_limit)
-        return kept
+        return Cleaned(kept, tuple(dropped))
+
+    def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
+        """Leave in ``kept`` the tools that the agent runs, and return the names of the others."""
+        if "tools" not in kept:
+            return []
+        kept["tools"], dropped = self.client_tools(kept["tools"])
+        names = {name for tool in dropped for name in (tool.get("type"), tool.get("name")) if name}
+        choice = [part for part in parts(kept.get("tool_choice")) if {part.get("type"), part.get("name")} & names]
+        if "tool_choice" in kept and (choice or not kept["tools"]):
+            del kept["tool_choice"]
+        return [tool_name(tool) for tool in dropped]
+
+    def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return the tools that an agent runs itself, and those that the provider would run.
+
+        Raises:
+            RequestRefused: ``tools`` is no list of objects.
+        """
+        offered = objects(tools, "tools")
+        kept = [tool for tool in offered if self.runs_at_client(tool)]
+        return kept, [tool for tool in offered if not self.runs_at_client(tool)]
+
+    @abstractmethod
+    def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
+        """Check the conversation in ``kept``, and return the names of what was left out of it.
+
+        Raises:
+            RequestRefused: it holds something else than text, tool calls and their results.
+        """
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request that hold the candidate's settings, but its limit and its stop texts.
@@ -102,12 +136,37 @@ class ModelProtocol(ABC):
         """Return the error object that clients take for a request which must not be tried again."""
 
 
-def refuse_media(value: object) -> None:
-    """Raise RequestRefused where a part of a request is an image or another file."""
-    for part in parts(value):
-        if text(part.get("type")) in _MEDIA:
-            message = "images and files are not supported here, only text"
-            raise RequestRefused(message)
+def objects(value: object, place: str) -> list[dict[str, Any]]:
+    """Return a list of objects; raises RequestRefused, which names ``place``, for anything else."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        message = f"`{place}` is a list of objects"
+        raise RequestRefused(message)
+    return value
+
+
+def check_parts(content: object, allowed: Collection[str], place: str) -> list[dict[str, Any]]:
+    """Return the parts of a content, which is a text, nothing, or a list of parts of the ``allowed`` types.
+
+    Raises:
+        RequestRefused: it is something else, such as an image, a file, or a reference to what is stored elsewhere.
+    """
+    if content is None or isinstance(content, str):
+        return []
+    found = objects(content, place)
+    for part in found:
+        if text(part.get("type")) not in allowed:
+            raise refused_part(part, place)
+    return found
+
+
+def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
+    """Return the refusal of a part of a conversation."""
+    return RequestRefused(f"`{place}` may hold text, tool calls and their results, not {str(part.get('type'))[:60]!r}")
+
+
+def tool_name(tool: Mapping[str, Any]) -> str:
+    """Return what a tool that was left out is called, for people."""
+    return f"the tool {text(tool.get('name')) or text(tool.get('type')) or 'without a type'}"[:100]
 
 
 def parts(value: object) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,17 @@ from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, detail, text_of, token_count
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
-from codegate.candidates.protocols.contract import ModelProtocol, dicts, effort_in, parts, text, text_of_parts
+from codegate.candidates.protocols.contract import (
+    Cleaned,
+    ModelProtocol,
+    check_parts,
+    dicts,
+    effort_in,
+    objects,
+    parts,
+    text,
+    text_of_parts,
+)
 
 _STOP: Final[dict[str, StopReason]] = {
     "end_turn": "stop",
@@ -18,6 +28,8 @@ _STOP: Final[dict[str, StopReason]] = {
     "model_context_window_exceeded": "context_overflow",
     "refusal": "refusal",
 }
+_TEXTS: Final = frozenset({"text", "tool_reference"})
+_BLOCKS: Final = _TEXTS | {"tool_use", "tool_result", "search_result", "thinking", "redacted_thinking"}
 _LEAST_THINKING: Final = 1024
 """Tokens: the API takes no smaller budget."""
 _AT_CLIENT: Final = re.compile(r"|custom|(?:bash|text_editor|memory)_[0-9]{1,20}")
@@ -32,6 +44,7 @@ class Messages(ModelProtocol):
     conversation_fields = ("system", "messages")
     limits = ("max_tokens",)
     limit_required = True
+    hosted_fields = ("mcp_servers", "container")
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
     fields = frozenset(
         {
@@ -40,9 +53,10 @@ class Messages(ModelProtocol):
         }
     )  # fmt: skip
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
         """See ``ModelProtocol.clean``; a thinking budget is below the output limit, or it is refused."""
-        kept = super().clean(request, model, sampling)
+        cleaned = super().clean(request, model, sampling)
+        kept = cleaned.request
         if not all(text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
             del kept["context_management"]  # a summary by the model is not in the usage that is reported
         for part in parts([kept.get(name) for name in (*self.conversation_fields, "tools")]):
@@ -55,7 +69,16 @@ class Messages(ModelProtocol):
                 kept["thinking"] = {**kept["thinking"], "budget_tokens": kept["max_tokens"] - 1}
             else:
                 del kept["thinking"]
-        return kept
+        return cleaned
+
+    def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
+        """See ``ModelProtocol.clean_conversation``."""
+        check_parts(kept.get("system"), _TEXTS, "system")
+        for message in objects(kept.get("messages"), "messages"):
+            for block in check_parts(message.get("content"), _BLOCKS, "messages"):
+                if block["type"] in {"tool_result", "search_result"}:
+                    check_parts(block.get("content"), _TEXTS, "messages")
+        return []
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """See ``ModelProtocol.chosen``."""

@@ -7,15 +7,33 @@ from typing import Any, Final
 from codegate.candidates.answer import AnswerReader, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
 from codegate.candidates.protocols.contract import (
+    Cleaned,
     ModelProtocol,
     RequestRefused,
+    check_parts,
     dicts,
     effort_in,
+    objects,
+    refused_part,
     text,
     text_of_parts,
+    tool_name,
 )
 
-_AT_CLIENT: Final = frozenset({"function", "custom", "local_shell", "shell", "apply_patch"})
+_AT_CLIENT: Final = frozenset({"function", "custom", "local_shell", "apply_patch"})
+_PARTS: Final = frozenset({"input_text", "output_text", "refusal", "summary_text", "reasoning_text", "text"})
+_TOOL_HOLDERS: Final = frozenset({"additional_tools", "tool_search_output"})
+_WITH_PARTS: Final = {
+    "message": "content",
+    "reasoning": "content",
+    "function_call_output": "output",
+    "custom_tool_call_output": "output",
+}
+_ITEMS: Final = _TOOL_HOLDERS | {
+    *_WITH_PARTS, "function_call", "custom_tool_call", "local_shell_call", "local_shell_call_output", "shell_call",
+    "shell_call_output", "apply_patch_call", "apply_patch_call_output", "tool_search_call",
+}  # fmt: skip
+"""What an input may hold: nothing that the provider ran, stored or has to fetch."""
 _STORED: Final = ("previous_response_id", "conversation", "prompt")
 _STOP: Final[dict[str, StopReason]] = {
     "completed": "stop",
@@ -40,12 +58,46 @@ class Responses(ModelProtocol):
         }
     )  # fmt: skip
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
         """See ``ModelProtocol.clean``; nothing is stored, so nothing that was stored can be referred to."""
         if stored := next((name for name in _STORED if request.get(name)), None):
             message = f"`{stored}` is not supported here: nothing is stored, send the whole conversation"
             raise RequestRefused(message)
-        return super().clean(request, model, sampling) | {"store": False}
+        cleaned = super().clean(request, model, sampling)
+        cleaned.request["store"] = False
+        return cleaned
+
+    def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
+        """See ``ModelProtocol.clean_conversation``; tools that items bring are filtered as all others."""
+        if isinstance(kept.get("input"), str):
+            return []
+        items: list[dict[str, Any]] = []
+        dropped: list[str] = []
+        for item in objects(kept.get("input"), "input"):
+            kind = text(item.get("type")) or ("message" if "role" in item else "")
+            if kind not in _ITEMS:
+                raise refused_part(item, "input")
+            if kind in _WITH_PARTS:
+                check_parts(item.get(_WITH_PARTS[kind]), _PARTS, "input")
+            if kind in _TOOL_HOLDERS:
+                tools, gone = self.client_tools(item.get("tools", []))
+                item = {**item, "tools": tools}  # noqa: PLW2901
+                dropped += map(tool_name, gone)
+            items.append(item)
+        kept["input"] = items
+        return dropped
+
+    def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """See ``ModelProtocol.client_tools``; a namespace holds tools itself."""
+        kept, dropped = [], []
+        for tool in objects(tools, "tools"):
+            if tool.get("type") == "namespace":
+                inner, gone = self.client_tools(tool.get("tools", []))
+                kept += [{**tool, "tools": inner}] if inner else []
+                dropped += gone
+            else:
+                (kept if self.runs_at_client(tool) else dropped).append(tool)
+        return kept, dropped
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """See ``ModelProtocol.chosen``."""
@@ -54,7 +106,14 @@ class Responses(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        return text(tool.get("type")) in _AT_CLIENT
+        match text(tool.get("type")):
+            case "shell":
+                where = tool.get("environment")
+                return where is None or (isinstance(where, dict) and where.get("type") == "local")
+            case "tool_search":
+                return tool.get("execution") == "client"
+            case kind:
+                return kind in _AT_CLIENT
 
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """See ``ModelProtocol.assemble``."""
