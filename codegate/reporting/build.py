@@ -217,7 +217,17 @@ def _candidate(
         contamination=_contamination(spec, everything),
         doubts=_doubts(everything),
         judged=judged,
+        refused=_refused(everything),
     )
+
+
+def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
+    """Return what the candidate's agent asked for in vain, the most frequent first, ties by name."""
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        if outcome.attempt is not None and outcome.attempt.agent is not None:
+            counts.update(outcome.attempt.agent.refused)
+    return tuple(sorted(((one_line(what), n) for what, n in counts.items()), key=lambda item: (-item[1], item[0])))
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:

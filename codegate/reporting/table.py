@@ -173,6 +173,13 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             everyone,
             lambda entry: ((Name(item.cause), Figure(item.count), Name(item.message)) for item in entry.faults),
         ),
+        _by_candidate(
+            "refused",
+            "Refused to the agent",
+            ("What it asked for", "n"),
+            everyone,
+            lambda entry: ((Name(what), Figure(count)) for what, count in entry.refused),
+        ),
         _by_candidate("doubts", "Passes to check", ("Why",), everyone, lambda e: ((x,) for x in e.doubts)),
         _by_candidate(
             "contamination", "Signs of contamination", ("Sign",), everyone, lambda e: ((x,) for x in e.contamination)

@@ -161,6 +161,7 @@ class CandidateView:
         doubts: why some of its passes can be believed less than others, a sentence each.
         contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
         judged: a judge's verdicts against execution; None where no judge was asked.
+        refused: what its agent asked for and the gateway did not pass on, with counts.
     """
 
     key: str
@@ -175,6 +176,7 @@ class CandidateView:
     contamination: tuple[str, ...]
     doubts: tuple[str, ...]
     judged: JudgeCounts | None = None
+    refused: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

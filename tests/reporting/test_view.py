@@ -20,6 +20,7 @@ from codegate.reporting import (
 )
 from codegate.reporting.bugs import links
 from codegate.running import ProblemRecord
+from codegate.solving.attempt import AgentRecord
 from tests.reporting.example import example, example_view, grade, outcome, run_of
 from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_plain import inert
@@ -241,3 +242,16 @@ def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> N
     manifest = run.manifest.model_copy(update={"candidates": (reference,)})
     again = run.model_copy(update={"manifest": manifest, "outcomes": tuple(mine)})
     assert build_view([again]).candidates[0].contamination == ()
+
+
+def test_what_an_agent_was_refused_is_in_every_report() -> None:
+    run = run_of({"a": {"p1": [True], "p2": [False]}})
+    helper = AgentRecord(exit_code=0, refused={"a request: only the model m can be called here, not haiku": 2})
+    tool = AgentRecord(exit_code=0, refused={"the tool web_search": 9})
+    outcomes = tuple(
+        one.model_copy(update={"attempt": one.attempt and one.attempt.model_copy(update={"agent": agent})})
+        for one, agent in zip(run.outcomes, (helper, tool), strict=True)
+    )
+    view = build_view([run.model_copy(update={"outcomes": outcomes})])
+    for page in (render_console(view, width=160), render_markdown(view), render_html(view)):
+        assert page.index("the tool web_search") < page.index("not haiku")
