@@ -1,7 +1,6 @@
 """Anthropic's models through the official SDK, which sends; ``protocols`` parses."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -12,14 +11,8 @@ from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.protocols.messages import as_events
 from codegate.candidates.providers import ModelProvider
 from codegate.candidates.sdk import Forwarded, SdkProvider
-from codegate.candidates.snapshots import has_date
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
-
-# From generation 4.6 on an id without a date is itself a pinned version, and no dated form exists:
-# https://platform.claude.com/docs/en/about-claude/models/model-ids-and-versions
-_VERSION: Final = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?")
-_DATELESS_SINCE: Final = (4, 6)
 
 
 class AnthropicProvider(SdkProvider):
@@ -137,18 +130,11 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def is_pinned(model: str) -> bool:
-    """Return whether a model's name has the day of its snapshot, or a version that stands for one."""
-    version = _VERSION.fullmatch(model)
-    return has_date(model) or (version is not None and (int(version[1]), int(version[2] or 0)) >= _DATELESS_SINCE)
-
-
 PROVIDER: Final = ModelProvider(
     address="https://api.anthropic.com",
     hosts=("api.anthropic.com", "*.api.anthropic.com"),
     key_variable="ANTHROPIC_API_KEY",
     example="claude-sonnet-5-5",
-    is_pinned=is_pinned,
     connect=AnthropicProvider,
     protocols=("messages",),
 )

@@ -5,7 +5,7 @@ https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
 
 from typing import Final
 
-from codegate.candidates.openai import OpenAIProvider, is_pinned
+from codegate.candidates.openai import OpenAIProvider
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
 from codegate.errors import UsageError
 
@@ -22,7 +22,6 @@ PROVIDER: Final = ModelProvider(
     hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
     key_variable="AZURE_OPENAI_API_KEY",
     example=EXAMPLE_CANDIDATE.partition(":")[2],
-    is_pinned=is_pinned,
     connect=OpenAIProvider,
     # Its Responses name the deployment and not the model that answered.
     protocols=("chat",),

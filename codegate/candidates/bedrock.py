@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from codegate.candidates.anthropic import UnstreamedProvider, is_pinned
+from codegate.candidates.anthropic import UnstreamedProvider
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.providers import ModelProvider
 from codegate.candidates.redaction import learn
@@ -78,7 +78,6 @@ PROVIDER: Final = ModelProvider(
     hosts=("*bedrock-runtime*.amazonaws.com",),
     key_variable="AWS_BEARER_TOKEN_BEDROCK",
     example="global.anthropic.claude-sonnet-5-5",
-    is_pinned=is_pinned,
     connect=BedrockProvider,
     protocols=("messages",),
     own_key=_secret_key,

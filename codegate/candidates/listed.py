@@ -5,7 +5,7 @@ Where the list has several prices for one kind of token (by time of day, or more
 two), the highest is taken, so that a budget holds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -49,6 +49,25 @@ def price_words(spec: CandidateSpec) -> str:
         return f"{spec.label}: no price is known, so costs are unknown; declare `prices` in codegate.yml."
     known = spec.prices
     return f"{spec.label}: ${known.input:f} in, ${known.output:f} out per million tokens ({known.origin})"
+
+
+@cache
+def table_names() -> tuple[str, ...]:
+    """Return the names of models that the list knows, of all providers."""
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as below
+
+    models = (model for provider in get_snapshot().providers for model in provider.models)
+    return tuple(name for model in models for name in (model.id, *_words(model.match)))
+
+
+def _words(clause: object) -> Iterator[str]:
+    """Yield the texts of a clause that matches names, and of the clauses in it."""
+    for value in vars(clause).values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            for inner in value:
+                yield from _words(inner)
 
 
 @cache

@@ -5,7 +5,6 @@ on missing fields.
 """
 
 import contextlib
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -18,12 +17,9 @@ from codegate.candidates.protocols.chat import EXTRA
 from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
 from codegate.candidates.sdk import SdkProvider
-from codegate.candidates.snapshots import has_date, is_date
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
-# Snapshots before 2024 carry month and day only: gpt-4-0613, gpt-3.5-turbo-0125, gpt-4-1106-preview.
-_SHORT_DATE: Final = re.compile(r"gpt-(?:4|3\.5-turbo)(?:-\d+k)?(?:-vision)?-(\d\d)(\d\d)(?:-preview)?")
 _LIST_SECONDS: Final = 5.0
 _CONTEXTS: Final = ("n_ctx", "n_ctx_train")
 _LIMIT_NAMES: Final = PROTOCOLS["chat"].limits
@@ -156,18 +152,11 @@ def _items(message: Message) -> list[dict[str, Any]]:
     return [*message.reasoning, *said, *calls]
 
 
-def is_pinned(model: str) -> bool:
-    """Return whether a model's name has the day of its snapshot."""
-    short = _SHORT_DATE.fullmatch(model)
-    return has_date(model) or (short is not None and is_date(2024, int(short[1]), int(short[2])))
-
-
 PROVIDER: Final = ModelProvider(
     address="https://api.openai.com/v1",
     hosts=("api.openai.com", "*.api.openai.com"),
     key_variable="OPENAI_API_KEY",
     example=EXAMPLE_CANDIDATE.partition(":")[2],
-    is_pinned=is_pinned,
     connect=OpenAIProvider,
     protocols=("chat", "responses"),
 )

@@ -1,4 +1,4 @@
-"""The model providers that are known: where each is, which variable holds its key, and how its models are pinned.
+"""The model providers that are known: where each is, and which variable holds its key.
 
 A provider is a file with a ``ModelProvider`` in it. Our own are listed here; other packages add theirs by an entry
 point of ``codegate.providers``.
@@ -34,14 +34,13 @@ _OWN: Final = {name: f"codegate.candidates.{name}" for name in _NAMES}
 
 @dataclass(frozen=True)
 class ModelProvider:
-    """How the models of one provider are reached, pinned and called.
+    """How the models of one provider are reached and called.
 
     Attributes:
         address: where a candidate without a ``base_url`` is sent, or a function that returns it or raises UsageError.
         hosts: the provider's own, as patterns of ``fnmatch``.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
-        is_pinned: whether a snapshot's name stands for one model for ever.
         connect: opens a connection for a candidate; its SDK is imported then.
         protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
         own_key: returns the machine's own credentials for it, where no key is set; empty: there are none.
@@ -53,7 +52,6 @@ class ModelProvider:
     hosts: tuple[str, ...]
     key_variable: str
     example: str
-    is_pinned: Callable[[str], bool]
     connect: Callable[["CandidateSpec", "Endpoint"], Provider]
     protocols: tuple[str, ...] = ()
     own_key: Callable[[], str] | None = None

@@ -1,23 +1,28 @@
 """Refuse floating aliases of models, and answers of other models than the pinned one."""
 
-import datetime
 import re
+from collections.abc import Iterable
+from typing import Final
 
 from codegate.candidates.conversation import Completion, ProviderError
 from codegate.candidates.endpoint import owner_of
+from codegate.candidates.listed import table_names
 from codegate.candidates.providers import model_provider
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
-_DATE = re.compile(r"(?<![0-9])(20\d\d)(-?)(\d\d)\2(\d\d)(?![0-9])")
-_LATEST = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
+_DAY: Final = r"(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])"
+_DATE: Final = rf"[-@](?:(?:20\d\d-?)?{_DAY}|(?:0[1-9]|1[0-2])-20\d\d)"
+"""In a model's name: -2024-08-06, -20251001, @20251001, -0613, -09-2025."""
+_DATED: Final = re.compile(rf"{_DATE}(?![0-9])")
+_LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 
 
-def check_snapshot(spec: CandidateSpec) -> None:
-    """Refuse a model that is no pinned snapshot.
+def check_snapshot(spec: CandidateSpec, listed: Iterable[str] = ()) -> None:
+    """Refuse a model's name that is known to float.
 
-    At the providers' own addresses, given or not, the provider's own rule holds (``ModelProvider.is_pinned``). At any
-    other ``base_url`` the served file is the snapshot, and only names like ``latest`` are refused.
+    That is one that says ``latest`` and, at the providers' own addresses, one of which the price table or the
+    provider's list of models, ``listed``, has a dated form. At any other ``base_url`` the served file is the snapshot.
 
     Raises:
         UsageError: the model is a floating alias; the remedy names the dated form.
@@ -29,14 +34,16 @@ def check_snapshot(spec: CandidateSpec) -> None:
         raise UsageError(f"candidate {spec.label} has no model.", f"Pin a snapshot, for example {example}.")
     owner = owner_of(spec.provider, spec.base_url)
     snapshot = _snapshot(spec, owner)
-    if not _LATEST.search(snapshot) and (owner is None or model_provider(owner).is_pinned(snapshot)):
+    dated = () if owner is None else _dated_forms(snapshot, (*table_names(), *listed))
+    if not dated and not _LATEST.search(snapshot):
         return
     if owner is None:
         remedy = "Name the model and its version as the server lists them."
     else:
         remedy = (
-            f"Pin the dated form, for example {example} (the provider's list of models has the dates). Where the "
-            "model's name is your own, as that of a deployment, write the model behind it as `snapshot`."
+            f"Pin the dated form, for example {dated[-1] if dated else example} (the provider's list of models has the "
+            "dates). Where the model's name is your own, as that of a deployment, write the model behind it as "
+            "`snapshot`."
         )
     raise UsageError(
         f"candidate {spec.label}: {snapshot!r} is a floating alias: the model behind it can change "
@@ -48,7 +55,8 @@ def check_snapshot(spec: CandidateSpec) -> None:
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     """Refuse an answer of another model than the pinned one.
 
-    It is known at the providers' own addresses and where the candidate has a ``snapshot``; elsewhere any name passes.
+    It is known at the providers' own addresses, for names with a date, and where the candidate has a ``snapshot``.
+    Elsewhere any name passes, and is recorded with the answer.
 
     Raises:
         ProviderError: another snapshot answered (``model_mismatch``), or the provider did not name it.
@@ -59,6 +67,8 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     expected = _snapshot(spec, owner)
     if (owner is None and spec.snapshot is None) or completion.model == expected:
         return
+    if completion.model is not None and not names_one_model(spec):
+        return
     answered = "an unnamed model" if completion.model is None else repr(completion.model[:120])
     raise ProviderError(
         "model_mismatch",
@@ -68,20 +78,18 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     )
 
 
+def names_one_model(spec: CandidateSpec) -> bool:
+    """Return whether a candidate's model is pinned: by a date, a ``snapshot``, or a server of one's own."""
+    owner = owner_of(spec.provider, spec.base_url) if spec.calls_a_model else None
+    return owner is None or spec.snapshot is not None or _DATED.search(_snapshot(spec, owner)) is not None
+
+
 def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
     """Return what the answers of a candidate's model have to name."""
     return spec.snapshot or (spec.model if owner is None else model_provider(owner).snapshot_of(spec.model))
 
 
-def has_date(name: str) -> bool:
-    """Return whether a model's name carries a day: ``gpt-4o-2024-08-06``, ``claude-haiku-4-5-20251001``."""
-    return any(is_date(int(year), int(month), int(day)) for year, _, month, day in _DATE.findall(name))
-
-
-def is_date(year: int, month: int, day: int) -> bool:
-    """Return whether there is such a day."""
-    try:
-        datetime.date(year, month, day)
-    except ValueError:
-        return False
-    return True
+def _dated_forms(name: str, names: Iterable[str]) -> list[str]:
+    """Return those of ``names`` that are ``name`` with a date, the newest last."""
+    dated = re.compile(re.escape(name) + _DATE)
+    return sorted({each for each in names if dated.fullmatch(each)})

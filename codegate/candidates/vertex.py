@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from codegate.candidates.anthropic import UnstreamedProvider, is_pinned
+from codegate.candidates.anthropic import UnstreamedProvider
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.providers import ModelProvider
 from codegate.candidates.redaction import learn
@@ -89,7 +89,6 @@ PROVIDER: Final = ModelProvider(
     hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
     key_variable="GOOGLE_OAUTH_ACCESS_TOKEN",
     example="claude-sonnet-5-5",
-    is_pinned=is_pinned,
     connect=VertexProvider,
     protocols=("messages",),
     own_key=_token,

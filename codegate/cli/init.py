@@ -184,7 +184,7 @@ def _entry(spec: CandidateSpec) -> str:
     """Return the first keys of the candidate's entry, with what else can stand there."""
     lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
     if spec.model:
-        lines.append((f"    model: {json.dumps(spec.model)}", "a dated snapshot: floating aliases are refused"))
+        lines.append((f"    model: {json.dumps(spec.model)}", "with its date, where the provider gives one"))
     if spec.base_url:
         lines.append((f"    base_url: {spec.base_url}", "where its server is"))
     if spec.calls_a_model:

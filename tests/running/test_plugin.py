@@ -54,7 +54,7 @@ def test_a_package_adds_a_sandbox_and_a_report_format(installed: Path, suite: Su
 
 
 @pytest.mark.requirement("E1")
-def test_a_package_adds_a_provider_with_its_own_key_and_rule(installed: Path, suite: Suite, tmp_path: Path) -> None:
+def test_a_package_adds_a_provider_with_its_own_key(installed: Path, suite: Suite, tmp_path: Path) -> None:
     config = tmp_path / "codegate.yml"
     config.write_text("candidates: ['shout:shout-latest']\n")
     done = codegate(installed, "run", str(suite.folder), "--config", str(config), "--out", str(tmp_path / "run"))

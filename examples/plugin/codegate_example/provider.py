@@ -11,6 +11,5 @@ PROVIDER = ModelProvider(
     hosts=("models.shout.example",),
     key_variable="SHOUT_API_KEY",
     example="shout-1.2",
-    is_pinned=lambda model: model.rpartition("-")[2].replace(".", "").isdigit(),
     connect=OpenAIProvider,
 )
