@@ -84,15 +84,15 @@ def call_model(
     faults: Faults,
     send: Callable[[], Any],
     read: Callable[[bytes, float], Completion],
-    relax: Callable[[str], bool],
+    relax: Callable[[ProviderError], bool],
 ) -> Completion:
     """Return the pinned model's answer to one request, within ``spec.timeout_seconds``.
 
     A request that was declined for its prompt is an answer without text: a retry would not help.
 
     ``send`` makes the request and returns the HTTP response, in a thread of its own; ``read`` converts its bytes and
-    their seconds to a completion. ``relax`` is given the server's message about a declined request, may change what
-    ``send`` sends, and returns whether it did.
+    their seconds to a completion. ``relax`` is given the fault of a declined request, may change what ``send`` sends,
+    and returns whether it did.
 
     Raises:
         ProviderError: no usable answer came.
@@ -105,7 +105,7 @@ def call_model(
         fault = error if isinstance(error, ProviderError) else faults.of(error, spec.timeout_seconds)
         if fault is None:
             raise
-        if (fault.stop is not None or fault.fault == "bad_request") and relax(fault.cause):
+        if (fault.stop is not None or fault.fault == "bad_request") and relax(fault):
             return call_model(spec, calls, faults, send, read, relax)
         if fault.stop is not None:
             seconds = time.monotonic() - start

@@ -66,7 +66,7 @@ class AnthropicProvider(SdkProvider):
             # The next call of the loop repeats all this; what is written to the cache must have a known price.
             if self._spec.prices is None or self._spec.prices.cache_write is not None:
                 request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
-        return self._answer(PROTOCOLS["messages"], lambda: self._create(request, {}), lambda _refusal: False)
+        return self._answer(PROTOCOLS["messages"], lambda: self._create(request, {}), lambda _fault: False)
 
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         del protocol

@@ -164,7 +164,7 @@ class ProviderError(InfrastructureError):
     """A provider gave no usable answer; ``running.faults`` maps each fault to retries.
 
     Providers redact keys from the message. ``stop`` is set where the request was declined for its content (a long
-    prompt, a filter): that is an answer without text.
+    prompt, a filter): that is an answer without text. ``setting`` is the candidate's key of a parameter that it blames.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE
@@ -174,6 +174,7 @@ class ProviderError(InfrastructureError):
         self.fault: ProviderFault = fault
         self.retry_after = retry_after
         self.stop: StopReason | None = None
+        self.setting: str | None = None
 
 
 class ProblemKey(_Frozen):

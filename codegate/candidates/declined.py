@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.candidates.conversation import ProviderFault, StopReason
+from codegate.candidates.conversation import ProviderFault, Sampling, StopReason
 
 FAULT_OF_KIND: Final[Mapping[str, ProviderFault]] = {
     "insufficient_quota": "quota",
@@ -49,8 +49,10 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 """Key of a candidate in codegate.yml, by the name that it has in a request."""
 
+_NUMBERS: Final = frozenset({"temperature", "top_p", "seed"})
+
 _NAMES: Final = "|".join(re.escape(name) for name in _SETTINGS if name != "model")  # "model" is in every other message
-_NAMED: Final = re.compile(rf"[`'\"]({_NAMES})[`'\"]|\A({_NAMES})\b")
+_NAMED: Final = re.compile(rf"[`'\"]({_NAMES})(?:\.[\w.]+)?[`'\"]|\A({_NAMES})\b")
 _LIMIT_TOO_LARGE: Final = re.compile(
     r"max_(?:completion_|new_|output_)?tokens\W"
     r"(?:\W*\d+ > \d|[^.]{0,100}?(?:too large|above maximum|valid range|less than or equal))"
@@ -115,6 +117,14 @@ def setting_named(body: object, message: str) -> str | None:
     if named is not None:
         return _SETTINGS[named[1] or named[2]]
     return _SETTINGS["max_tokens"] if _LIMIT_TOO_LARGE.search(message) else None
+
+
+def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
+    """Return the request's names of a setting that was declined, if it is a number that only an agent can have set."""
+    key = (setting or "").removeprefix("sampling.")
+    if key not in _NUMBERS or getattr(sampling, key) is not None:
+        return ()
+    return tuple(name for name, known in _SETTINGS.items() if known == setting)
 
 
 def stop_named(text: str) -> StopReason | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codegate.candidates.answer import as_document, token_count
-from codegate.candidates.conversation import Completion, Message, ProblemKey, Sampling, ToolSpec
+from codegate.candidates.conversation import Completion, Message, ProblemKey, ProviderError, Sampling, ToolSpec
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
@@ -67,7 +67,8 @@ class OpenAIProvider(SdkProvider):
         def send() -> Any:
             return self._send(name, request, {})
 
-        def relax(refusal: str) -> bool:
+        def relax(fault: ProviderError) -> bool:
+            refusal = fault.cause
             limit_name = next((limit for limit in limits if limit in request), None)
             if limit_name == "max_tokens" and wants_newer_limit(refusal):
                 self._limit_name = "max_completion_tokens"

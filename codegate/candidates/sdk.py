@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from codegate.candidates.answer import AnswerReader, as_document, call_model
 from codegate.candidates.conversation import Completion, ProviderError
-from codegate.candidates.declined import blames_output_limit, error_object
+from codegate.candidates.declined import agents_own, blames_output_limit, error_object
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.spec import CandidateSpec
@@ -25,11 +25,13 @@ class Forwarded:
         content: the answer's bytes; empty where the provider declined the request for its content.
         streamed: they are server-sent events, as the request asked.
         completion: what the answer says.
+        without: fields of the request that the model refused, and that were left out for it.
     """
 
     content: bytes
     streamed: bool
     completion: Completion
+    without: tuple[str, ...] = ()
 
 
 class SdkProvider(ABC):
@@ -85,6 +87,7 @@ class SdkProvider(ABC):
         """
         spoken, request = PROTOCOLS[protocol], dict(request)
         content, streamed = b"", bool(request.get("stream"))
+        without: list[str] = []
 
         def send() -> Any:
             nonlocal content
@@ -92,11 +95,18 @@ class SdkProvider(ABC):
             content = response.content
             return response
 
-        def relax(refusal: str) -> bool:
+        def relax(fault: ProviderError) -> bool:
+            # A sampling parameter that the agent always sends is not the user's to remove.
+            refused = [name for name in agents_own(fault.setting, self._spec.sampling) if name in request]
+            for name in refused:
+                del request[name]
+            without.extend(refused)
+            if refused:
+                return True
             # The limit is ours where the agent set none: without it the model's own, lower maximum holds.
             limit = next((name for name in spoken.limits if name in request), None)
             own = self._spec.sampling.max_output_tokens is None and not spoken.limit_required
-            if limit is None or not own or not blames_output_limit(refusal):
+            if limit is None or not own or not blames_output_limit(fault.cause):
                 return False
             del request[limit]
             return True
@@ -104,7 +114,7 @@ class SdkProvider(ABC):
         completion = self._answer(spoken, send, relax, streamed=streamed)
         # A server that echoes the key must not pass it to the sandbox.
         shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
-        return Forwarded(shown, streamed, completion)
+        return Forwarded(shown, streamed, completion, tuple(without))
 
     @abstractmethod
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
@@ -114,7 +124,7 @@ class SdkProvider(ABC):
         self,
         protocol: ModelProtocol,
         send: Callable[[], Any],
-        relax: Callable[[str], bool],
+        relax: Callable[[ProviderError], bool],
         *,
         streamed: bool = False,
     ) -> Completion:

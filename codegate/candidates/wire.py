@@ -305,6 +305,7 @@ class Faults:
         text = self._clean(message)
         found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None
+        found.setting = setting
         return found
 
     def _error(

@@ -60,6 +60,11 @@ def anthropic_error(message: str, kind: str = "invalid_request_error", status: i
             anthropic_error("`temperature` and `top_p` cannot both be specified for this model."),
             "sampling.temperature",
         ),
+        (
+            "anthropic",
+            anthropic_error('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".'),
+            "sampling.thinking",
+        ),
     ],
 )
 def test_a_refused_parameter_names_the_key_to_change(provider: str, reply: Reply, key: str) -> None:

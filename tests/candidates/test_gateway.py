@@ -556,3 +556,15 @@ def test_a_key_that_a_server_echoes_stays_outside() -> None:
         code, answer = opened.post("/v1/chat/completions", ASKED)
         assert code == 200
         assert CANARY not in json.dumps(answer)
+
+
+def test_a_setting_of_the_agents_own_that_the_model_refuses_is_left_out_and_named() -> None:
+    """Agents send a temperature whatever the model; their users cannot remove it."""
+    with door("chat", refuses="temperature") as opened:
+        for _ in range(2):
+            assert opened.post("/v1/chat/completions", {**ASKED, "temperature": 0})[0] == 200
+        assert ["temperature" in sent.body for sent in opened.model.requests] == [True, False, False]
+        assert opened.gateway.refused == {"the setting temperature, which the model does not take": 2}
+    with door("chat", refuses="temperature", spec={"sampling": {"temperature": 0.5}}) as opened:
+        assert opened.post("/v1/chat/completions", ASKED)[0] == 400
+        assert "sampling.temperature" in str(opened.gateway.failure), "this one the user has chosen"

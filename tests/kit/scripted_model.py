@@ -46,12 +46,16 @@ def fixing(command: str, final: str = "Done: the bug is fixed.") -> Part:
 
 @dataclass
 class ScriptedModel:
-    """Answers every model call as ``part`` says; the first ``failures`` are answered with ``status``."""
+    """Answers every model call as ``part`` says; the first ``failures`` are answered with ``status``.
+
+    A request with the parameter ``refuses`` is declined, as models without that parameter do.
+    """
 
     part: Part
     model: str = "scripted-2026-01-01"
     status: int = 500
     failures: int = 0
+    refuses: str = ""
     requests: list[Request] = field(default_factory=list)
     answered: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -74,6 +78,8 @@ class ScriptedModel:
             return as_json({"error": {"message": "no such path"}}, 404)
         if failing:
             return as_json({"error": {"type": "scripted", "message": "scripted failure"}}, self.status)
+        if self.refuses in request.body:
+            return as_json({"error": {"message": f"`{self.refuses}` is deprecated for this model."}}, 400)
         with self.lock:
             self.answered += 1
         said = self.part(_turn(request.body))

@@ -95,6 +95,7 @@ class Gateway:
         self.waited = 0.0
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
+        self._unwanted: set[str] = set()  # fields that the model has refused
 
     @property
     def limited(self) -> str | None:
@@ -177,7 +178,11 @@ class Gateway:
         begun = time.monotonic()
 
         def once() -> Completion:
-            answers.append(self._provider.forward(self._protocol.name, cleaned, headers))
+            sent = {name: value for name, value in cleaned.items() if name not in self._unwanted}
+            answers.append(self._provider.forward(self._protocol.name, sent, headers))
+            self._unwanted.update(answers[-1].without)
+            for name in self._unwanted & cleaned.keys():
+                self._count(f"the setting {name}, which the model does not take")
             return answers[-1].completion
 
         try:
