@@ -1,7 +1,7 @@
 """Answers that an attempt has paid for, kept until it is whole: a run that is killed pays for none twice.
 
-When a run is resumed, its agent starts again. A request that equals a kept one is answered from here; every other
-request goes to the model. A tool loop is repeated turn by turn.
+When a run is resumed, its agent starts again. A turn of its conversation that was kept is answered from here; every
+other goes to the model. A tool loop is repeated turn by turn.
 """
 
 import base64
@@ -29,15 +29,15 @@ class PaidAnswers:
         if path.is_symlink():
             raise UsageError(f"{path} is a symbolic link; runs hold none.", "Remove it.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        for request, answer in _read(path):
-            self._left[request].append(answer)
+        for turn, answer in _read(path):
+            self._left[turn].append(answer)
 
-    def take(self, request: str) -> Forwarded | None:
-        """Return the next kept answer to the request with that digest; each is given once."""
+    def take(self, turn: str) -> Forwarded | None:
+        """Return the next kept answer to the turn with that digest; each is given once."""
         with self._lock:
-            return self._left[request].popleft() if self._left[request] else None
+            return self._left[turn].popleft() if self._left[turn] else None
 
-    def keep(self, request: str, answer: Forwarded) -> None:
+    def keep(self, turn: str, answer: Forwarded) -> None:
         """Keep an answer durably.
 
         Raises:
@@ -45,7 +45,7 @@ class PaidAnswers:
         """
         content = base64.b64encode(answer.content).decode("ascii")
         completion = self._redactor.clean_model(answer.completion)
-        line = [request, content, answer.streamed, completion.model_dump(mode="json")]
+        line = [turn, content, answer.streamed, completion.model_dump(mode="json")]
         with self._lock:
             append_line(self._path, json.dumps(line).encode("ascii"))
 

@@ -72,10 +72,10 @@ class Door:
 class Nothing:
     """Keeps no answers."""
 
-    def take(self, request: str) -> Forwarded | None:
+    def take(self, turn: str) -> Forwarded | None:
         return None
 
-    def keep(self, request: str, answer: Forwarded) -> None:
+    def keep(self, turn: str, answer: Forwarded) -> None:
         pass
 
 
@@ -568,3 +568,27 @@ def test_a_setting_of_the_agents_own_that_the_model_refuses_is_left_out_and_name
     with door("chat", refuses="temperature", spec={"sampling": {"temperature": 0.5}}) as opened:
         assert opened.post("/v1/chat/completions", ASKED)[0] == 400
         assert "sampling.temperature" in str(opened.gateway.failure), "this one the user has chosen"
+
+
+def _codex_turn(number: int, command: str = "ls") -> dict[str, Any]:
+    """Return a second turn as Codex sends it: its ids, and what its tools print, are new each time."""
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "exec", "arguments": command}
+    output = f"Chunk ID: {number}\nWall time: 0.0{number} seconds\n"
+    return {
+        "model": "m",
+        "input": [
+            {"type": "message", "id": f"msg_{number}", "role": "user", "content": "fix it"},
+            call,
+            {"type": "function_call_output", "id": f"fco_{number}", "call_id": "call_1", "output": output},
+        ],
+    }
+
+
+def test_a_repeated_turn_is_the_same_whatever_ids_and_tools_say() -> None:
+    def turn(asked: dict[str, Any]) -> str:
+        protocol = PROTOCOLS["responses"]
+        return protocol.turn(asked, protocol.clean(asked, "m", Sampling()).request)
+
+    assert turn(_codex_turn(1)) == turn(_codex_turn(2))
+    assert turn(_codex_turn(1)) != turn(_codex_turn(1, "rm -r src"))
+    assert turn(_codex_turn(1)) != turn({**_codex_turn(1), "input": _codex_turn(1)["input"][:1]})

@@ -22,7 +22,6 @@ from codegate.candidates.gateway.meter import AgentLimits, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
-from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.http import HttpConnection, HttpRequest
 from codegate.strict import parse_json, shown
@@ -46,13 +45,13 @@ class Forwards(Protocol):
 
 
 class Keeps(Protocol):
-    """Keeps answers by their requests' digests, for an attempt that has to begin again."""
+    """Keeps answers by their turns' digests, for an attempt that has to begin again."""
 
-    def take(self, request: str) -> Forwarded | None:
-        """Return the next answer that was kept for a request, once; None where there is none."""
+    def take(self, turn: str) -> Forwarded | None:
+        """Return the next answer that was kept for a turn, once; None where there is none."""
         ...
 
-    def keep(self, request: str, answer: Forwarded) -> None:
+    def keep(self, turn: str, answer: Forwarded) -> None:
         """Keep an answer."""
         ...
 
@@ -186,12 +185,12 @@ class Gateway:
             return answers[-1].completion
 
         try:
-            request = digest(body.decode())
-            if (kept := self._paid.take(request)) is not None:
+            turn = self._protocol.turn(asked, cleaned)
+            if (kept := self._paid.take(turn)) is not None:
                 answers.append(kept)
             else:
                 self._call(once, len(body))
-                self._paid.keep(request, answers[-1])
+                self._paid.keep(turn, answers[-1])
             completion = answers[-1].completion
             said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
             conversation = (*self._protocol.conversation(asked), said)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 
 from codegate.candidates.answer import AnswerReader
 from codegate.candidates.conversation import Completion, Message, Sampling
+from codegate.durable import digest
 
 MAX_MESSAGE_CHARACTERS: Final = 200_000
 
@@ -101,6 +102,23 @@ class ModelProtocol(ABC):
         Raises:
             RequestRefused: it holds something else than text, tool calls and their results.
         """
+
+    def turn(self, asked: Mapping[str, Any], cleaned: Mapping[str, Any]) -> str:
+        """Return a digest by which a repeated attempt finds the answer to the same turn.
+
+        The results of tools count only by their number: clocks and process ids in them differ each time. Ids that the
+        client makes anew are in no message.
+        """
+        said = [
+            (
+                message.role,
+                message.text if message.role != "tool" else "",
+                [(call.name, call.arguments) for call in message.tool_calls],
+            )
+            for message in self.conversation(asked)
+        ]
+        rest = {name: value for name, value in cleaned.items() if name not in self.conversation_fields}
+        return digest([said, rest])
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request that hold the candidate's settings, but its limit and its stop texts.
