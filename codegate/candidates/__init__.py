@@ -28,7 +28,7 @@ from codegate.candidates.redaction import Redactor, environment_secrets, redacto
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.sdk import Forwarded
-from codegate.candidates.snapshots import check_snapshot
+from codegate.candidates.snapshots import check_snapshot, names_one_model
 from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
@@ -62,6 +62,7 @@ __all__ = [
     "cost",
     "environment_secrets",
     "listed",
+    "names_one_model",
     "nothing_listens",
     "open_provider",
     "parse_candidate",

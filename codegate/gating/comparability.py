@@ -66,6 +66,17 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
 
 
+def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
+    """Return a warning where different models answered to the same name at the same address."""
+    left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
+    if left != right or left["model"] is None or baseline.model == candidate.model:
+        return ()
+    return (
+        f"{left['model']} was served as {baseline.model} for the baseline and as {candidate.model} now: the model "
+        "behind the name has changed.",
+    )
+
+
 def condition_differences(
     there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
 ) -> Differences:

@@ -7,7 +7,14 @@ from typing import Any
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import ALL, broken_floors, cohort_warnings, cohorts, problems_of, unseen_floors
-from codegate.gating.comparability import Differences, check_samples, differences, without_changed, without_quarantined
+from codegate.gating.comparability import (
+    Differences,
+    check_samples,
+    differences,
+    served_otherwise,
+    without_changed,
+    without_quarantined,
+)
 from codegate.gating.decision import (
     POPULATION_LEVEL,
     Decision,
@@ -148,7 +155,8 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
     """Return the verdict on samples that can be compared, with copied answers counted once."""
     terms, policy = sides.terms, sides.terms.policy
     baseline, candidate = without_copies(sides.baseline), without_copies(sides.candidate)
-    warnings = [
+    warnings = [*served_otherwise(sides.baseline, sides.candidate)]
+    warnings += [
         f"The {name}'s answers are copies of one another on {same} of {several} problems (temperature 0 or a cache), "
         "so equal answers count once: more samples of the same add nothing."
         for name, once, all_ in (("baseline", baseline, sides.baseline), ("candidate", candidate, sides.candidate))

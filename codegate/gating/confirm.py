@@ -8,7 +8,7 @@ regression, so a candidate that passes costs nothing more.
 from collections.abc import Mapping
 
 from codegate.gating.cohorts import broken_floors
-from codegate.gating.comparability import without_changed, without_quarantined
+from codegate.gating.comparability import served_otherwise, without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.decision import FRESH_REACH, NEAR
 from codegate.gating.drift import DRIFT_LEVEL, change_between, counts_of
@@ -58,7 +58,7 @@ def confirm(
             "confirmed": confirmed,
             "drift": drift,
             "changes": first.changes,
-            "warnings": (*second.warnings, *warnings),
+            "warnings": (*second.warnings, *served_otherwise(stored, fresh), *warnings),
         }
     )
 

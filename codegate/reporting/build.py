@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from codegate.candidates import CandidateSpec, Message
+from codegate.candidates import CandidateSpec, Message, names_one_model
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
 from codegate.grading import Behaviour
@@ -204,6 +204,7 @@ def _candidate(
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
     label = one_line(spec.label)
+    models = _counted(one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models)
     return CandidateView(
         key=spec.key(),
         label=f"{label} ({one_line(run.manifest.id)})" if label_run else label,
@@ -215,7 +216,8 @@ def _candidate(
         measures=measures,
         faults=_faults(everything),
         contamination=_contamination(spec, everything),
-        doubts=_doubts(everything),
+        doubts=(*_several(models), *_doubts(everything)),
+        served=_served(spec, models),
         judged=judged,
         refused=_refused(everything),
     )
@@ -237,6 +239,22 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
         return len(planned)
     last = max((outcome.sample for outcome in made), default=-1)
     return sum(sample <= last for _, sample in planned)
+
+
+def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """Return a doubt where several models answered, which ``models`` names with their attempts."""
+    if len(models) < 2:
+        return ()
+    named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:_FEW])
+    return (f"{len(models)} models answered, so these are results of no single one: {named}",)
+
+
+def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """Return that a model's name has no date, and what answered to it; nothing where the name is one model's."""
+    if names_one_model(spec):
+        return ()
+    answered = f"; served as {', '.join(model for model, _ in models[:_FEW])}" if models else ""
+    return (f"{one_line(spec.model)}: its provider gives no dated name, so the model behind it may change{answered}",)
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -180,6 +180,9 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             everyone,
             lambda entry: ((Name(what), Figure(count)) for what, count in entry.refused),
         ),
+        _by_candidate(
+            "served", "Models without a date", ("What answered",), everyone, lambda e: ((x,) for x in e.served)
+        ),
         _by_candidate("doubts", "Passes to check", ("Why",), everyone, lambda e: ((x,) for x in e.doubts)),
         _by_candidate(
             "contamination", "Signs of contamination", ("Sign",), everyone, lambda e: ((x,) for x in e.contamination)

@@ -159,6 +159,7 @@ class CandidateView:
         planned: attempts that the run plans; ``graded`` of them have a grade.
         measures: all that is counted about it.
         doubts: why some of its passes can be believed less than others, a sentence each.
+        served: what answered to a model's name without a date, in a sentence.
         contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
         judged: a judge's verdicts against execution; None where no judge was asked.
         refused: what its agent asked for and the gateway did not pass on, with counts.
@@ -175,6 +176,7 @@ class CandidateView:
     faults: tuple[FaultCount, ...]
     contamination: tuple[str, ...]
     doubts: tuple[str, ...]
+    served: tuple[str, ...]
     judged: JudgeCounts | None = None
     refused: tuple[tuple[str, int], ...] = ()
 

@@ -463,3 +463,14 @@ def test_the_reason_never_rounds_across_a_threshold() -> None:
             shown = verdict.reason.split("it is worse (p=")[1].split(")")[0]
             assert 0 < float(shown) < level
     assert tried > 5
+
+
+def test_another_model_behind_the_same_name_is_a_warning() -> None:
+    before = side(uniform(40, 40, 3))
+    now = before.model_copy(update={"model": "model-z"})
+    assert compare(before, now, POLICY).warnings == (
+        "x.jsonl was served as model-x for the baseline and as model-z now: the model behind the name has changed.",
+    )
+    renamed = now.model_copy(update={"settings": {**SETTINGS, "model": "y"}})
+    assert not compare(before, renamed, POLICY).warnings
+    assert not compare(before, before, POLICY).warnings

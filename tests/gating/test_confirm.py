@@ -120,3 +120,10 @@ def test_drift_is_the_same_in_both_directions_and_none_without_change(entries: l
     assert 0.0 <= here.p <= 1.0
     both = pooled(stored, fresh)
     assert all([s.index for s in both.samples[p]] == list(range(8)) for p in both.samples)
+
+
+def test_another_model_behind_the_pinned_name_is_a_warning() -> None:
+    stored, candidate = side(uniform(40, 40, 3)), worse()
+    fresh = stored.model_copy(update={"model": "model-z"})
+    [warning] = confirm(stored, fresh, candidate.model_copy(update={"model": "model-x"}), POLICY).warnings
+    assert warning.startswith("x.jsonl was served as model-x for the baseline and as model-z now")

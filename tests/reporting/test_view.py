@@ -221,6 +221,37 @@ def test_passes_of_lower_assurance_and_suspicious_patches_are_told_in_every_form
     assert build_view([run]).candidates[0].doubts == ()
 
 
+def test_what_answered_to_a_name_without_a_date_is_in_every_page() -> None:
+    run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
+    [before] = run.manifest.candidates
+
+    def served(model: str, *names: str) -> ReportView:
+        spec = before.model_copy(update={"provider": "openai", "model": model})
+        outcomes = (
+            outcome.model_copy(
+                update={
+                    "candidate": spec.key(),
+                    "attempt": outcome.attempt and outcome.attempt.model_copy(update={"models": (name,)}),
+                }
+            )
+            for outcome, name in zip(run.outcomes, names, strict=True)
+        )
+        manifest = run.manifest.model_copy(update={"candidates": (spec,)})
+        return build_view([run.model_copy(update={"manifest": manifest, "outcomes": tuple(outcomes)})])
+
+    found = served("gpt-6.1-sol", "gpt-6.1-sol-a", "gpt-6.1-sol-b", "gpt-6.1-sol-a")
+    note = "gpt-6.1-sol: its provider gives no dated name, so the model behind it may change"
+    assert found.candidates[0].served == (f"{note}; served as gpt-6.1-sol-a, gpt-6.1-sol-b",)
+    doubt = "2 models answered, so these are results of no single one: gpt-6.1-sol-a (2 attempts), gpt-6.1-sol-b"
+    assert found.candidates[0].doubts == (f"{doubt} (1 attempt)",)
+    for page in (render_console(found), render_markdown(found), render_html(found)):
+        text = " ".join(page.split())
+        assert "gives no dated name" in text
+        assert "2 models answered" in text
+    dated = served("gpt-4o-2024-08-06", *["gpt-4o-2024-08-06"] * 3)
+    assert (dated.candidates[0].served, dated.candidates[0].doubts) == ((), ())
+
+
 def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> None:
     run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
     told = [
