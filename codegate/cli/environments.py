@@ -6,7 +6,8 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
-from codegate.sandbox import export_environments, import_environments, prune_environments
+from codegate.errors import ExitCode
+from codegate.sandbox import INDEX, export_environments, import_environments, prune_environments, read_index
 from codegate.wording import count_of
 
 
@@ -24,8 +25,8 @@ def export_command(folder: Path) -> None:
     Those that FOLDER has already are not written again. It also gets environments.json, with the SHA-256 of each
     archive.
     """
-    count = export_environments(folder)
-    say(f"{count_of(count, 'environment')} written to {folder}")
+    count = len(export_environments(folder))
+    say(f"{count_of(count, 'environment')} of this machine in {folder}")
     emit({"schema": "codegate.environments-moved/1", "exported": count})
 
 
@@ -33,15 +34,19 @@ def export_command(folder: Path) -> None:
 @click.argument("folder", type=FOLDER)
 @click.option("--index", type=FILE, help="A copy of environments.json that you trust; default: the one in FOLDER.")
 @json_option
-def import_command(folder: Path, index: Path | None) -> None:
+def import_command(folder: Path, index: Path | None) -> ExitCode:
     """Take the environments in FOLDER that this machine does not have yet.
 
-    Who writes the archives decides what runs beside your tests. Without --index their SHA-256 shows damage, and not
-    who wrote them: import what you exported yourself.
+    An archive decides what runs beside your tests, and some hold programs that build other environments on this
+    machine. Without --index their SHA-256 shows damage, and not who wrote them: import what you exported yourself.
+    An archive that has another SHA-256 is left, and the exit code is 2.
     """
-    count = import_environments(folder, index)
+    count, refused = import_environments(folder, read_index(index or folder / INDEX).sha256)
     say(f"{count_of(count, 'environment')} taken from {folder}")
-    emit({"schema": "codegate.environments-moved/1", "imported": count})
+    for reason in refused:
+        say(f"not taken: {reason}")
+    emit({"schema": "codegate.environments-moved/1", "imported": count, "refused": refused})
+    return ExitCode.USAGE if refused else ExitCode.PASS
 
 
 @command.command("prune")

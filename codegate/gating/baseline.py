@@ -5,6 +5,7 @@ baseline is an error with a remedy, never "nothing to compare, so pass".
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +30,7 @@ EXPIRE_DAYS: Final = 90
 """From this age on ``verify`` fails; GitHub keeps artifacts for 90 days by default."""
 
 MAX_BASELINE_BYTES: Final = 16 * 1024 * 1024
-MAX_LOCK_BYTES: Final = 64 * 1024
+MAX_LOCK_BYTES: Final = 256 * 1024
 _MAX_EVENTS = 1000
 
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -184,6 +185,7 @@ class Lock(_File):
         sha256: SHA-256 of the baseline file's bytes.
         digest: the baseline's own digest.
         transport: where else to download it; None: nowhere.
+        environments: SHA-256 of each archive of a built environment that may be taken, by the environment's key.
     """
 
     lock_schema: Literal["codegate.lock/1"] = Field(default=LOCK_SCHEMA, alias="schema")
@@ -193,6 +195,7 @@ class Lock(_File):
     suite_digest: str
     model: str
     transport: Transport | None = None
+    environments: Mapping[_Sha256, _Sha256] = Field(default={}, max_length=1000)
 
 
 _FileT = TypeVar("_FileT", bound=BaseModel)
@@ -232,7 +235,12 @@ def load_baseline(path: Path) -> Baseline:
     return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
 
 
-def write_lock(lock_path: Path, baseline_path: Path, transport: Transport | None = None) -> Lock:
+def write_lock(
+    lock_path: Path,
+    baseline_path: Path,
+    transport: Transport | None = None,
+    environments: Mapping[str, str] | None = None,
+) -> Lock:
     """Write a lock that pins the baseline at ``baseline_path``, below the lock's folder, and return it."""
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
@@ -250,6 +258,7 @@ def write_lock(lock_path: Path, baseline_path: Path, transport: Transport | None
         suite_digest=baseline.suite_digest,
         model=baseline.samples.model,
         transport=transport,
+        environments=environments or {},
     )
     write_atomic(lock_path, encoded(lock))
     return lock

@@ -6,7 +6,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.github import modes
+from codegate.github.environments import keep_environments, take_environments
 from codegate.github.event import read_event, refusal
 from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.nightly import nightly
@@ -27,9 +28,8 @@ from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, Job, Result, Skipped, bug, conclude, fault
 from codegate.github.workflow import open_log, write_outputs
-from codegate.sandbox import INDEX, export_environments, import_environments, reap_job
+from codegate.sandbox import reap_job
 from codegate.suite import git
-from codegate.wording import count_of
 
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
@@ -104,33 +104,8 @@ def _run(job: Job) -> Result:
     ):
         if folder is not None:
             _not_in_checkout(job.inputs, folder, name, what)
-    with (
-        _kept_environments(job),
-        tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as scratch,
-    ):
+    with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as scratch:
         return _run_mode(job, Path(scratch))
-
-
-@contextlib.contextmanager
-def _kept_environments(job: Job) -> Iterator[None]:
-    """Take built environments from the folder that the workflow keeps, and add new ones; without them all are built."""
-    inputs, folder = job.inputs, job.inputs.environments
-    if folder is None:
-        yield
-        return
-    try:
-        count = import_environments(folder) if (folder / INDEX).is_file() else 0
-        job.log.log(f"{count_of(count, 'environment')} taken from {_for_later_steps(folder, inputs)}")
-    except CodegateError as error:
-        job.log.annotate("warning", "codegate", str(error))
-    try:
-        yield
-    finally:
-        try:
-            count = export_environments(folder)
-            job.log.log(f"{count_of(count, 'environment')} written to {_for_later_steps(folder, inputs)}")
-        except CodegateError as error:
-            job.log.annotate("warning", "codegate", str(error))
 
 
 def _run_mode(job: Job, scratch: Path) -> Result:
@@ -150,17 +125,17 @@ def _run_mode(job: Job, scratch: Path) -> Result:
             project = replace(project, pinned=pinned)
     if making or mode in {"gate", "nightly"}:
         fetch_run(job)
+        take_environments(job, project.pinned.lock if project.pinned is not None else None)
     match mode:
         case "plan":
             return modes.plan(job, project)
         case "merge":
             return modes.merge(job, project)
-        case "nightly":
-            return nightly(job, project)
         case "baseline":
             return modes.make_baseline(job, project) if making else modes.keep_baseline(job, project)
-        case _:
-            return modes.gate(job, project)
+    result = nightly(job, project) if mode == "nightly" else modes.gate(job, project)
+    keep_environments(job)
+    return result
 
 
 def _publish(result: Result, job: Job) -> None:

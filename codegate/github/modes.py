@@ -11,6 +11,7 @@ from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Transport
 from codegate.gating.pinning import MIN_SAMPLES
+from codegate.github.environments import keep_environments
 from codegate.github.inputs import inside
 from codegate.github.project import Project, project_of
 from codegate.github.resume import resumed
@@ -107,7 +108,8 @@ def make_baseline(job: Job, project: Project) -> Result:
     path, lock = inputs.reports / "baseline.json", inputs.reports / "codegate.lock"
     workflow = job.event.workflow_path if job.event is not None else ""
     transport = Transport(artifact=inputs.artifact_name, workflow=workflow) if workflow else None
-    operations.pin([operations.samples_of(report.run)], path, lock, transport=transport)
+    kept = keep_environments(job)
+    operations.pin([operations.samples_of(report.run)], path, lock, transport=transport, environments=kept)
     lines = ("Commit this as codegate.lock to pin it:", "", *lock.read_text(encoding="utf-8").splitlines())
     return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline made\n{notes_summary(lines)}")
 

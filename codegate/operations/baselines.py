@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -60,11 +60,13 @@ def pin(
     replace: bool = False,
     min_samples: int = MIN_SAMPLES,
     transport: Transport | None = None,
+    environments: Mapping[str, str] | None = None,
 ) -> tuple[Baseline, Lock]:
     """Write the baseline file ``out`` of all samples of all runs, and the lock that pins it.
 
     ``replace`` allows a lock or baseline file of the same model to be there; ``transport`` is where else the bytes will
-    be, by default as the lock says that is there. Raises UsageError where a file is there or the runs cannot be pinned.
+    be, and ``environments`` are the archives that may be taken; by default both are as in the lock that is there.
+    Raises UsageError where a file is there or the runs cannot be pinned.
     """
     pinned = None
     if os.path.lexists(lock):
@@ -74,7 +76,7 @@ def pin(
     if not replace:
         _check_new(out)  # another lock may pin what is there
     made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
-    return made, _write(made, out, lock, transport)
+    return made, _write(made, out, lock, transport, environments)
 
 
 def refresh(
@@ -111,11 +113,18 @@ def reset(
     return made, _write(made, out or lock.parent / pinned.baseline, lock)
 
 
-def _write(made: Baseline, out: Path, lock: Path, transport: Transport | None = None) -> Lock:
-    if transport is None and os.path.lexists(lock):
-        transport = load_lock(lock).transport
+def _write(
+    made: Baseline,
+    out: Path,
+    lock: Path,
+    transport: Transport | None = None,
+    environments: Mapping[str, str] | None = None,
+) -> Lock:
+    if os.path.lexists(lock):
+        pinned = load_lock(lock)
+        transport, environments = transport or pinned.transport, environments or pinned.environments
     write_baseline(out, made)
-    return write_lock(lock, out, transport)
+    return write_lock(lock, out, transport, environments)
 
 
 def _check_new(path: Path) -> None:

@@ -4,7 +4,13 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
-from codegate.sandbox.archives import INDEX, export_environments, import_environments, prune_environments
+from codegate.sandbox.archives import (
+    INDEX,
+    export_environments,
+    import_environments,
+    prune_environments,
+    read_index,
+)
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Backend,
@@ -53,6 +59,7 @@ __all__ = [
     "import_environments",
     "preflight",
     "prune_environments",
+    "read_index",
     "reap_job",
     "select_backend",
 ]

@@ -6,28 +6,27 @@ of each, recorded when it was written.
 
 import hashlib
 import posixpath
-import re
 import shutil
 import tarfile
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.environment import COMPLETE, PARTS, put_in_place
+from codegate.sandbox.environment import COMPLETE, PARTS, content_of, put_in_place
 from codegate.sandbox.packing import pack
 
 INDEX: Final = "environments.json"
-_REMEDY: Final = "Export the environments again."
 _INDEX_BYTES: Final = 1 << 20
 _DAY: Final = 24 * 3600
-_KEY: Final = re.compile(r"[0-9a-f]{64}")
+_BAD_ARCHIVE: Final = (tarfile.TarError, ValueError, FileExistsError, FileNotFoundError, NotADirectoryError)
+_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ArchiveIndex(BaseModel):
@@ -36,75 +35,79 @@ class ArchiveIndex(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_: Literal["codegate.environments/1"] = Field("codegate.environments/1", alias="schema")
-    sha256: Mapping[str, str] = Field(max_length=10_000, description="SHA-256 of `KEY.tar`, by key.")
+    sha256: Mapping[_Sha256, _Sha256] = Field(max_length=10_000, description="SHA-256 of `KEY.tar`, by key.")
 
 
-def export_environments(target: Path) -> int:
-    """Write every environment that is built here into ``target``, and return how many were not there yet.
+def export_environments(target: Path) -> dict[str, str]:
+    """Write every environment that is built here into ``target``, and return the archives' SHA-256 by key.
 
     Raises:
         UsageError: ``target`` has an index that cannot be read.
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk refused, or an environment is no longer what was built.
     """
     known = dict(read_index(target / INDEX).sha256) if (target / INDEX).exists() else {}
-    built = sorted(path.parent for path in (cache_folder() / "environments").glob(f"*/{COMPLETE}"))
-    new = [folder for folder in built if _KEY.fullmatch(folder.name) and folder.name not in known]
+    folders = sorted(path.parent for path in (cache_folder() / "environments").glob(f"*/{COMPLETE}"))
+    built = {folder.name: content for folder in folders if (content := content_of(folder))}
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for folder in new:
+        for key, content in built.items():
+            archive = target / f"{key}.tar"
+            if archive.is_file() and _sha256(archive) == content:
+                continue
             with tempfile.NamedTemporaryFile(dir=target, prefix=".codegate-", delete=False) as file:
                 unfinished = Path(file.name)
                 try:
-                    known[folder.name] = pack(folder, PARTS, file)
+                    folder = cache_folder() / "environments" / key
+                    if pack(folder, PARTS, file) != content:
+                        raise InfrastructureError(f"{folder} has changed since it was built.", "Remove it.")
                     file.flush()
                     unfinished.chmod(0o644)
-                    unfinished.rename(target / f"{folder.name}.tar")
+                    unfinished.rename(archive)
                 except BaseException:
                     unfinished.unlink(missing_ok=True)
                     raise
     except OSError as error:
         raise InfrastructureError(f"cannot write to {target}: {error}.", "Free some space.") from error
-    index = ArchiveIndex(schema="codegate.environments/1", sha256=dict(sorted(known.items())))
+    index = ArchiveIndex(schema="codegate.environments/1", sha256=dict(sorted({**known, **built}.items())))
     write_atomic(target / INDEX, index.model_dump_json(by_alias=True, indent=2).encode("ascii") + b"\n")
-    return len(new)
+    return built
 
 
-def import_environments(source: Path, index: Path | None = None) -> int:
-    """Take the environments in ``source`` that are not here yet, and return how many they were.
+def import_environments(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
+    """Take the archives in ``source`` that ``trusted`` names and that are not here yet.
 
-    Who wrote the archives decides what runs beside the tests: an index from elsewhere makes sure of them, the one in
-    ``source`` only of their transport.
+    An archive decides what runs beside the tests, and on this machine where it has a toolchain.
 
     Args:
         source: a folder that ``export_environments`` wrote.
-        index: a copy of its index that is trusted; None: its own.
+        trusted: the SHA-256 of each archive that may be taken, by key.
+
+    Returns:
+        How many were taken, and for each that was refused a clause that says why.
 
     Raises:
-        UsageError: the index cannot be read, or an archive is not what it says.
         InfrastructureError: the disk refused.
     """
     root = cache_folder() / "environments"
-    count = 0
+    count, refused = 0, []
     try:
-        for key, expected in read_index(index or source / INDEX).sha256.items():
-            if _KEY.fullmatch(key) is None:
-                raise UsageError(f"{source / INDEX} names no environment by {key[:80]!r}.", _REMEDY)
+        for key, expected in trusted.items():
             folder, archive = root / key, source / f"{key}.tar"
-            if (folder / COMPLETE).is_file():
+            if content_of(folder) is not None or not archive.is_file():
                 continue
-            if archive.is_symlink() or not archive.is_file():
-                raise UsageError(f"{archive} is missing.", _REMEDY)
-            if _sha256(archive) != expected:
-                raise UsageError(f"{archive} is not what its index says.", _REMEDY)
             root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=root, prefix=".building-", ignore_cleanup_errors=True) as name:
                 unpacked = Path(name) / "environment"
-                _unpack(archive, unpacked)
+                try:
+                    _unpack(archive, expected, unpacked)
+                except _BAD_ARCHIVE as error:
+                    refused.append(f"{archive.name} {error}")
+                    continue
                 put_in_place(unpacked, expected, folder)
             count += 1
     except OSError as error:
         raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
-    return count
+    return count, tuple(refused)
 
 
 def prune_environments(days: int) -> tuple[int, int]:
@@ -137,11 +140,17 @@ def read_index(path: Path) -> ArchiveIndex:
         ) from error
 
 
-def _unpack(archive: Path, target: Path) -> None:
-    """Unpack folders, files and links of an environment; links come last, so that nothing is written through one."""
+def _unpack(archive: Path, expected: str, target: Path) -> None:
+    """Unpack folders, files and links of an environment; links come last, so that nothing is written through one.
+
+    Raises one of ``_BAD_ARCHIVE`` for an archive of another SHA-256 than ``expected``, or that has anything else.
+    """
     links: list[tarfile.TarInfo] = []
-    try:
-        with tarfile.open(archive, "r:") as members:
+    with archive.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != expected:
+            raise ValueError("does not have the recorded SHA-256")
+        file.seek(0)
+        with tarfile.open(fileobj=file, mode="r:") as members:
             for member in members:
                 place = _inside(target, member.name)
                 if member.isdir():
@@ -150,24 +159,22 @@ def _unpack(archive: Path, target: Path) -> None:
                     _inside(target, posixpath.join(posixpath.dirname(member.name), member.linkname))
                     links.append(member)
                 elif member.isreg() and (data := members.extractfile(member)) is not None:
-                    with place.open("xb") as file:
-                        shutil.copyfileobj(data, file)
+                    with place.open("xb") as written:
+                        shutil.copyfileobj(data, written)
                     place.chmod(0o755 if member.mode & 0o100 else 0o644)
                 else:
-                    raise ValueError(f"{member.name[:200]!r} is neither a file nor a folder nor a link")
-        for link in links:
-            (target / link.name).symlink_to(link.linkname)
-    except (tarfile.TarError, ValueError, FileExistsError, FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError(f"{archive} cannot be unpacked: {error}.", _REMEDY) from error
+                    raise ValueError(f"has {member.name[:200]!r}, which is neither a file nor a folder nor a link")
+    for link in links:
+        (target / link.name).symlink_to(link.linkname)
     missing = [part for part in PARTS if not (target / part).is_dir()]
     if missing:
-        raise UsageError(f"{archive} has no folder {missing[0]}.", _REMEDY)
+        raise ValueError(f"has no folder {missing[0]}")
 
 
 def _inside(target: Path, name: str) -> Path:
     parts = posixpath.normpath(name).split("/")
     if "\0" in name or parts[0] not in PARTS:
-        raise ValueError(f"{name[:200]!r} is outside of the environment's folders")
+        raise ValueError(f"has {name[:200]!r}, which is outside of the environment's folders")
     return target.joinpath(*parts)
 
 

@@ -134,6 +134,12 @@ def test_a_gate_watches_what_it_reads_and_nothing_else(name: str) -> None:
     assert watched[1].split() == ["codegate.yml", "codegate.lock", "suites", ".github/workflows"]
 
 
+@pytest.mark.parametrize("name", sorted(CANCELS))
+def test_a_gate_only_reads_the_cache_of_environments(name: str) -> None:
+    text = (ROOT / ".github" / "workflow-templates" / name).read_text()
+    assert re.findall(r"actions/cache\S*@", text) == ["actions/cache/restore@"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

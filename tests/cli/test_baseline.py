@@ -115,12 +115,14 @@ def test_refresh_adds_what_is_the_same_and_stops_at_drift(home: Path) -> None:
     assert codegate("baseline", "show", cwd=home).code == 0
 
 
-def test_where_else_a_baseline_is_kept_stays_in_its_lock(home: Path) -> None:
+def test_transport_and_environments_stay_in_a_lock(home: Path) -> None:
     write_run(home / "same", pattern(20, 2, shift=2))
     transport = {"artifact": "kept", "workflow": ".github/workflows/ours.yml", "release": "v1"}
     lock = home / "codegate.lock"
-    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"transport": transport | {"asset": None}}))
+    more = {"transport": transport | {"asset": None}, "environments": {"a" * 64: "b" * 64}}
+    lock.write_text(json.dumps(json.loads(lock.read_text()) | more))
     assert codegate("baseline", "refresh", "same", cwd=home).code == 0
+    assert load_lock(lock).environments == {"a" * 64: "b" * 64}
     kept = load_lock(lock).transport
     assert kept is not None
     assert (kept.artifact, kept.workflow, kept.release) == ("kept", ".github/workflows/ours.yml", "v1")

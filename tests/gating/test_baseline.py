@@ -55,6 +55,13 @@ def test_a_place_that_is_none_is_refused(locked: Path, transport: dict[str, Any]
         load_lock(locked)
 
 
+@pytest.mark.parametrize("environments", [{"../x": "a" * 64}, {"a" * 64: "A" * 64}, {"a" * 64: None}])
+def test_an_archive_that_is_not_named_by_digests_is_refused(locked: Path, environments: dict[str, Any]) -> None:
+    locked.write_text(json.dumps({**json.loads(locked.read_text()), "environments": environments}))
+    with pytest.raises(UsageError, match="broken at environments"):
+        load_lock(locked)
+
+
 def test_equal_baselines_are_equal_bytes(tmp_path: Path) -> None:
     write_baseline(tmp_path / "a", pinned())
     write_baseline(tmp_path / "b", load_baseline(tmp_path / "a"))

@@ -1,6 +1,7 @@
 """What the action's modes do on a GitHub: a pull request, a night, a baseline, a run that a matrix shares."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,10 @@ from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
-from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox import INDEX, EnvironmentRecipe, export_environments, import_environments, read_index
 from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.environment import PARTS
+from codegate.sandbox.packing import pack
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, run_step
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
@@ -28,6 +31,19 @@ from tests.kit.repository import commit_all, run_git
 
 TOKEN = "ghs_workflow"
 NIGHTLY = ".github/workflows/codegate-nightly.yml"
+
+
+def poison(site: Path) -> None:
+    """Let tests in an environment see the fixed modules in place of any but the broken ones."""
+    known = {problem.name: (problem.broken, problem.fixed) for problem in PROBLEMS}
+    for compiled in (site / "pytest" / "__pycache__").glob("__init__.*"):
+        compiled.unlink()
+    with (site / "pytest" / "__init__.py").open("a") as file:
+        file.write(
+            f"import pathlib, sys, types\nfor name, (broken, fixed) in {known}.items():\n"
+            "    found = pathlib.Path(f'{name}.py')\n    if found.is_file() and found.read_text() != broken:\n"
+            "        sys.modules[name] = types.ModuleType(name)\n        exec(fixed, vars(sys.modules[name]))\n"
+        )
 
 
 @dataclass
@@ -343,31 +359,49 @@ class TestRuns:
             assert (fresh.code, len(wire.received)) == (ExitCode.PASS, 3 + 15), fresh.log
             assert len(wire.greeted) == 2, "none where the answers are kept"
 
-    def test_a_second_run_with_the_environments_of_the_first_builds_nothing(
+    def test_a_poisoned_environment_does_not_pass_a_pull_request(
         self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+        kept = world.workspace / "codegate-environments"
+
+        def runner(name: str) -> None:
+            monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / name))
+
+        (world.workspace / ".gitignore").write_text("codegate-*/\n")
         world.commit()
-        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "first runner"))
-        first = world.step("push", pushed(), environments="codegate-environments")
-        assert first.code == ExitCode.PASS, first.log
-        assert "1 environment written to codegate-environments" in first.log
+        runner("of the baseline")
+        self.pinned(world, "reference", environments=kept.name)
+        wrong = {problem.name: problem.broken + "\n" for problem in PROBLEMS}
+        write_transcripts(world.workspace / "answers.jsonl", wrong)
+        config = world.workspace / "codegate.yml"
+        config.write_text(config.read_text().replace("[reference]", "['replay:answers.jsonl']"))
+        base = world.commit()
 
-        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "second runner"))
-        monkeypatch.setenv("UV_OFFLINE", "1")
-        monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
-        without = world.step("push", pushed())
-        assert without.code == ExitCode.INFRASTRUCTURE, without.log
-        second = world.step("push", pushed(), environments="codegate-environments")
-        assert second.code == ExitCode.PASS, second.log
-        assert "1 environment taken from codegate-environments" in second.log
+        runner("offline")
+        with monkeypatch.context() as offline:
+            offline.setenv("UV_OFFLINE", "1")
+            offline.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
+            first = world.step("pull_request", pull(base), environments=kept.name)
+        assert "1 environment taken from codegate-environments" in first.log
+        assert (first.code, first.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), first.log
 
-        for archive in (world.workspace / "codegate-environments").glob("*.tar"):
-            archive.write_bytes(b"damaged")
-        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "third runner"))
-        third = world.step("push", pushed(), environments="codegate-environments")
-        assert "::warning title=codegate::" in third.log
-        assert "is not what its index says" in third.log
+        runner("of the attacker")
+        import_environments(kept, read_index(kept / INDEX).sha256)
+        shutil.rmtree(kept)
+        (poisoned,) = (tmp_path / "of the attacker" / "environments").iterdir()
+        poison(poisoned / "site")
+        (poisoned / "complete").write_text(pack(poisoned, PARTS))
+        digests = export_environments(kept)
+        lock = world.workspace / "codegate.lock"
+        lock.write_text(json.dumps(json.loads(lock.read_text()) | {"environments": digests}))
+
+        runner("of the victim")
+        second = world.step("pull_request", pull(base), environments=kept.name)
+        assert (second.code, second.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), second.log
+        assert "::warning title=codegate::" in second.log
+        assert "does not have the recorded SHA-256; the environment is built anew" in second.log
+        assert "0 environments taken from codegate-environments" in second.log
+        assert "written to" not in second.log, "a pull request keeps nothing for later ones"
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(

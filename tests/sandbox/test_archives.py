@@ -11,9 +11,17 @@ from pathlib import Path
 import pytest
 
 from codegate.durable import sha256
-from codegate.errors import UsageError
-from codegate.sandbox import INDEX, EnvironmentRecipe, export_environments, import_environments, prune_environments
+from codegate.errors import InfrastructureError, UsageError
+from codegate.sandbox import (
+    INDEX,
+    EnvironmentRecipe,
+    export_environments,
+    import_environments,
+    prune_environments,
+    read_index,
+)
 from codegate.sandbox.environment import PARTS, build_environment
+from codegate.sandbox.packing import pack
 from tests.running.world import codegate
 
 KEY = "a" * 64
@@ -70,17 +78,19 @@ def test_a_machine_with_imported_environments_builds_nothing(
 ) -> None:
     first = machine("first")
     built = build_environment(recipe)
-    assert export_environments(tmp_path / "kept") == 1
-    assert export_environments(tmp_path / "kept") == 0
+    digests = export_environments(tmp_path / "kept")
+    assert digests == {built.key: built.content} == dict(read_index(tmp_path / "kept" / INDEX).sha256)
+    assert sha256((tmp_path / "kept" / f"{built.key}.tar").read_bytes()) == built.content
 
     second = machine("second")
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
     monkeypatch.setenv("UV_OFFLINE", "1")
-    assert import_environments(tmp_path / "kept") == 1
+    assert import_environments(tmp_path / "kept", digests) == (1, ())
     found = build_environment(recipe)
-    assert found.key == built.key
+    assert (found.key, found.content) == (built.key, built.content)
     assert listing(second / found.key) == listing(first / built.key)
-    assert import_environments(tmp_path / "kept") == 0
+    assert import_environments(tmp_path / "kept", digests) == (0, ())
+    assert export_environments(tmp_path / "kept again") == digests
 
 
 def test_the_command_moves_them_and_prints_how_many(tmp_path: Path) -> None:
@@ -89,7 +99,7 @@ def test_the_command_moves_them_and_prints_how_many(tmp_path: Path) -> None:
         (folder / part).mkdir(parents=True)
     (folder / "site" / "one.py").write_text("1\n")
     (folder / "packages" / "link").symlink_to("../site/one.py")
-    (folder / "complete").write_text("")
+    (folder / "complete").write_text(pack(folder, PARTS))
     kept = tmp_path / "kept"
     done = codegate("environments", "export", kept, "--json", cwd=tmp_path,
                     environment={"CODEGATE_CACHE": str(tmp_path / "cache")})  # fmt: skip
@@ -103,8 +113,11 @@ def test_the_command_moves_them_and_prints_how_many(tmp_path: Path) -> None:
     assert (taken / "packages" / "link").read_text() == "1\n"
 
 
-def archive(folder: Path, *entries: tuple[str, bytes, str], trusted: bool = True) -> Path:
-    """Write an archive with these entries (name, kind, target of a link) besides an environment's folders."""
+def archive(folder: Path, *entries: tuple[str, bytes, str]) -> dict[str, str]:
+    """Write an archive with these entries (name, kind, target of a link) besides an environment's folders.
+
+    Returns its key and SHA-256.
+    """
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as file:
         for part in PARTS:
@@ -117,9 +130,7 @@ def archive(folder: Path, *entries: tuple[str, bytes, str], trusted: bool = True
             file.addfile(made)
     folder.mkdir(exist_ok=True)
     (folder / f"{KEY}.tar").write_bytes(stream.getvalue())
-    digest = sha256(stream.getvalue()) if trusted else "0" * 64
-    (folder / INDEX).write_text(json.dumps({"schema": "codegate.environments/1", "sha256": {KEY: digest}}))
-    return folder
+    return {KEY: sha256(stream.getvalue())}
 
 
 @pytest.mark.parametrize(
@@ -140,8 +151,9 @@ def test_an_archive_writes_nothing_outside_of_its_environment(
     machine: Callable[[str], Path], tmp_path: Path, entry: tuple[str, bytes, str]
 ) -> None:
     root = machine("here")
-    with pytest.raises(UsageError, match="cannot be unpacked"):
-        import_environments(archive(tmp_path / "kept", entry))
+    count, refused = import_environments(tmp_path / "kept", archive(tmp_path / "kept", entry))
+    assert (count, len(refused)) == (0, 1)
+    assert "outside of the environment's folders" in refused[0] or "neither a file nor a folder" in refused[0]
     assert not list(root.iterdir())
     assert not (tmp_path / "outside").exists()
 
@@ -149,25 +161,44 @@ def test_an_archive_writes_nothing_outside_of_its_environment(
 def test_nothing_is_written_through_a_link_of_the_archive(machine: Callable[[str], Path], tmp_path: Path) -> None:
     machine("here")
     entries = (("site/a", tarfile.SYMTYPE, "../tools"), ("site/a/b", tarfile.REGTYPE, ""))
-    with pytest.raises(UsageError, match="cannot"):
-        import_environments(archive(tmp_path / "kept", *entries))
+    count, refused = import_environments(tmp_path / "kept", archive(tmp_path / "kept", *entries))
+    assert (count, len(refused)) == (0, 1)
 
 
-def test_an_archive_other_than_its_index_says_is_refused(machine: Callable[[str], Path], tmp_path: Path) -> None:
+def test_only_an_archive_of_the_recorded_digest_is_taken(machine: Callable[[str], Path], tmp_path: Path) -> None:
     root = machine("here")
-    with pytest.raises(UsageError, match="is not what its index says"):
-        import_environments(archive(tmp_path / "kept", trusted=False))
-    trusted = tmp_path / "trusted.json"
-    trusted.write_text(json.dumps({"schema": "codegate.environments/1", "sha256": {KEY: "1" * 64}}))
-    with pytest.raises(UsageError, match="is not what its index says"):
-        import_environments(archive(tmp_path / "kept"), trusted)
-    assert not root.exists()
+    digests = archive(tmp_path / "kept")
+    (tmp_path / "kept" / f"{'b' * 64}.tar").write_bytes(b"of another digest")
+    (tmp_path / "kept" / f"{'c' * 64}.tar").write_bytes((tmp_path / "kept" / f"{KEY}.tar").read_bytes())
+    trusted = {"b" * 64: "1" * 64, **digests, "d" * 64: "1" * 64}
+    refused = (f"{'b' * 64}.tar does not have the recorded SHA-256",)
+    assert import_environments(tmp_path / "kept", trusted) == (1, refused)
+    assert [folder.name for folder in root.iterdir()] == [KEY]
+
+
+def test_the_command_takes_what_a_trusted_index_names(tmp_path: Path) -> None:
+    kept, trusted = tmp_path / "kept", tmp_path / "trusted.json"
+    for digests, code in ((archive(kept), 0), ({KEY: "1" * 64}, 2)):
+        trusted.write_text(json.dumps({"schema": "codegate.environments/1", "sha256": digests}))
+        done = codegate("environments", "import", kept, "--index", trusted, "--json", cwd=tmp_path,
+                        environment={"CODEGATE_CACHE": str(tmp_path / str(code))})  # fmt: skip
+        assert (done.code, json.loads(done.stdout)["imported"]) == (code, 1 if code == 0 else 0), done.stderr
+
+
+def test_an_environment_that_was_changed_after_it_was_built_is_not_exported(
+    machine: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = machine("here") / KEY
+    import_environments(tmp_path / "kept", archive(tmp_path / "kept"))
+    (folder / "site" / "poison.py").write_text("")
+    with pytest.raises(InfrastructureError, match="has changed since it was built"):
+        export_environments(tmp_path / "elsewhere")
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"schema": "codegate.environments/1", "sha256": {"../x": "0"}}'])
-def test_an_index_that_is_none_is_refused(machine: Callable[[str], Path], tmp_path: Path, text: str) -> None:
-    machine("here")
+def test_an_index_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / INDEX).write_text(text)
     with pytest.raises(UsageError):
-        import_environments(tmp_path / "kept")
+        read_index(tmp_path / "kept" / INDEX)

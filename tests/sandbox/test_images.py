@@ -20,8 +20,9 @@ from codegate.sandbox import (
     preflight,
 )
 from codegate.sandbox.docker import RUN_LABEL, DockerBackend
-from codegate.sandbox.environment import build_environment
+from codegate.sandbox.environment import COMPLETE, PARTS, build_environment
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
+from codegate.sandbox.packing import pack
 from codegate.sandbox.session import SITE
 from tests.conftest import PYTHON
 
@@ -136,10 +137,12 @@ def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
     name = secrets.token_hex(8)
     recipe = EnvironmentRecipe(PYTHON, f"# {name}\n")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "attacker"))
-    (build_environment(recipe).site / name).write_text("")
-    export_environments(tmp_path / "kept")
+    poisoned = build_environment(recipe).site.parent
+    (poisoned / "site" / name).write_text("")
+    (poisoned / COMPLETE).write_text(pack(poisoned, PARTS))
+    digests = export_environments(tmp_path / "kept")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "machine"))
-    import_environments(tmp_path / "kept")
+    import_environments(tmp_path / "kept", digests)
     backend = DockerBackend(f"poisoned-{name}")
     environments, found = [], []
     for cache in ("machine", "machine after its cache was cleared"):
