@@ -16,6 +16,7 @@ from codegate.gating.comparability import (
     without_quarantined,
 )
 from codegate.gating.decision import (
+    CUT,
     POPULATION_LEVEL,
     Decision,
     Terms,
@@ -23,7 +24,9 @@ from codegate.gating.decision import (
     decide,
     detectable_drop,
     judge_limits,
+    limits_words,
     lost_warning,
+    lost_words,
     shortage,
     survives_losses,
     too_few,
@@ -181,7 +184,11 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
 
     decision, conclusion = decide(result, pairs, terms), None
     if decision == "pass" and not survives_losses(sides.baseline, sides.candidate, matched, sides.clusters, terms):
-        decision, conclusion = "inconclusive", "with the lost samples counted as failures it would not pass."
+        words, raised = lost_words(sides.candidate), limits_words(sides.candidate, CUT)
+        decision, conclusion = (
+            "inconclusive",
+            f"with the lost samples counted as failures it would not pass{words}. {raised}".rstrip(),
+        )
     pending = terms.pending and not exhausted
     if demanded := _demands(decision, sides, matched.pairs.keys(), groups, unsolved, pending=pending):
         decision, conclusion = demanded

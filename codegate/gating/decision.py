@@ -229,10 +229,11 @@ def survives_losses(
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
     """Return the counts with lost samples as failures; a pass must hold with them too.
 
-    Counted are the samples that a limit of the configuration took, because slow answers are not lost at random; where
-    many samples are lost, all of them are.
+    Counted is every try that a fault took which the answer may cause, because such answers are not lost at random: also
+    where the sample was asked for again and has a grade. Where many samples are lost, all of them count.
     """
-    return _with_failures(candidate, pairs, None if _share_lost(candidate, pairs) > _MANY else CUT)
+    every = _share_lost(candidate, pairs) > _MANY
+    return _with_failures(candidate, pairs, every=every)
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
@@ -244,25 +245,34 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping
     if share <= _WARN_ABOVE:
         return None
     return (
-        f"{share:.0%} of the candidate's samples were lost to infrastructure faults; counted as failures they would "
-        f"make the verdict {_decision(_with_failures(candidate, matched.pairs), sources, terms)}."
+        f"{share:.0%} of the candidate's samples were lost to infrastructure faults{lost_words(candidate)}; counted as "
+        f"failures they would make the verdict "
+        f"{_decision(_with_failures(candidate, matched.pairs, every=True), sources, terms)}."
     )
+
+
+def lost_words(candidate: CandidateSamples) -> str:
+    """Return the faults that took answers which may have caused them, and how often; empty without one."""
+    lost = sum((Counter(sample.lost) for entries in candidate.samples.values() for sample in entries), Counter[str]())
+    return f" ({', '.join(f'{name} {count}' for name, count in sorted(lost.items()))})" if lost else ""
+
+
+def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
+    """Return which limits to raise for answers that ended so; empty where it is not known."""
+    return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 
 def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float:
     samples = [sample for name in problems for sample in candidate.samples[name]]
-    return sum(sample.passed is None for sample in samples) / max(len(samples), 1)
+    lost = sum(sample.tries_lost for sample in samples)
+    return lost / max(lost + sum(sample.passed is not None for sample in samples), 1)
 
 
-def _with_failures(
-    candidate: CandidateSamples, pairs: Mapping[str, Pair], causes: Collection[str | None] | None = None
-) -> dict[str, Pair]:
-    """Return the counts with lost samples as failures: all, or those with one of ``causes``."""
+def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
+    """Return the counts with lost tries as failures: all, or those whose fault the answer may have caused."""
 
     def lost(name: str) -> int:
-        return sum(
-            sample.passed is None and (causes is None or sample.failure in causes) for sample in candidate.samples[name]
-        )
+        return sum(sample.tries_lost if every else sum(sample.lost.values()) for sample in candidate.samples[name])
 
     return {name: pair._replace(candidate_n=pair.candidate_n + lost(name)) for name, pair in pairs.items()}
 
@@ -275,13 +285,14 @@ def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Term
 def judge_limits(candidate: CandidateSamples, kind: VerdictKind, reason: str) -> tuple[VerdictKind, str]:
     """Return verdict and reason, made inconclusive where a limit cut too many answers."""
     samples = [sample for entries in candidate.samples.values() for sample in entries]
-    cut = Counter(sample.failure for sample in samples if sample.failure in CUT)
-    answers = sum(sample.passed is not None or sample.failure in CUT for sample in samples)
+    graded = [sample for sample in samples if sample.passed is not None]
+    cut = Counter({name: sum(sample.lost.get(name, 0) for sample in samples) for name in CUT})
+    answers = len(graded) + cut.total()
+    cut += Counter(sample.failure for sample in graded if sample.failure in CUT)
     if cut.total() <= MOST_CUT * answers or kind not in {"regressed", "inconclusive"}:
         return kind, reason
     what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
-    advice = " ".join(candidate.limits[name] for name in sorted(filter(None, cut)) if name in candidate.limits)
     return "inconclusive", (
         f"A limit cut {cut.total()} of {answers} answers ({what}), more than {MOST_CUT:.0%}: this measures the limit, "
-        f"not the model. {advice or 'Raise that limit.'} Measured under this limit: {reason}"
+        f"not the model. {limits_words(candidate, cut) or 'Raise that limit.'} Measured under this limit: {reason}"
     )

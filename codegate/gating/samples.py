@@ -14,7 +14,8 @@ from codegate.gating.verdict import Exclusion, Flip
 class Sample(BaseModel):
     """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason.
 
-    ``answer`` is a digest of the whole answer, by which copies are known; None where it was not kept.
+    ``answer`` is a digest of the whole answer, by which copies are known; None where it was not kept. ``lost`` are the
+    tries of this sample that faults took which the answer may cause, by fault; its own is one of them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -24,6 +25,12 @@ class Sample(BaseModel):
     score: float | None = Field(default=None, ge=0, le=100)
     failure: str | None = None
     answer: str | None = None
+    lost: Mapping[str, int] = Field(default={}, exclude_if=lambda lost: not lost)
+
+    @property
+    def tries_lost(self) -> int:
+        """Return how many tries were lost; one that infrastructure alone took counts until the sample has a grade."""
+        return max(sum(self.lost.values()), int(self.passed is None))
 
 
 class CandidateSamples(BaseModel):

@@ -104,15 +104,21 @@ class ModelCalls:
         self._failures: list[ProviderError] = []
         self._changed = threading.Condition()
 
-    def make(self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int) -> Completion:
-        """Return the completion of one call, which ``action`` makes.
+    def make(
+        self,
+        candidate: CandidateSpec,
+        action: Callable[[], Completion],
+        request_bytes: int,
+        lost: set[str] | None = None,
+    ) -> Completion:
+        """Return the completion of one call, which ``action`` makes; ``lost`` as for ``with_retries``.
 
         Raises:
             Faulted: it failed after its retries, or an earlier call of ``candidate`` showed that every call would.
             CallLimitReached: it would exceed the limit of calls or the budget.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
-        return with_retries(partial(self._try, candidate, action, worst), self._stop)
+        return with_retries(partial(self._try, candidate, action, worst), self._stop, lost=lost)
 
     def check(
         self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int, output_limit: int

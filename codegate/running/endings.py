@@ -12,7 +12,7 @@ from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade, grade_answer
-from codegate.running.faults import FAULTS
+from codegate.running.faults import FAULTS, lost_answers
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import Job
 from codegate.solving import Attempt, AttemptStop, AttemptSummary
@@ -65,7 +65,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
     """Return which limit to raise, with its cost, by the failure classes and faults in ``CUT``."""
     made = tuple(outcomes)
-    endings = {o.grade.failure if o.grade is not None else o.fault.cause if o.fault is not None else None for o in made}
+    endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
 
 

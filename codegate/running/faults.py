@@ -5,13 +5,14 @@ An error that is not in the table ends the run: a full disk with its own message
 
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from codegate.candidates import ProviderError
 from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted
-from codegate.running.outcome import Fault
+from codegate.running.outcome import Fault, Outcome
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError
 
 Result = TypeVar("Result")
@@ -28,13 +29,15 @@ class FaultRule:
     ``retries`` follow the first try, after ``wait`` seconds that double each time, with jitter; a server's Retry-After
     wins, up to ``LONGEST_ASKED_SECONDS``. ``ends`` is the exit code of a run whose first call fails with it, None where
     a later call may succeed; after ``in_a_row`` of them without an answer in between no further call of the candidate
-    is made.
+    is made. ``by_answer``: the answer itself may cause it, as one that takes too long does. Such a fault counts against
+    a pass, also when a later try of the same sample is graded: asked until they pass, answers that fail would vanish.
     """
 
     retries: int
     wait: float = 0.0
     ends: ExitCode | None = None
     in_a_row: int = 1
+    by_answer: bool = False
 
 
 FAULTS: Final[dict[str, FaultRule]] = {
@@ -42,18 +45,27 @@ FAULTS: Final[dict[str, FaultRule]] = {
     "provider.not_found": FaultRule(retries=0, ends=ExitCode.USAGE),
     "provider.quota": FaultRule(retries=0, ends=ExitCode.INFRASTRUCTURE),
     "provider.model_mismatch": FaultRule(retries=0, ends=ExitCode.USAGE),
-    "provider.bad_request": FaultRule(retries=0, ends=ExitCode.USAGE, in_a_row=5),
+    "provider.bad_request": FaultRule(retries=0, ends=ExitCode.USAGE, in_a_row=5, by_answer=True),
     "provider.rate_limit": FaultRule(retries=5, wait=2.0),
     "provider.overloaded": FaultRule(retries=5, wait=2.0),
     "provider.connection": FaultRule(retries=4, wait=1.0),
-    "provider.timeout": FaultRule(retries=1, wait=1.0),
-    "provider.malformed": FaultRule(retries=2, wait=1.0),
-    "sandbox": FaultRule(retries=2, wait=0.5),
-    "sandbox.files": FaultRule(retries=0),
-    "agent": FaultRule(retries=0),
+    "provider.timeout": FaultRule(retries=1, wait=1.0, by_answer=True),
+    "provider.malformed": FaultRule(retries=2, wait=1.0, by_answer=True),
+    "sandbox": FaultRule(retries=2, wait=0.5, by_answer=True),
+    "sandbox.files": FaultRule(retries=0, by_answer=True),
+    "agent": FaultRule(retries=0, by_answer=True),
     "environment": FaultRule(retries=1, wait=1.0),
     "could_not_run_here": FaultRule(retries=0),
 }
+
+
+def lost_answers(outcome: Outcome) -> Counter[str]:
+    """Return the tries of a sample that faults took which the answer may cause, by fault; its own fault included."""
+    lost = Counter(outcome.lost)
+    rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None
+    if outcome.fault is not None and rule is not None and rule.by_answer:
+        lost[outcome.fault.cause] += 1
+    return lost
 
 
 def cause_of(error: InfrastructureError) -> str:
@@ -87,8 +99,12 @@ def check_going(stop: threading.Event) -> None:
         raise Interrupted("the run was interrupted.")
 
 
-def with_retries(action: Callable[[], Result], stop: threading.Event, cause: str | None = None) -> Result:
+def with_retries(
+    action: Callable[[], Result], stop: threading.Event, cause: str | None = None, lost: set[str] | None = None
+) -> Result:
     """Return the result of ``action``, retried by the table; ``cause`` is the row, by default each error's own.
+
+    ``lost`` receives the faults that the answer may have caused and that a retry follows.
 
     Raises:
         Faulted: the retries are used up.
@@ -109,6 +125,8 @@ def with_retries(action: Callable[[], Result], stop: threading.Event, cause: str
         rule = FAULTS[row]
         if tries >= rule.retries or waits_too_long(failure):
             raise Faulted(fault_of(row, failure, tries)) from failure
+        if lost is not None and rule.by_answer:
+            lost.add(row)
         stop.wait(_pause(rule, tries, failure))
         tries += 1
 

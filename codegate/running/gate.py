@@ -12,6 +12,7 @@ from codegate.gating.comparability import only_stored_answers, without_problems
 from codegate.gating.floors import against_floors
 from codegate.gating.verdict import Exclusion
 from codegate.running.endings import limit_advice
+from codegate.running.faults import lost_answers
 from codegate.running.outcome import Outcome, Run, RunManifest
 from codegate.running.plan import candidate_settings
 from codegate.wording import count_of
@@ -70,10 +71,14 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
 def _sample(index: int, outcome: Outcome | None) -> Sample:
     if outcome is None:
         return Sample(index=index, passed=None, failure="not run")
+    lost = lost_answers(outcome)
     if outcome.grade is None:
-        return Sample(index=index, passed=None, failure=outcome.fault.cause if outcome.fault else "infrastructure")
+        cause = outcome.fault.cause if outcome.fault else "infrastructure"
+        return Sample(index=index, passed=None, failure=cause, lost=lost)
     grade, answer = outcome.grade, outcome.attempt.answer if outcome.attempt else None
-    return Sample(index=index, passed=grade.resolved, score=grade.score, failure=grade.failure, answer=answer)
+    return Sample(
+        index=index, passed=grade.resolved, score=grade.score, failure=grade.failure, answer=answer, lost=lost
+    )
 
 
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from codegate.candidates import Redactor
 from codegate.durable import append_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.running.call_log import CALLS, CallLog
+from codegate.running.faults import lost_answers
 from codegate.running.outcome import (
     Outcome,
     ProblemRecord,
@@ -136,7 +138,8 @@ class Journal:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the outcome that counts for each key, in the order they finished.
 
-        A graded outcome wins over a fault, whichever came first; of two faults the later one counts.
+        A graded outcome wins over a fault, whichever came first; of two faults the later one counts. What counts keeps
+        the number of answers that the others lost; one that was kept and is graded later was not lost.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade one
@@ -151,9 +154,15 @@ class Journal:
                     f"line {line}: no run grades a sample twice.",
                     "Restore the file from a copy, or start a new run; a run with such a file decides nothing.",
                 )
-            if before.grade is None or outcome.grade is not None:
-                counted.pop(outcome.key, None)
+            if line == number:
                 counted[outcome.key] = number, outcome
+                continue
+            at, kept, other = line, before, outcome
+            if before.grade is None:
+                at, kept, other = number, outcome, before
+                del counted[outcome.key]  # the order is that in which they finished
+            lost = lost_answers(other) if other.attempt is None else Counter(other.lost)
+            counted[outcome.key] = at, kept.model_copy(update={"lost": dict(lost + Counter(kept.lost))})
         return tuple(outcome for _, outcome in counted.values())
 
     def _written(self) -> Iterator[tuple[int, Outcome]]:

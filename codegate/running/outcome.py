@@ -59,6 +59,12 @@ class Outcome(BaseModel):
     attempt: AttemptSummary | None = None
     grade: Grade | None = None
     fault: Fault | None = None
+    lost: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default={},
+        exclude_if=lambda lost: not lost,
+        description="Tries of this sample before the one recorded here that a fault took which the answer may cause, "
+        "by fault. Each counts against a pass.",
+    )
     recall: float | None = Field(
         default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."
     )

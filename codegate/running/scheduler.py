@@ -325,9 +325,10 @@ class _Execution:
         attempt: Attempt | None = None
         result: Grade | None = None
         fault = self._fault(problem)
+        lost: set[str] = set()
         if fault is None:
             try:
-                attempt = self._attempt(job)
+                attempt = self._attempt(job, lost)
                 started = time.monotonic()
                 if problem.manifest.answer is not None:
                     result = grade_question(problem, attempt)
@@ -346,6 +347,7 @@ class _Execution:
             attempt=attempt.summary() if attempt else None,
             grade=result,
             fault=fault if result is None else None,
+            lost=dict.fromkeys(attempt.lost if attempt is not None else sorted(lost), 1),
             sandbox=self._engine.words,
             recall=verbatim_recall(self._base(problem.id), problem.fix, attempt.patch) if attempt else None,
             recited=attempt is not None and self._recites(attempt),
@@ -367,23 +369,26 @@ class _Execution:
         said = [message.text for message in attempt.messages if message.role == "assistant"]
         return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in said)
 
-    def _attempt(self, job: Job) -> Attempt:
+    def _attempt(self, job: Job, lost: set[str]) -> Attempt:
         journal, cache = self._setup.journal, self._setup.cache
         kept = journal.read_attempt(*job.key)
         if kept is not None:
             return kept
         reused = cache.take(job) if cache is not None else None
         # Before it is written, graded or shown: tool results may hold a key.
-        attempt = self._redactor.clean_model(reused or self._made(job))
+        attempt = self._redactor.clean_model(reused or self._made(job, lost))
         journal.write_attempt(attempt)
         if cache is not None and reused is None:
             cache.keep(job, attempt)
         return attempt
 
-    def _made(self, job: Job) -> Attempt:
+    def _made(self, job: Job, lost: set[str]) -> Attempt:
+        return self._solved(job, lost).model_copy(update={"lost": tuple(sorted(lost))})
+
+    def _solved(self, job: Job, lost: set[str]) -> Attempt:
         provider = self._setup.providers[job.candidate.key()]
         what = (job.problem, self._base(job.problem.id), job.candidate, provider, job.sample)
-        call: ModelCall = partial(self._calls.make, job.candidate)
+        call: ModelCall = partial(self._calls.make, job.candidate, lost=lost)
         if job.candidate.agent is None:
             if job.candidate.solver == "tool_loop":
                 call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)

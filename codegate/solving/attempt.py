@@ -62,6 +62,7 @@ class AttemptSummary(BaseModel):
             the reference, whose equal patches are no copies.
         agent: how the candidate's agent ended; None without one.
         reused: whether an earlier run made it, and this one took it from the cache of answers.
+        lost: faults, each once, that took an answer of it which was then asked for again, as a call that timed out.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -83,6 +84,7 @@ class AttemptSummary(BaseModel):
     answer: str | None = None
     agent: AgentRecord | None = None
     reused: bool = Field(default=False, exclude_if=lambda reused: not reused)
+    lost: tuple[str, ...] = Field(default=(), exclude_if=lambda lost: not lost)
 
 
 class Attempt(AttemptSummary):

@@ -75,7 +75,8 @@ def _samples(dice: _Dice, rates: Mapping[str, float], samples: int, faults: floa
             failure = "provider.timeout" if passed is None else None if passed else dice.one_of("logic_error", "cut")
             answer = ("same" if copies else f"{problem}-{index}") if passed is not None else None
             score = None if passed is None else 100.0 * passed
-            entries.append(Sample(index=index, passed=passed, score=score, failure=failure, answer=answer))
+            lost = {"provider.timeout": 1} if passed is None else {}
+            entries.append(Sample(index=index, passed=passed, score=score, failure=failure, answer=answer, lost=lost))
         drawn[problem] = tuple(entries)
     return drawn
 

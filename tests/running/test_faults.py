@@ -41,6 +41,17 @@ def test_every_fault_a_provider_can_name_has_a_row_and_no_row_is_dead() -> None:
         assert cause_of(ProviderError(fault, "x.")) in FAULTS
 
 
+def test_a_retried_fault_is_kept_where_the_answer_may_have_caused_it() -> None:
+    lost: set[str] = set()
+    errors = (at_once("malformed"), at_once("overloaded"))
+    assert with_retries(Failing(*errors), threading.Event(), lost=lost) == 7
+    assert lost == {"provider.malformed"}
+    by_answer = {name for name, rule in FAULTS.items() if rule.by_answer}
+    assert by_answer == {
+        "provider.timeout", "provider.malformed", "provider.bad_request", "sandbox", "sandbox.files", "agent"
+    }  # fmt: skip
+
+
 def test_sandbox_errors_have_rows_and_files_that_cannot_be_put_are_not_tried_again() -> None:
     assert cause_of(SandboxError("x.")) == cause_of(SandboxUnavailable("x.")) == "sandbox"
     assert cause_of(FilesRefused("x.")) == "sandbox.files"

@@ -5,6 +5,7 @@ import os
 import resource
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,10 @@ from pydantic import ValidationError
 
 from codegate.candidates import Message
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running import Journal, Outcome, load_run
+from codegate.running import Journal, Outcome, candidate_samples, load_run
 from codegate.running.call_log import Spending
 from codegate.solving import Attempt
-from tests.kit.runs import SPECS, manifest, outcome
+from tests.kit.runs import LATE, SPECS, manifest, outcome
 
 
 @pytest.fixture
@@ -49,6 +50,23 @@ def test_what_is_written_is_read(journal: Journal) -> None:
     run = load_run(journal.folder)
     assert run.manifest == journal.manifest
     assert run.outcomes == outcomes
+
+
+def test_an_outcome_keeps_the_answers_that_faults_took_before_it(journal: Journal) -> None:
+    late: dict[str, Any] = {"attempt": None, "fault": LATE}
+    graded = outcome(True, lost={"provider.malformed": 1})
+    busy = outcome(None, attempt=None, fault=LATE.model_copy(update={"cause": "provider.overloaded"}))
+    written(journal, outcome(None, **late, lost={"provider.timeout": 1}), busy, outcome(None, **late), graded)
+    (read,) = journal.outcomes()
+    assert read == graded.model_copy(update={"lost": {"provider.timeout": 3, "provider.malformed": 1}})
+    (sample, _) = candidate_samples(journal.load(), SPECS[0]).samples["p-1"]
+    assert (sample.passed, sample.lost) == (True, read.lost)
+
+
+def test_an_answer_that_was_kept_and_graded_later_was_not_lost(journal: Journal) -> None:
+    written(journal, outcome(None), outcome(True), outcome(None, sample=1))
+    graded, broken = candidate_samples(journal.load(), SPECS[0]).samples["p-1"]
+    assert (graded.lost, broken.lost) == ({}, {"sandbox": 1})
 
 
 def test_bytes_that_are_not_utf8_survive_in_patches(journal: Journal) -> None:

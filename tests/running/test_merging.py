@@ -50,7 +50,8 @@ def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
     assert list(run.manifest.problems) == list(WHOLE.problems)
     assert (merged.folder / RESULT).read_bytes() == (single.folder / RESULT).read_bytes()
     assert tuple(outcome.key for outcome in run.outcomes) == WHOLE.outcome_keys()
-    assert set(run.outcomes) == set(single.load().outcomes), "every outcome, in full"
+    alone = {outcome.key: outcome for outcome in single.load().outcomes}
+    assert {outcome.key: outcome for outcome in run.outcomes} == alone, "every outcome, in full"
     assert merged.calls.spending() == single.calls.spending()
     for key in WHOLE.outcome_keys():
         assert merged.read_attempt(*key) == single.read_attempt(*key) is not None
@@ -59,6 +60,18 @@ def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
     assert run_exit_code(run, ()) == run_exit_code(single.load(), ())
     for spec in SPECS:
         assert candidate_samples(run, spec) == candidate_samples(single.load(), spec)
+
+
+def test_a_merged_run_keeps_the_answers_that_faults_took(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path / "shards", WHOLE, 2)
+    graded = next(one for one in Journal.open(folders[0]).outcomes() if one.grade is not None)
+    late = graded.model_copy(update={"attempt": None, "grade": None, "fault": FAULT})
+    with (folders[0] / "outcomes.jsonl").open("a") as file:
+        file.write(late.line() + "\n")
+    merged = merge_shards(folders, tmp_path / "merged")
+    assert {outcome.key: outcome.lost for outcome in merged.outcomes() if outcome.lost} == {
+        late.key: {"provider.timeout": 1}
+    }
 
 
 def test_the_order_of_the_shards_changes_no_byte(tmp_path: Path) -> None:

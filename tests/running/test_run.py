@@ -91,6 +91,7 @@ def test_a_fault_is_tried_again_on_resume(suite: Suite, server: ModelServer, tmp
     run = run_here(suite, out)
     assert server.asked == ["half"]
     assert faults(run) == {None}
+    assert [outcome.lost for outcome in run.outcomes if outcome.lost] == [{"provider.bad_request": 1}]
     assert len(lines(out)) == 4
 
 
@@ -225,6 +226,18 @@ def test_a_server_that_stumbles_is_asked_again(suite: Suite, server: ModelServer
     run = run_here(suite, tmp_path / "r", server.spec())
     assert faults(run) == {None}
     assert len(server.asked) == 9
+
+
+def test_an_answer_that_was_lost_is_kept_beside_the_one_that_replaced_it(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = lambda name, turn, request: (
+        Said(raw=b"{") if name == "half" and not turn else Said(status=503, headers={"Retry-After": "0"})
+        if name == "square" and not turn else Said(answer(name))
+    )  # fmt: skip
+    run = run_here(suite, tmp_path / "r", server.spec())
+    assert faults(run) == {None}
+    assert {o.problem: o.lost for o in run.outcomes if o.lost} == {"calc-half": {"provider.malformed": 1}}
 
 
 def test_garbage_is_a_fault_of_the_provider(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
