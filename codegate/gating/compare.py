@@ -193,7 +193,9 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
     if demanded := _demands(decision, sides, matched.pairs.keys(), groups, unsolved, pending=pending):
         decision, conclusion = demanded
     reason = reason_of(decision, result, pairs, terms, detectable, conclusion) + notes
-    kind, reason = judge_limits(sides.candidate, decision, reason)
+    kind, reason = judge_limits(
+        sides.candidate, decision, reason, lambda made: _judged(replace(sides, candidate=made), blocked, "", {}).kind
+    )
     regressions, improvements = flips(matched)
     return sides.verdict(
         kind,

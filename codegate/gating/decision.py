@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, Literal
 
 from codegate.gating.drop_tests import population_test, suite_test
 from codegate.gating.policy import GatePolicy, level, look_number
-from codegate.gating.samples import CandidateSamples, Matched, clusters_of, tally
+from codegate.gating.samples import CandidateSamples, Matched, Sample, clusters_of, tally
 from codegate.gating.statistics import Comparison, Pair, mean, within_variance
 from codegate.gating.verdict import VerdictKind
 
@@ -161,7 +161,7 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
 CUT: Final = frozenset({"truncated", "context_overflow", "provider.timeout"})
 """Failure classes and faults of answers that a limit of the configuration ended."""
 MOST_CUT: Final = 0.10
-"""Largest share of such answers that a regression may rest on."""
+"""Share of such answers above which no regression rests on them."""
 TOLERATED_PROBLEMS: Final = 0.10
 """Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
 _STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
@@ -282,17 +282,46 @@ def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Term
     return decide(compare_counts(counts, clusters_of(list(pairs), sources), terms), counts, terms)
 
 
-def judge_limits(candidate: CandidateSamples, kind: VerdictKind, reason: str) -> tuple[VerdictKind, str]:
-    """Return verdict and reason, made inconclusive where a limit cut too many answers."""
+def judge_limits(
+    candidate: CandidateSamples, kind: VerdictKind, reason: str, again: Callable[[CandidateSamples], VerdictKind]
+) -> tuple[VerdictKind, str]:
+    """Return verdict and reason, inconclusive where a limit cut many answers and the verdict rests on them.
+
+    It does where ``again``, the verdict on samples in which these answers have passed, is another one.
+    """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
-    graded = [sample for sample in samples if sample.passed is not None]
-    cut = Counter({name: sum(sample.lost.get(name, 0) for sample in samples) for name in CUT})
-    answers = len(graded) + cut.total()
-    cut += Counter(sample.failure for sample in graded if sample.failure in CUT)
+    cut = sum((_cut(sample) for sample in samples), Counter[str]())
+    answers = sum(sample.passed is not None and sample.failure not in CUT for sample in samples) + cut.total()
     if cut.total() <= MOST_CUT * answers or kind not in {"regressed", "inconclusive"}:
         return kind, reason
     what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
+    found, advice = f"A limit cut {cut.total()} of {answers} answers ({what})", limits_words(candidate, cut)
+    if again(_cut_passed(candidate)) == kind:
+        return kind, f"{reason} {found}; counted as passed they would not change this. {advice}".rstrip()
     return "inconclusive", (
-        f"A limit cut {cut.total()} of {answers} answers ({what}), more than {MOST_CUT:.0%}: this measures the limit, "
-        f"not the model. {limits_words(candidate, cut) or 'Raise that limit.'} Measured under this limit: {reason}"
+        f"{found}, more than {MOST_CUT:.0%}: this measures the limit, not the model. {advice or 'Raise that limit.'} "
+        f"Measured under this limit: {reason}"
     )
+
+
+def _cut(sample: Sample) -> Counter[str]:
+    """Return how many answers of a sample a limit cut, by failure class or fault."""
+    cut = Counter({name: count for name, count in sample.lost.items() if name in CUT})
+    if sample.passed is not None and sample.failure in CUT:
+        cut[sample.failure] += 1
+    return cut
+
+
+def _cut_passed(candidate: CandidateSamples) -> CandidateSamples:
+    """Return the samples as if each answer that a limit cut had passed."""
+
+    def passed(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
+        left = [sample for sample in entries if sample.failure not in CUT]
+        others = [
+            sample.model_copy(update={"lost": {k: n for k, n in sample.lost.items() if k not in CUT}})
+            for sample in left
+        ]
+        more = sum(_cut(sample).total() for sample in entries)
+        return (*others, *(Sample(index=entries[-1].index + 1 + number, passed=True) for number in range(more)))
+
+    return candidate.model_copy(update={"samples": {name: passed(each) for name, each in candidate.samples.items()}})

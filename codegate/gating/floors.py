@@ -46,7 +46,7 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
         if group.floor is not None
     )
     kind, reason = _decided(candidate, policy, pairs, groups, missing)
-    kind, reason = judge_limits(candidate, kind, reason)
+    kind, reason = judge_limits(candidate, kind, reason, lambda passed: against_floors(passed, policy, candidates).kind)
     taken = max(map(len, candidate.samples.values()), default=0)
     return Verdict(
         kind=kind,

@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
 from codegate.gating.decision import judge_limits
+from codegate.gating.floors import against_floors
+from codegate.gating.policy import CohortPolicy
+from codegate.gating.verdict import VerdictKind
 from tests.gating.sampling import side, uniform
 
 POLICY = GatePolicy()
+
+
+def otherwise(made: CandidateSamples) -> VerdictKind:
+    """Return the verdict on samples whose cut answers count as passed: another one."""
+    return "pass"
+
+
 ADVICE = "Raise `sampling.max_output_tokens` from 200 to 32000."
 
 
@@ -50,16 +60,32 @@ def test_truncated_answers_are_reported_as_misconfiguration() -> None:
 
 @pytest.mark.parametrize("failure", ["truncated", "context_overflow", "provider.timeout"])
 def test_more_than_a_tenth_is_too_much(failure: str) -> None:
-    assert judge_limits(failing(30, 3, failure), "regressed", "Worse.") == ("regressed", "Worse.")
-    kind, reason = judge_limits(failing(30, 4, failure), "regressed", "Worse.")
+    assert judge_limits(failing(30, 3, failure), "regressed", "Worse.", otherwise) == ("regressed", "Worse.")
+    kind, reason = judge_limits(failing(30, 4, failure), "regressed", "Worse.", otherwise)
     assert kind == "inconclusive"
     assert f"4 of 30 answers ({failure} 4)" in reason
     assert reason.endswith("Raise that limit. Measured under this limit: Worse.")
 
 
+@pytest.mark.parametrize("failure", ["truncated", "provider.timeout"])
+def test_a_regression_that_stands_with_the_cut_answers_as_passed_is_not_excused(failure: str) -> None:
+    """From all to nothing, with one answer in nine cut."""
+    made = failing(30, 0)
+    passed = False if failure == "truncated" else None
+    cut = Sample(index=0, passed=passed, failure=failure, lost={} if passed is False else {failure: 1})
+    entries = (cut, *(Sample(index=index, passed=False, failure="logic_error") for index in range(1, 9)))
+    worse = made.model_copy(update={"samples": dict.fromkeys(made.samples, entries)})
+    verdict = compare(side(uniform(30, 30, 10)), worse, POLICY)
+    assert verdict.kind == "regressed", verdict.reason
+    assert f"A limit cut 30 of 270 answers ({failure} 30); counted as passed they would not change" in verdict.reason
+    floors = GatePolicy(cohorts={"all": CohortPolicy(floor=0.9, tier="critical")})
+    assert against_floors(worse, floors).kind == "regressed"
+    assert against_floors(failing(30, 30), floors).kind == "inconclusive"
+
+
 @pytest.mark.parametrize("failure", ["refused", "empty_answer", "no_patch", "timeout", "provider.overloaded"])
 def test_what_the_model_did_itself_is_no_limit(failure: str) -> None:
-    assert judge_limits(failing(30, 30, failure), "regressed", "Worse.") == ("regressed", "Worse.")
+    assert judge_limits(failing(30, 30, failure), "regressed", "Worse.", otherwise) == ("regressed", "Worse.")
 
 
 def test_what_must_pass_and_was_truncated_is_no_regression() -> None:
@@ -127,4 +153,4 @@ def test_an_equal_candidate_passes_although_some_of_its_answers_are_lost_at_rand
 
 @given(st.integers(0, 30), st.sampled_from(["pass", "incomparable", "infrastructure"]))
 def test_other_verdicts_stand(cut: int, kind: str) -> None:
-    assert judge_limits(failing(30, cut), kind, "So.") == (kind, "So.")  # type: ignore[arg-type]  # of the list above
+    assert judge_limits(failing(30, cut), kind, "So.", otherwise) == (kind, "So.")  # type: ignore[arg-type]  # of the list above
