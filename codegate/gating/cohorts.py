@@ -7,12 +7,12 @@ an absolute demand, and gates in the tier ``critical`` when the candidate is bel
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
-from statistics import NormalDist
 from typing import Final
 
 from codegate.gating.drop_tests import suite_test
 from codegate.gating.policy import GatePolicy
-from codegate.gating.statistics import Pair, holm, wilson
+from codegate.gating.sentence import beside
+from codegate.gating.statistics import Pair, exact_interval, holm
 from codegate.gating.verdict import Cohort
 
 _FEWEST = 5  # problems that a drop in a cohort is judged from
@@ -26,8 +26,8 @@ def cohorts(
 ) -> tuple[Cohort, ...]:
     """Return every tag that some, but not all, compared problems carry, and every tag with a floor; sorted by tag.
 
-    ``level`` is shared by the critical floors (Bonferroni). The bound of a rate is Wilson's for n problems, so that
-    repeated samples do not narrow it.
+    ``level`` is shared by the critical floors (Bonferroni). The interval of a rate is the exact one for n problems, so
+    that repeated samples do not narrow it.
     """
     members: dict[str, list[str]] = {}
     for problem in pairs:
@@ -41,13 +41,13 @@ def cohorts(
         and (p := suite_test([pairs[problem] for problem in found], margin=policy.margin).p_regression) is not None
     }
     adjusted = holm(drops)
-    critical = sum(rule.tier == "critical" for rule in policy.cohorts.values())
+    shared = level / max(sum(rule.tier == "critical" for rule in policy.cohorts.values()), 1)
     described = []
     for tag in sorted(shown):
         group = [pairs[problem] for problem in shown[tag]]
         solved = sum(pair.candidate_rate for pair in group)
         rule = policy.cohorts.get(tag)
-        z = NormalDist().inv_cdf(1.0 - level / max(critical, 1))
+        low, high = exact_interval(min(solved, len(group)), len(group), shared)
         described.append(
             Cohort(
                 tag=tag,
@@ -58,7 +58,9 @@ def cohorts(
                 p_holm=adjusted.get(tag),
                 floor=rule.floor if rule else None,
                 tier=rule.tier if rule else None,
-                upper=wilson(min(solved, len(group)), len(group), z)[1] if rule else None,
+                lower=low if rule else None,
+                upper=high if rule else None,
+                confidence=1.0 - 2.0 * shared if rule else None,
             )
         )
     return tuple(described)
@@ -78,6 +80,14 @@ def problems_of(cohort: Cohort) -> str:
     """Return which problems a cohort is, in words."""
     counted = f"{cohort.problems} problem{'s' if cohort.problems != 1 else ''}"
     return f"all {counted}" if cohort.tag == ALL else f"the {counted} tagged {cohort.tag!r}"
+
+
+def solved_words(cohort: Cohort) -> str:
+    """Return the candidate's rate on a cohort with a floor, and its interval at the level of the floor."""
+    if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
+        return f"{cohort.candidate_rate:.1%}"
+    low, high = (beside(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))
+    return f"{cohort.candidate_rate:.1%} ({beside(cohort.confidence * 100, 100, 1)}% interval {low} to {high})"
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
@@ -104,7 +114,7 @@ def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool)
             continue
         if below_floor(cohort):
             sentences.append(
-                f"On {problems} the candidate solves {cohort.candidate_rate:.1%}, below the {cohort.tier} floor of "
+                f"On {problems} the candidate solves {solved_words(cohort)}, below the {cohort.tier} floor of "
                 f"{cohort.floor:.1%} beyond chance."
             )
         elif cohort.tier != "advisory":

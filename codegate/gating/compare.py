@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from codegate.errors import UsageError
-from codegate.gating.cohorts import ALL, broken_floors, cohort_warnings, cohorts, problems_of, unseen_floors
+from codegate.gating.cohorts import (
+    ALL,
+    broken_floors,
+    cohort_warnings,
+    cohorts,
+    problems_of,
+    solved_words,
+    unseen_floors,
+)
 from codegate.gating.comparability import (
     Differences,
     check_samples,
@@ -264,7 +272,7 @@ def _demands(
     if broken := broken_floors(groups):
         worst = broken[0]
         return "regressed", (
-            f"on {problems_of(worst)} it solves {worst.candidate_rate:.1%}, below the critical floor of "
+            f"on {problems_of(worst)} it solves {solved_words(worst)}, below the critical floor of "
             f"{worst.floor:.1%} beyond chance."
         )
     if unsolved and not pending:

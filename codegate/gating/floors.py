@@ -1,14 +1,22 @@
 """The absolute demands of a policy, without a baseline: critical floors, and problems that must pass."""
 
 from codegate.errors import UsageError
-from codegate.gating.cohorts import ALL, broken_floors, cohort_warnings, cohorts, problems_of, unseen_floors
+from codegate.gating.cohorts import (
+    ALL,
+    broken_floors,
+    cohort_warnings,
+    cohorts,
+    problems_of,
+    solved_words,
+    unseen_floors,
+)
 from codegate.gating.comparability import check_samples
 from codegate.gating.compare import check_must_pass
 from codegate.gating.decision import NEAR, judge_limits, too_thin, with_losses
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.sentence import listed
-from codegate.gating.statistics import Pair, mean, wilson
+from codegate.gating.statistics import Pair, mean
 from codegate.gating.verdict import Cohort, Exclusion, Verdict, VerdictKind
 
 
@@ -120,11 +128,7 @@ def _decided(
 
 
 def _measured(group: Cohort) -> str:
-    low, high = wilson(min(group.candidate_rate * group.problems, group.problems), group.problems, 1.96)
-    return (
-        f"On {problems_of(group)} the candidate solves {group.candidate_rate:.1%} "
-        f"(95% interval {low:.1%} to {high:.1%})"
-    )
+    return f"On {problems_of(group)} the candidate solves {solved_words(group)}"
 
 
 def _unsolved(policy: GatePolicy, pairs: dict[str, Pair]) -> tuple[str, ...]:

@@ -103,6 +103,27 @@ def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
     return max(centre - half, 0.0) if passed else 0.0, min(centre + half, 1.0) if passed < n else 1.0
 
 
+def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]:
+    """Return the exact interval of a binomial rate, each end one-sided at ``level`` (Clopper and Pearson 1934).
+
+    The upper end is the rate at which so few passes have the chance ``level``; it is above a true rate in at most that
+    share of cases, also for a few trials. A sum of per-problem rates may be fractional.
+    """
+
+    def highest(passed: float) -> float:
+        if passed >= n:
+            return 1.0
+        low, high = 0.0, 1.0
+        while (middle := (low + high) / 2.0) not in (low, high):
+            if _incomplete_beta(1.0 - middle, middle, n - passed, passed + 1.0) > level:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    return 1.0 - highest(n - passed), highest(passed)
+
+
 def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: float) -> tuple[float, float]:
     """Return the interval of the difference of two unpaired rates (Newcombe 1998, Stat. Med. 17:873, method 10)."""
     low, high = wilson(passed, n, z)

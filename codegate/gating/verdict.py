@@ -59,8 +59,8 @@ class Cohort(_Frozen):
     """The problems that carry one tag: described, and gating only through a floor of the critical tier.
 
     ``p_regression`` is the one-sided p of "no drop", None below five problems, and ``p_holm`` the same adjusted for the
-    number of cohorts. ``upper`` is the Wilson bound of the candidate's rate that is held against ``floor``. Without a
-    baseline, what is of it is None.
+    number of cohorts. ``lower`` and ``upper`` are the exact interval of the candidate's rate at level ``confidence``,
+    whose upper end is held against ``floor``. Without a baseline, what is of it is None.
     """
 
     tag: str
@@ -71,7 +71,9 @@ class Cohort(_Frozen):
     p_holm: float | None = None
     floor: float | None = None
     tier: Tier | None = None
+    lower: float | None = None
     upper: float | None = None
+    confidence: float | None = None
 
 
 class Drift(_Frozen):

@@ -10,6 +10,7 @@ from scipy import stats
 
 from codegate.gating.statistics import (
     beta_binomial_cdf,
+    exact_interval,
     holm,
     mcnemar,
     newcombe,
@@ -34,6 +35,13 @@ def test_wilson_is_scipys(n: int, data: st.DataObject) -> None:
     oracle = stats.binomtest(passed, n).proportion_ci(method="wilson")
     assert (low, high) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
     assert low <= passed / n <= high
+
+
+@given(st.integers(1, 500), st.sampled_from([0.05, 0.0167, 0.001]), st.data())
+def test_the_exact_interval_is_scipys(n: int, level: float, data: st.DataObject) -> None:
+    passed = data.draw(st.integers(0, n))
+    oracle = stats.binomtest(passed, n).proportion_ci(1 - 2 * level, method="exact")
+    assert exact_interval(passed, n, level) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
 
 
 @pytest.mark.parametrize(("passed", "n"), [(1, 0), (-1, 3), (4, 3)])

@@ -1,6 +1,7 @@
 """Absolute demands without a baseline: a release gate of a share of all problems, or of those with a tag."""
 
 import pytest
+from scipy import stats
 
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, GatePolicy, compare
@@ -41,8 +42,29 @@ def test_a_floor_of_a_cohort_looks_at_its_problems_alone() -> None:
     policy = floor("tier:1", 0.9)
     assert against_floors(solving(60, 20, tagged=20), policy).kind == "pass"
     failing = against_floors(side(uniform(60, 0)).model_copy(update={"tags": {"p000": ("tier:1",)}}), policy)
-    assert failing.kind == "regressed"
+    assert failing.kind == "inconclusive", "one failure of one problem is no proof"
     assert "the 1 problem tagged 'tier:1'" in failing.reason
+
+
+@pytest.mark.parametrize("share", [0.75, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 10, 20, 30])
+def test_a_candidate_at_its_floor_is_called_below_it_in_one_of_twenty_runs_at_most(n: int, share: float) -> None:
+    """With Wilson's bound in 25 % for one problem and a floor of 75 %."""
+    chance = 0.0
+    for solved in range(n + 1):
+        verdict = against_floors(solving(n, solved), floor("all", share))
+        (cohort,) = verdict.cohorts
+        assert (verdict.kind == "regressed") == (cohort.upper is not None and cohort.upper < share)
+        chance += float(stats.binom.pmf(solved, n, share)) * (verdict.kind == "regressed")
+    assert chance <= 0.05
+
+
+def test_the_interval_of_a_floor_is_at_the_level_that_decides() -> None:
+    verdict = against_floors(solving(20, 10), floor("all", 0.75))
+    assert verdict.kind == "regressed"
+    assert verdict.reason.startswith(
+        "On all 20 problems the candidate solves 50.0% (90.0% interval 30.2 to 69.8), below the critical floor of 75.0%"
+    )
 
 
 def test_a_floor_that_is_not_critical_only_warns() -> None:
@@ -97,7 +119,7 @@ def test_a_floor_for_all_problems_gates_beside_a_baseline() -> None:
     weak = side({f"p{i:03}": [i >= 40] * 5 for i in range(120)})
     verdict = compare(weak, weak, policy)
     assert verdict.kind == "regressed"
-    assert "on all 120 problems it solves 66.7%, below the critical floor of 95.0% beyond chance" in verdict.reason
+    assert "it solves 66.7% (92.0% interval 58.4 to 74.2), below the critical floor of 95.0% beyond" in verdict.reason
     assert compare(weak, weak, GatePolicy()).kind == "pass"
 
 
