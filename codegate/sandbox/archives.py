@@ -5,6 +5,7 @@ of each, recorded when it was written.
 """
 
 import hashlib
+import os
 import posixpath
 import shutil
 import tarfile
@@ -145,7 +146,7 @@ def _unpack(archive: Path, expected: str, target: Path) -> None:
 
     Raises one of ``_BAD_ARCHIVE`` for an archive of another SHA-256 than ``expected``, or that has anything else.
     """
-    links: list[tarfile.TarInfo] = []
+    links: list[tuple[Path, str]] = []
     with archive.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != expected:
             raise ValueError("does not have the recorded SHA-256")
@@ -156,16 +157,18 @@ def _unpack(archive: Path, expected: str, target: Path) -> None:
                 if member.isdir():
                     place.mkdir(parents=True, exist_ok=True)
                 elif member.issym():
-                    _inside(target, posixpath.join(posixpath.dirname(member.name), member.linkname))
-                    links.append(member)
+                    links.append((place, member.linkname))
                 elif member.isreg() and (data := members.extractfile(member)) is not None:
                     with place.open("xb") as written:
                         shutil.copyfileobj(data, written)
                     place.chmod(0o755 if member.mode & 0o100 else 0o644)
                 else:
                     raise ValueError(f"has {member.name[:200]!r}, which is neither a file nor a folder nor a link")
-    for link in links:
-        (target / link.name).symlink_to(link.linkname)
+    for place, to in links:
+        _check_real(target, place.parent)
+        place.symlink_to(to)
+    for place, _ in links:  # where one leads may depend on all
+        _check_real(target, place)
     missing = [part for part in PARTS if not (target / part).is_dir()]
     if missing:
         raise ValueError(f"has no folder {missing[0]}")
@@ -176,6 +179,13 @@ def _inside(target: Path, name: str) -> Path:
     if "\0" in name or parts[0] not in PARTS:
         raise ValueError(f"has {name[:200]!r}, which is outside of the environment's folders")
     return target.joinpath(*parts)
+
+
+def _check_real(target: Path, place: Path) -> None:
+    if not Path(os.path.realpath(place)).is_relative_to(os.path.realpath(target)):
+        raise ValueError(
+            f"has {str(place.relative_to(target))[:200]!r}, which leads outside of the environment's folders"
+        )
 
 
 def _sha256(path: Path) -> str:

@@ -165,6 +165,26 @@ def test_nothing_is_written_through_a_link_of_the_archive(machine: Callable[[str
     assert (count, len(refused)) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [("etc/passwd", tarfile.SYMTYPE, "../site/deep/er/up/../../../outside")],
+        [("site/out", tarfile.SYMTYPE, "deep/er/up/../../.."), ("site/out/outside", tarfile.SYMTYPE, "../x")],
+    ],
+)
+def test_links_that_lead_outside_together_are_refused(
+    machine: Callable[[str], Path], tmp_path: Path, entries: list[tuple[str, bytes, str]]
+) -> None:
+    root = machine("here")
+    deep = [("site/deep", tarfile.DIRTYPE, ""), ("site/deep/er", tarfile.DIRTYPE, "")]
+    up = ("site/deep/er/up", tarfile.SYMTYPE, "../../../etc")
+    for order in ([up, *entries], [*entries, up]):
+        count, refused = import_environments(tmp_path / "kept", archive(tmp_path / "kept", *deep, *order))
+        assert (count, len(refused)) == (0, 1)
+        assert not list(root.iterdir())
+        assert not [path for path in tmp_path.rglob("outside") if path.is_symlink()]
+
+
 def test_only_an_archive_of_the_recorded_digest_is_taken(machine: Callable[[str], Path], tmp_path: Path) -> None:
     root = machine("here")
     digests = archive(tmp_path / "kept")
