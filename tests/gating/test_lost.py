@@ -132,7 +132,6 @@ def asked_until_they_pass(draw: random.Random, rate: float, cause: str, share: f
         verdict = compare(baseline, made, POLICY, looks=POLICY.looks)
         if verdict.kind != "inconclusive" or verdict.futile:
             break
-    assert verdict.kind != "pass" or len(verdict.warnings) == sum("counted as failures" in w for w in verdict.warnings)
     return verdict.kind
 
 
