@@ -125,6 +125,8 @@ def _run_mode(job: Job, scratch: Path) -> Result:
             project = replace(project, pinned=pinned)
     if making or mode in {"gate", "nightly"}:
         fetch_run(job)
+        # The end of the step replaces them. Where it is killed first, the next step of the job keeps the run by them.
+        write_outputs(job.environment, {"run-path": _for_later_steps(job.folder, inputs), "resumable": "true"})
         take_environments(job, project.pinned.lock if project.pinned is not None else None)
     match mode:
         case "plan":

@@ -69,7 +69,7 @@ class BrokenFileError(Exception):
 
 
 def outputs(data: bytes) -> dict[str, str]:
-    """The outputs that a GITHUB_OUTPUT file sets; a later value of the same name would win, here it is an error."""
+    """The outputs that a GITHUB_OUTPUT file sets, in the order in which they were set last: a later value wins."""
     text = data.decode("utf-8")
     found: dict[str, str] = {}
     if text and not text.endswith("\n"):
@@ -91,8 +91,7 @@ def outputs(data: bytes) -> dict[str, str]:
             del lines[: end + 1]
         else:
             raise BrokenFileError(f"neither a value nor a heredoc: {line!r}")
-        if name in found:
-            raise BrokenFileError(f"{name!r} is set twice")
+        found.pop(name, None)
         found[name] = value
     return found
 

@@ -1,7 +1,11 @@
 """What the action's modes do on a GitHub: a pull request, a night, a baseline, a run that a matrix shares."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,19 +22,28 @@ from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.environment import PARTS
 from codegate.sandbox.packing import pack
 from tests.cli.run_folders import write_run
-from tests.github.runner import Step, run_step
+from tests.github.runner import Step, outputs, run_step, variables
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit import http
+from tests.kit.command import ROOT
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import Artifacts, Run, zipped
 from tests.kit.github.content import Content
 from tests.kit.github.rest import HOME, Rest
-from tests.kit.model_server import as_json, chat_answer, wire_server
+from tests.kit.http import Request
+from tests.kit.model_server import GREETING, as_json, chat_answer, wire_server
 from tests.kit.repository import commit_all, run_git
+from tests.running.world import wait_until
 
 TOKEN = "ghs_workflow"
 NIGHTLY = ".github/workflows/codegate-nightly.yml"
+STEP = """
+from codegate.cli.main import run
+from tests.github.conftest import use_quick_sandboxes
+use_quick_sandboxes()
+run(["action"])
+"""
 
 
 def poison(site: Path) -> None:
@@ -67,12 +80,11 @@ class World:
         self.github.store(Content).commits[commit] = files
         return commit
 
-    def step(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> Step:
-        """Run one step; its reports have a folder of their own."""
+    def given(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> dict[str, str]:
+        """Return the variables that the runner sets for one more step; its reports have a folder of their own."""
         self.steps += 1
         (self.folder / "event.json").write_text(json.dumps(payload))
-        given = {"github_token": token, "report_path": f"report-{self.steps}", **inputs}
-        environment = {
+        return {
             "CI": "true",
             "GITHUB_EVENT_NAME": event,
             "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
@@ -84,10 +96,37 @@ class World:
             "GITHUB_WORKFLOW_REF": f"acme/demo/{NIGHTLY}@refs/heads/main",
             "GITHUB_JOB": "gate",
             **self.runtime,
+            **variables({"github_token": token, "report_path": f"report-{self.steps}", **inputs}),
         }
-        step = run_step(self.folder, self.capsys, environment, given)
+
+    def step(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> Step:
+        """Run one step."""
+        step = run_step(self.folder, self.capsys, self.given(event, payload, token, **inputs), {})
         assert TOKEN not in step.log
         return step
+
+    def start(self, event: str, payload: dict[str, Any], **inputs: str) -> "subprocess.Popen[str]":
+        """Start one step as a process; ``files`` are those that the runner reads."""
+        given = self.given(event, payload, **inputs) | {"GITHUB_WORKSPACE": str(self.workspace)}
+        for name, path in self.files.items():
+            path.write_bytes(b"")
+            given[name] = str(path)
+        return subprocess.Popen(
+            [sys.executable, "-c", STEP],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **given},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        return {name: self.folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+
+    def keep(self, path: str, run: Run, **more: bytes) -> None:
+        """Upload a folder of the workspace as the artifact of an unfinished run, as the shipped workflows do."""
+        top = self.workspace / path
+        files = {str(file.relative_to(top)): file.read_bytes() for file in top.rglob("*") if file.is_file()}
+        self.github.store(Artifacts).put("codegate-run", zipped(files | more), run)
 
     def comments(self) -> list[str]:
         return [entry["body"] for entry in self.github.store(Rest).comments.get(7, [])]
@@ -419,19 +458,15 @@ class TestRuns:
             assert "the limit of 4 model calls is reached after 4 of 15 outcomes" in stopped.summary
             assert "with `resume: 123`" in stopped.summary
             assert "codegate run" not in stopped.summary, "there is no such folder on anybody's machine"
-            kept = world.workspace / stopped.outputs["run-path"]
-            files = {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
-            store = world.github.store(Artifacts)
+            kept = stopped.outputs["run-path"]
             for run in (Run(78, path=NIGHTLY, head_repository_id=2000), Run(79, path=".github/workflows/x.yml")):
-                store.put("codegate-run", zipped(files), run)
+                world.keep(kept, run)
                 refused = world.step("workflow_dispatch", pushed(), resume=str(run.id), **making)
                 assert (refused.code, refused.outputs["verdict"]) == (ExitCode.USAGE, "error"), refused.log
                 assert refused.outputs["run-path"] == ""
             none = world.step("workflow_dispatch", pushed(), resume="80", **making)
             assert "workflow run 80 has no artifact codegate-run" in none.log
-            store.put(
-                "codegate-run", zipped(files | {"reports/x.html": b""}), Run(77, path=NIGHTLY, conclusion="failure")
-            )
+            world.keep(kept, Run(77, path=NIGHTLY, conclusion="failure"), **{"reports/x.html": b""})
             other = world.step("workflow_dispatch", pushed(), resume="77", **making | {"samples": "6"})
             assert "was planned otherwise: samples" in other.log
             assert len(wire.received) == 4
@@ -455,9 +490,7 @@ class TestRuns:
             assert stopped.outputs["resumable"] == "true", stopped.log
             (said,) = world.comments()
             assert "re-run this job" in said
-            kept = world.workspace / stopped.outputs["run-path"]
-            files = {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
-            world.github.store(Artifacts).put("codegate-run", zipped(files), Run(123, conclusion=None))
+            world.keep(stopped.outputs["run-path"], Run(123, conclusion=None))
             world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
             done = world.step("pull_request", pull(base), samples="2", resume="auto")
             assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "ungated"), done.log
@@ -465,6 +498,42 @@ class TestRuns:
             other = world.step("pull_request", pull(base), samples="1", max_model_calls="1", resume="auto")
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
             assert len(wire.received) == 7
+
+    def test_a_killed_step_is_continued_by_the_next_attempt_and_asks_nothing_twice(
+        self, world: World, quick_sandboxes: None
+    ) -> None:
+        asked: list[bytes] = []
+        go_on = threading.Event()
+
+        def reply(request: Request) -> http.Reply | None:
+            if GREETING not in request.raw and request.method == "POST":
+                asked.append(request.raw)
+                if len(asked) == 3:  # the call under way when the step is killed
+                    go_on.wait(120)
+            return as_json(chat_answer(message={"content": f"I do not know, {len(asked)}."}))
+
+        server = http.Server(reply)
+        (world.workspace / "codegate.yml").write_text(
+            "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + server.url + "/v1'}\n"
+        )
+        base = world.commit()
+        world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+        given = {"samples": "2", "max_concurrency": "1", "resume": "auto"}
+        kept = world.workspace / "report-1" / "run"
+        with world.start("pull_request", pull(base), **given) as step:
+            wait_until(lambda: len(asked) == 3 and len(list(kept.glob("transcripts/*/*.json"))) == 2)
+            step.kill()
+        go_on.set()
+        left = outputs(world.files["GITHUB_OUTPUT"].read_bytes())
+        assert left == {"run-path": "report-1/run", "resumable": "true"}
+        world.keep(left["run-path"], Run(123, conclusion=None))
+        world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
+        done = world.step("pull_request", pull(base), **given)
+        server.close()
+        assert (done.code, done.outputs["verdict"], done.outputs["resumable"]) == (ExitCode.PASS, "ungated", ""), (
+            done.log
+        )
+        assert len(asked) == 6 + 1, "six samples, one of which was under way"
 
     def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World, quick_sandboxes: None) -> None:
         (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [empty]\n")
