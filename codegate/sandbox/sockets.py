@@ -43,6 +43,8 @@ class SocketConnection:
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready among ``selector``'s."""
         with self._busy:
+            if self.fileno() < 0:
+                raise ConnectionError("it was closed")
             read_ahead = _read_ahead(self._raw)
             found = selector.select(0 if read_ahead else _remaining(deadline))
         if read_ahead:
@@ -55,16 +57,14 @@ class SocketConnection:
         """Return the socket's descriptor."""
         return self._raw.fileno()
 
-    def close(self) -> None:
-        """Cut the connection, waking a blocked call, and let go of the descriptor."""
-        self.cut()
-        with self._busy:
-            self._raw.close()
-
-    def cut(self) -> None:
-        """End both directions, so that a blocked call returns."""
+    def close(self, *around: Any) -> None:
+        """Cut the connection, waking a blocked call, and let go of the descriptor and of what is ``around`` it."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
+        with self._busy:
+            for part in (*around, self._raw):
+                with contextlib.suppress(OSError, ValueError):  # closed before its buffer, a file complains
+                    part.close()
 
 
 class AttachedConnection:
@@ -109,12 +109,8 @@ class AttachedConnection:
 
     def close(self) -> None:
         """Cut the connection, waking a blocked call, and let go of the response around it."""
-        self._plain.cut()
-        for part in (getattr(self._attached, "_response", None), self._attached):
-            if part is not None:
-                with contextlib.suppress(OSError, ValueError):  # closed before its buffer, a file complains
-                    part.close()
-        self._plain.close()
+        around = (getattr(self._attached, "_response", None), self._attached)
+        self._plain.close(*(part for part in around if part is not None))
 
 
 def _read_ahead(raw: Any) -> int:

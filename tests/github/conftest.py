@@ -34,7 +34,7 @@ class Quick(BubblewrapBackend):
     What the modes do with a run is the same in both; ``tests/e2e`` runs the action's image with Docker.
     """
 
-    name = "docker"  # type: ignore[assignment]  # elsewhere a property
+    name = "docker"
 
 
 def use_quick_sandboxes() -> None:

@@ -1,7 +1,9 @@
 """The signed stream: only the supervisor's next message gets through."""
 
+import contextlib
 import hmac
 import json
+import selectors
 import socket
 import struct
 import threading
@@ -129,6 +131,35 @@ def test_closing_wakes_a_waiting_call(peer: Peer) -> None:
     with pytest.raises(StreamBroken):
         ask(peer, timeout=30)
     assert time.monotonic() - begun < 2
+
+
+def test_closing_wakes_a_call_that_waits_for_several_descriptors() -> None:
+    """A selector forgets a descriptor that is closed, and whether it is woken first is a race: hence the rounds."""
+
+    class Attached:
+        def __init__(self, end: socket.socket) -> None:
+            self._sock = self._response = end
+
+        def close(self) -> None:
+            self._sock.close()
+
+    for _ in range(100):
+        ours, theirs = socket.socketpair()
+        connection = AttachedConnection(Attached(ours))
+        with theirs, selectors.DefaultSelector() as selector:
+            selector.register(connection, selectors.EVENT_READ)
+            waiting = threading.Thread(target=wait, args=(connection, selector), daemon=True)
+            waiting.start()
+            closing = threading.Thread(target=connection.close, daemon=True)
+            closing.start()
+            for thread in (closing, waiting):
+                thread.join(20)
+                assert not thread.is_alive()
+
+
+def wait(connection: AttachedConnection, selector: selectors.BaseSelector) -> None:
+    with contextlib.suppress(OSError):
+        connection.wait(selector, time.monotonic() + 3600)
 
 
 @given(st.binary(max_size=200))
