@@ -19,7 +19,8 @@ def _no_address() -> str:
 
 PROVIDER: Final = ModelProvider(
     address=_no_address,
-    hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
+    hosts=(),
+    customer_hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
     key_variable="AZURE_OPENAI_API_KEY",
     example=EXAMPLE_CANDIDATE.partition(":")[2],
     connect=OpenAIProvider,

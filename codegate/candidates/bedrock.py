@@ -75,7 +75,9 @@ def _snapshot_of(model: str) -> str:
 
 PROVIDER: Final = ModelProvider(
     address=lambda: f"https://bedrock-runtime.{_region()}.amazonaws.com",
-    hosts=("*bedrock-runtime*.amazonaws.com",),
+    # A region begins with letters: of the legacy names of S3, s3-REGION, any customer may have a bucket.
+    hosts=("bedrock-runtime.[a-z][a-z]-*.amazonaws.com", "bedrock-runtime-fips.[a-z][a-z]-*.amazonaws.com"),
+    customer_hosts=("*.bedrock-runtime.*.vpce.amazonaws.com",),
     key_variable="AWS_BEARER_TOKEN_BEDROCK",
     example="global.anthropic.claude-sonnet-5-5",
     connect=BedrockProvider,

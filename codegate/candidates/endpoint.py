@@ -84,19 +84,33 @@ def nothing_listens(base_url: str) -> bool:
 
 
 def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return the provider whose own address ``base_url`` is, regional ones included; None for others.
+    """Return the provider whose models are at ``base_url``, at a customer's address too; None for others.
 
     Without a ``base_url`` it is ``provider``.
     """
     if base_url is None:
         return provider
-    match = _URL.fullmatch(base_url)
-    host = match["host"].lower().rstrip(".") if match else ""
     for owner in provider_names():
         with contextlib.suppress(UsageError):  # another candidate's package that is broken
-            if any(fnmatchcase(host, pattern) for pattern in model_provider(owner).hosts):
+            found = model_provider(owner)
+            if _has_host(base_url, (*found.hosts, *found.customer_hosts)):
                 return owner
     return None
+
+
+def is_own_address(provider: str, base_url: str | None) -> bool:
+    """Return whether ``base_url`` is https to a host that ``provider`` alone can have; without one it is."""
+    if base_url is None:
+        return True
+    match = _URL.fullmatch(base_url)
+    encrypted = match is not None and match["scheme"] == "https" and match["port"] in {None, "443"}
+    return encrypted and _has_host(base_url, model_provider(provider).hosts)
+
+
+def _has_host(base_url: str, patterns: tuple[str, ...]) -> bool:
+    match = _URL.fullmatch(base_url)
+    host = match["host"].lower().rstrip(".") if match else ""
+    return any(host.count(".") == pattern.count(".") and fnmatchcase(host, pattern) for pattern in patterns)
 
 
 def resolve_endpoint(

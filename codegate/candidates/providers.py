@@ -38,10 +38,12 @@ class ModelProvider:
 
     Attributes:
         address: where a candidate without a ``base_url`` is sent, or a function that returns it or raises UsageError.
-        hosts: the provider's own, as patterns of ``fnmatch``.
+        hosts: the provider's own, where even a pull request may send its key: no customer can have one. Patterns of
+            ``fnmatch``; a ``*`` is within a label.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
         connect: opens a connection for a candidate; its SDK is imported then.
+        customer_hosts: patterns of the hosts that customers have; the provider's rules on names hold there too.
         protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
         own_key: returns the machine's own credentials for it, where no key is set; empty: there are none.
         snapshot_of: returns what answers call a model, where that is not the name that requests have.
@@ -53,6 +55,7 @@ class ModelProvider:
     key_variable: str
     example: str
     connect: Callable[["CandidateSpec", "Endpoint"], Provider]
+    customer_hosts: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     own_key: Callable[[], str] | None = None
     snapshot_of: Callable[[str], str] = str

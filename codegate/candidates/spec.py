@@ -5,6 +5,7 @@ The short form is ``provider:model[@base_url]`` (``openai:gpt-5.4-mini-2026-03-1
 """
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal
@@ -22,7 +23,7 @@ from pydantic import (
 
 from codegate.candidates.agents import AGENTS, OWN_COMMAND
 from codegate.candidates.conversation import Sampling
-from codegate.candidates.endpoint import check_base_url
+from codegate.candidates.endpoint import check_base_url, is_own_address
 from codegate.candidates.prices import Price, Prices
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, provider_names
 from codegate.durable import digest
@@ -270,12 +271,18 @@ class CandidateSpec(BaseModel):
 
     @property
     def destination(self) -> tuple[object, ...]:
-        """Return what decides where a key goes, which one, and what is run for it.
-
-        Only the user's own configuration may: no baseline, no run's folder and no pull request.
-        """
+        """Return what decides where a key goes, which one, and what is run for it: see ``is_trusted_by``."""
         sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
-        return self.base_url, self.api_key_env, self.api_key_command, *sent
+        return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
+
+    def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
+        """Return whether its key may go where it sends it, as far as others than the user wrote it.
+
+        Without anything else, a provider's key may go to the provider's own address. All that a pull request, a run's
+        folder or a baseline says beyond that counts only where ``named``, the user's own candidates, have the same.
+        """
+        own = is_own_address(self.provider, self.base_url) and not any(self.destination[2:])
+        return not self.calls_a_model or own or any(self.destination == one.destination for one in named)
 
     @property
     def calls_a_model(self) -> bool:

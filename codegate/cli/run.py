@@ -261,21 +261,17 @@ def _check_destinations(
     Returns:
         The candidates, by their keys, at addresses on this machine that only the folder names: they get no key.
     """
-    known = {(candidate.key(), candidate.destination) for candidate in own}
     keyless = set()
     for candidate in candidates:
-        if (candidate.key(), candidate.destination) in known:
+        if candidate.is_trusted_by(own):
             continue
-        away = candidate.base_url is not None and not check_base_url(
-            candidate.base_url, allow_http=candidate.allow_http
-        )
-        if away or any(candidate.destination[1:]):
+        here = candidate.base_url is not None and check_base_url(candidate.base_url, allow_http=candidate.allow_http)
+        if not here or not candidate.model_copy(update={"base_url": None}).is_trusted_by(()):
             raise UsageError(
                 f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key of its own, "
                 "which a run's folder alone does not decide.",
                 "If you trust it, name it with --config or --candidate, just as the run has it.",
             )
-        if candidate.base_url is not None:
-            note(f"no key is sent to {candidate.base_url}: name it with --config or --candidate if it needs one")
-            keyless.add(candidate.key())
+        note(f"no key is sent to {candidate.base_url}: name it with --config or --candidate if it needs one")
+        keyless.add(candidate.key())
     return frozenset(keyless)

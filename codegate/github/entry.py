@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from codegate.candidates import CandidateSpec, check_base_url
+from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.github import modes
@@ -117,7 +117,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     making = mode == "baseline" and bool(inputs.candidates)
     project = project_of(inputs, job.base, scratch, needs_candidates=making or mode in _NEED_CANDIDATES)
     if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
-        _check_keyless(project.settings.candidates, project.trusted)
+        _check_keyless(project.settings.candidates)
     if project.lock is not None:
         # A new baseline needs no old one; the images of one that can be read here are used all the same.
         with contextlib.suppress(CodegateError) if making else contextlib.nullcontext():
@@ -152,22 +152,20 @@ def _publish(result: Result, job: Job) -> None:
         job.log.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
 
 
-def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec]) -> None:
+def _check_keyless(candidates: Sequence[CandidateSpec]) -> None:
     """Refuse candidates that need a key, in a run that gets no secrets.
 
-    A server on this machine needs none, nor does one at a private address. The latter counts only where the base
-    commit's configuration names it: a stranger's proposal must not choose which private server gets requests.
+    A server that is reached by plain http needs none: it is on this machine or at a private address, and the base
+    commit's configuration names it.
 
     Raises:
         Skipped: some candidate is such a one.
     """
-    known = {spec.destination for spec in trusted if spec.allow_http}
     for spec in candidates:
-        here = spec.base_url is not None and check_base_url(spec.base_url, allow_http=spec.allow_http)
-        if spec.calls_a_model and not here and not (spec.allow_http and spec.destination in known):
+        if spec.calls_a_model and not (spec.base_url or "").startswith("http://"):
             raise Skipped(
-                f"{spec.label} needs a key, or is at an address that the base commit does not name; pull requests from "
-                "forks and of Dependabot get no secrets: nothing was run.",
+                f"{spec.label} needs a key, and pull requests from forks and of Dependabot get no secrets: nothing was "
+                "run.",
                 "A maintainer can run the gate on a branch of this repository.",
             )
 

@@ -29,7 +29,7 @@ class Project:
         lock: path in the repository of what pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
-        trusted: candidates of the base commit's own configuration.
+        trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
         pinned: the baseline, once it was fetched.
     """
 
@@ -75,9 +75,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
             _read_base(inputs.workspace, base, (PurePosixPath(config).parent / prompt).as_posix(), scratch)
     rules = proposed if base is None else _config(scratch, config, needed=False)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
-    trusted = rules.candidates if rules is not None and base is not None else ()
-    if base is not None:
-        _check_commands(candidates, trusted)
+    trusted = rules.candidates if rules is not None else ()
     settings = _settings(rules, proposed, candidates, foreign=base is not None)
     home = Path(config).parent
 
@@ -100,6 +98,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
                 raise UsageError(f"there is no suite at {suite}, neither here nor at the base commit {base[:12]}.")
             raise Skipped(f"the base commit {base[:12]} has no suite at {suite}: there is nothing to gate with yet.")
         repository = repository or "."
+        check_destinations(candidates, trusted, f"{config} of the base commit {base[:12]}")
     given = inputs.baseline is not None or settings.gates_with(root / lock)
     return Project(
         settings=settings,
@@ -171,15 +170,16 @@ def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
             )
 
 
-def _check_commands(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec]) -> None:
-    """Refuse a program on the host, outside of any sandbox, that only the proposal names."""
-    known = {spec.destination for spec in trusted}
+def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:
+    """Refuse a candidate that sends a key, or runs a program for one, as nothing in ``place`` does."""
     for spec in candidates:
-        if spec.api_key_command is not None and spec.destination not in known:
+        if not spec.is_trusted_by(trusted):
+            fields = ("base_url", "api_key_env", "api_key_command", "headers", "query")
+            given = " and ".join(f"`{name}`" for name in fields if getattr(spec, name))
             raise UsageError(
-                f"{spec.label} has an `api_key_command`, or an address for its key, that no candidate of the base "
-                "commit's configuration has.",
-                "Merge the command first: a pull request decides nothing that runs beside the keys.",
+                f"{spec.label}: no candidate of {spec.provider} in {place} has the same {given}.",
+                "A key goes to its provider's own address, or where that file sends it: add it there first, in a "
+                "change of its own that people review.",
             )
 
 

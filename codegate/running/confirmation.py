@@ -27,8 +27,7 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
     spec = baseline.spec
     if spec.provider == "predictions":
         return f"the answers of {spec.label} came from a file"
-    known = {c.destination for c in candidates if c.provider == spec.provider and c.key() not in keyless}
-    if not any(spec.destination) or spec.destination in known:
+    if spec.is_trusted_by(c for c in candidates if c.key() not in keyless):
         return None
     return f"{spec.label} has an address or a key of its own, which only the baseline file names"
 

@@ -357,8 +357,8 @@ def test_headers_are_part_of_a_candidate_and_of_where_its_key_goes() -> None:
     plain = CandidateSpec(provider="openai", model="m")
     sent = plain.model_copy(update={"headers": {"x-team": "gate"}})
     assert plain.key() != sent.key()
-    assert not any(plain.destination)
-    assert any(sent.destination)
+    assert plain.is_trusted_by(())
+    assert not sent.is_trusted_by([plain])
 
 
 def test_a_certificate_authority_of_ones_own_is_trusted_by_its_file(

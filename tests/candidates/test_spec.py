@@ -329,6 +329,56 @@ def test_the_providers_own_address_is_official_however_it_is_spelled(
     assert resolve_endpoint("openai", url, None).official is official
 
 
+OWN_ADDRESSES = [
+    ("openai", None),
+    ("openai", "https://api.openai.com/v1"),
+    ("openai", "https://EU.API.OpenAI.com.:443/v1"),
+    ("anthropic", "https://api.anthropic.com"),
+    ("gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    ("bedrock", "https://bedrock-runtime.us-gov-west-1.amazonaws.com"),
+    ("bedrock", "https://bedrock-runtime-fips.us-east-1.amazonaws.com"),
+    ("vertex", "https://us-east5-aiplatform.googleapis.com/v1"),
+    ("vertex", "https://aiplatform.eu.rep.googleapis.com/v1"),
+]
+OTHER_ADDRESSES = [
+    ("openai", "https://api.openai.com:8443/v1"),
+    ("openai", "https://api.openai.com.evil.example/v1"),
+    ("openai", "https://api-openai.com/v1"),
+    ("openai", "https://evilapi.openai.com/v1"),
+    ("openai", "https://a.b.api.openai.com/v1"),
+    ("openai", "https://[::1]/v1"),
+    ("openai", "http://127.0.0.1:8080/v1"),
+    ("openai", "http://localhost/v1"),
+    ("openai", "https://api.anthropic.com/v1"),
+    ("anthropic", "https://bedrock-runtime.us-east-1.amazonaws.com/anthropic"),
+    ("azure", "https://anybody.openai.azure.com/openai/v1"),
+    ("azure", "https://anybody.services.ai.azure.com/openai/v1"),
+    ("azure", "https://anybody.cognitiveservices.azure.com/openai/v1"),
+    ("azure", "https://api.openai.com/v1"),
+    ("bedrock", "https://evil-bedrock-runtime.s3.amazonaws.com"),
+    ("bedrock", "https://bedrock-runtime.s3.amazonaws.com"),
+    ("bedrock", "https://bedrock-runtime.s3-us-west-2.amazonaws.com"),
+    ("bedrock", "https://bedrock-runtime.us-x.s3.us-east-1.amazonaws.com"),
+    ("bedrock", "https://bedrock-runtime-1234567890.us-east-1.elb.amazonaws.com"),
+    ("bedrock", "https://vpce-0a1b.bedrock-runtime.us-east-1.vpce.amazonaws.com"),
+    ("vertex", "https://evil-aiplatform.storage.googleapis.com/v1"),
+    ("vertex", "https://aiplatform.evil.example.rep.googleapis.com/v1"),
+    ("vertex", "https://generativelanguage.googleapis.com/v1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("provider", "url", "own"),
+    [*((*each, True) for each in OWN_ADDRESSES), *((*each, False) for each in OTHER_ADDRESSES)],
+)
+def test_a_key_goes_unasked_only_where_its_provider_alone_can_have_a_host(
+    provider: str, url: str | None, own: bool
+) -> None:
+    spec = CandidateSpec(provider=provider, model="m", base_url=url)
+    assert spec.is_trusted_by([CandidateSpec(provider=provider, model="m", base_url="https://ours.example")]) is own
+    assert spec.is_trusted_by([spec.model_copy(update={"model": "n", "name": "x"})])
+
+
 def test_identity_leaves_out_what_cannot_change_an_answer() -> None:
     spec = parse("openai:gpt-4o-2024-08-06")
     same = spec.model_copy(update={"name": "A", "api_key_env": "OTHER", "timeout_seconds": 5.0})

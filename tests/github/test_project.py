@@ -78,7 +78,7 @@ def test_a_pull_request_runs_no_program_for_a_key_and_sends_none_elsewhere(works
     base = commit(workspace, {"codegate.yml": rules(ours), "suites/own/suite.yml": "own"})
     for theirs in evil:
         (workspace / "codegate.yml").write_text(rules(theirs))
-        with pytest.raises(UsageError, match="Merge the command first"):
+        with pytest.raises(UsageError, match=r"of the base commit [0-9a-f]{12} has the same"):
             project(workspace, base, scratch)
     (workspace / "codegate.yml").write_text(rules({**ours, "model": "n-2025-01-01"}))
     assert project(workspace, base, scratch).settings.candidates[0].api_key_command == ("gcloud", "auth")
