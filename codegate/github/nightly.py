@@ -21,10 +21,11 @@ from codegate.github.artifacts import (
     read_members,
 )
 from codegate.github.modes import log_report, progress_to, run_request
-from codegate.github.project import Project
+from codegate.github.project import Project, check_destinations
 from codegate.github.step import Annotation, Job, Result, Skipped, figures
 from codegate.github.workflow import notes_summary
 from codegate.reporting import render_dashboard, render_markdown, terms_of
+from codegate.running import CONFIG_NAME
 from codegate.running.config import priced
 
 HISTORY: Final = "history.jsonl"
@@ -50,6 +51,7 @@ def nightly(job: Job, project: Project) -> Result:
             f"the answers of {pinned.spec.label} came from a file, so there is no model to watch.",
             "Pin a run of a model, or leave out the nightly workflow.",
         )
+    check_destinations((pinned.spec,), project.trusted, inputs.config or CONFIG_NAME)
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
     _fetch_history(job, history)
