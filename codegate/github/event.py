@@ -211,6 +211,9 @@ def refusal(event: Event) -> str | None:
     Runs that strangers can start hold the repository's own secrets, and cost money.
     """
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
+        run = event.workflow_run
+        if run is not None and run.event not in _BY_MEMBERS:
+            return f"a workflow_run run after {run.event} has no base commit that decides. {_FOREIGN[event.name]}"
         return None
     if event.name in _FOREIGN:
         return (

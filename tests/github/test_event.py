@@ -92,7 +92,8 @@ def test_without_our_own_id_everything_is_foreign(tmp_path: Path) -> None:
     ("name", "payload", "runs"),
     [
         ("pull_request_target", pull_payload(HOME), True),
-        ("workflow_run", run_payload(HOME), True),
+        ("workflow_run", run_payload(HOME, event="push"), True),
+        ("workflow_run", run_payload(HOME), False),
         ("workflow_run", run_payload(FORK), False),
         ("workflow_run", run_payload(None), False),
         ("push", {}, True),
