@@ -1,23 +1,17 @@
 """What other clouds ask for, through the real SDKs over real HTTP: addresses, keys, models and their snapshots."""
 
 import contextlib
-import ipaddress
 import json
 import re
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import anthropic
 import pytest
+import trustme
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
 from codegate.candidates import (
@@ -72,9 +66,7 @@ def test_azure_is_called_by_its_deployment_and_answers_by_its_snapshot(monkeypat
         assert ask(**candidate, base_url=base_url).text == "Hello."
         with pytest.raises(ProviderError, match="'gpt-4o-2024-11-20' answered a request to 'our-gpt'"):
             ask(**candidate, base_url=base_url)
-    request = server.received[0]
-    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
-    assert request.headers["authorization"] == f"Bearer {CANARY}"
+    assert server.received[0].body["model"] == "our-gpt"
 
 
 @pytest.mark.requirement("C9")
@@ -87,8 +79,6 @@ def test_gemini_is_called_in_chat_completions_and_its_errors_are_read(monkeypatc
         with pytest.raises(ProviderError, match=r"GEMINI_API_KEY") as caught:
             ask(**candidate)
     assert (caught.value.fault, "status 400: API key not valid" in str(caught.value)) == ("authentication", True)
-    assert server.received[0].path == "/v1beta/openai/chat/completions"
-    assert server.received[0].headers["authorization"] == f"Bearer {CANARY}"
 
 
 SONNET = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -123,17 +113,6 @@ def signature_of(request: Request, base_url: str, credentials: dict[str, str]) -
     keys = Credentials(credentials["AWS_ACCESS_KEY_ID"], credentials["AWS_SECRET_ACCESS_KEY"])
     auth = SigV4Auth(keys, "bedrock", credentials["AWS_REGION"])
     return str(auth.signature(auth.string_to_sign(signed, auth.canonical_request(signed)), signed))
-
-
-def test_bedrock_is_called_with_a_key_in_its_own_form(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", CANARY)
-    with wire_server(as_json(messages_answer(model="claude-sonnet-4-5-20250929"))) as server:
-        assert ask(provider="bedrock", model=SONNET, base_url=server.url).text == "Hello."
-    (request,) = server.received
-    assert request.path == f"/model/{SONNET}/invoke"
-    assert request.headers["authorization"] == f"Bearer {CANARY}"
-    assert request.body.keys() == {"messages", "max_tokens", "anthropic_version"}
-    assert request.body["anthropic_version"] == "bedrock-2023-05-31"
 
 
 @pytest.mark.requirement("C9")
@@ -364,22 +343,14 @@ def test_headers_are_part_of_a_candidate_and_of_where_its_key_goes() -> None:
 def test_a_certificate_authority_of_ones_own_is_trusted_by_its_file(
     monkeypatch: pytest.MonkeyPatch, private_address: str, tmp_path: Path
 ) -> None:
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ours")])
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(private_address))])
-    begin, end = now - timedelta(hours=1), now + timedelta(hours=1)
-    made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number(), begin, end)
-    made = made.add_extension(names, critical=False)
-    made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    authority, secret = tmp_path / "ca.pem", tmp_path / "key.pem"
-    authority.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
-    secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
     with wire_server(as_json(chat_answer()), host=private_address) as server:
-        url = server.encrypt(authority, secret)
+        url = server.encrypt(authority)
         candidate = {"provider": "openai", "model": "m", "base_url": f"{url}/v1"}
         with pytest.raises(ProviderError, match="certificate verify failed"):
             ask(**candidate)
-        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         assert ask(**candidate).text == "Hello."

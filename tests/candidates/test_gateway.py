@@ -29,7 +29,7 @@ from codegate.candidates.gateway import AgentLimits, Gateway, gateway
 from codegate.candidates.gateway.meter import Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from tests.candidates.conftest import CANARY
-from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
+from tests.kit.scripted_model import Part, Run, Say, ScriptedModel, Turn, Use, fixing
 
 MODEL = "scripted-2026-01-01"
 FIXING = fixing("sed -i s/a/b/ x.py")
@@ -86,7 +86,7 @@ def _simple_call(action: Callable[[], Completion], _size: int) -> Completion:
 @contextlib.contextmanager
 def door(
     protocol: str,
-    part: Callable[[Turn], Say | Run] = FIXING,
+    part: Part = FIXING,
     limits: AgentLimits = FIFTY,
     call: Callable[[Callable[[], Completion], int], Completion] = _simple_call,
     spec: Mapping[str, Any] | None = None,
@@ -94,7 +94,7 @@ def door(
 ) -> Iterator[Door]:
     provider_name = "anthropic" if protocol == "messages" else "openai"
     with (
-        ScriptedModel(part, MODEL, **model) as scripted,
+        ScriptedModel(part, **model) as scripted,
         socket.create_server(("127.0.0.1", 0), backlog=512) as listener,
     ):
         base = scripted.url if protocol == "messages" else f"{scripted.url}/v1"
@@ -438,7 +438,7 @@ def test_a_provider_that_fails_ends_the_agent_and_is_told() -> None:
 def test_a_client_that_streams_is_kept_waiting_with_pings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "PING_SECONDS", 0.05)
 
-    def slow(turn: Turn) -> Say | Run:
+    def slow(turn: Turn) -> Say | Run | Use:
         time.sleep(0.4)
         return fixing("true")(turn)
 

@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
+
+import trustme
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class Request:
     @property
     def body(self) -> Any:
         return json.loads(self.raw) if self.raw else {}
+
+    @property
+    def host(self) -> str:
+        return self.headers.get("host", "").partition(":")[0]
 
 
 @dataclass
@@ -44,6 +49,13 @@ class Reply:
 def as_json(document: object, status: int = 200, **headers: str) -> Reply:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Reply(json.dumps(document).encode(), status, {"Content-Type": "application/json", **named})
+
+
+def tls_context(authority: trustme.CA, host: str) -> ssl.SSLContext:
+    """Return what ends TLS as ``host``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(host).configure_cert(context)
+    return context
 
 
 class Server:
@@ -89,12 +101,16 @@ class Server:
     def url(self) -> str:
         return f"http://{self._server.server_address[0]!s}:{self._server.server_port}"
 
-    def encrypt(self, certificate: Path, key: Path) -> str:
+    def encrypt(self, authority: trustme.CA) -> str:
         """Speak TLS from now on; returns the address."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context = tls_context(authority, str(self._server.server_address[0]))
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         return self.url.replace("http://", "https://")
+
+    def serve(self, connection: socket.socket) -> None:
+        """Answer the requests of another connection, to its end."""
+        with contextlib.suppress(OSError):
+            self._server.RequestHandlerClass(connection, connection.getpeername(), self._server)
 
     def close(self) -> None:
         self._server.shutdown()

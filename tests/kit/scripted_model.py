@@ -1,10 +1,12 @@
 """A model server that plays a part, in the three protocols, streamed or not, and keeps a bill of what it answered."""
 
 import json
+import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from tests.kit.http import Reply, Request, Server, as_json
 
@@ -32,7 +34,13 @@ class Run:
     command: str
 
 
-Part = Callable[[Turn], Say | Run]
+@dataclass(frozen=True)
+class Use:
+    tool: str
+    arguments: dict[str, Any]
+
+
+Part = Callable[[Turn], Say | Run | Use]
 
 
 def fixing(command: str, final: str = "Done: the bug is fixed.") -> Part:
@@ -49,26 +57,27 @@ class ScriptedModel:
     """Answers every model call as ``part`` says; the first ``failures`` are answered with ``status``.
 
     A request with the parameter ``refuses`` is declined, as models without that parameter do.
+    An answer names the model that was asked for, or what ``served`` has for it.
     """
 
     part: Part
-    model: str = "scripted-2026-01-01"
     status: int = 500
     failures: int = 0
     refuses: str = ""
+    served: Mapping[str, str] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     answered: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __enter__(self) -> "ScriptedModel":
-        self.server = Server(self._respond)
+        self.server = Server(self.respond)
         self.url = self.server.url
         return self
 
     def __exit__(self, *_: object) -> None:
         self.server.close()
 
-    def _respond(self, request: Request) -> Reply:
+    def respond(self, request: Request) -> Reply:
         with self.lock:
             self.requests.append(request)
             self.failures, failing = max(0, self.failures - 1), self.failures > 0
@@ -83,7 +92,8 @@ class ScriptedModel:
         with self.lock:
             self.answered += 1
         said = self.part(_turn(request.body))
-        full, events = make(self.model, _action(said, request.body), number)
+        model = request.body.get("model") or _in_path(request.path)
+        full, events = make(self.served.get(model, model), _action(said, request.body), number)
         if not request.body.get("stream"):
             return as_json(full)
         frames = [
@@ -113,8 +123,16 @@ def _results(body: dict[str, Any]) -> Iterator[bool]:
             yield isinstance(part, dict) and part.get("type") == "tool_result"
 
 
-def _action(said: Say | Run, body: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _in_path(path: str) -> str:
+    """Return the snapshot that Bedrock's and Vertex's paths name: requests have no model there."""
+    name = re.search(r"claude-[a-z0-9@-]+?(?=-v\d|[:/])", unquote(path))
+    return name[0].replace("@", "-") if name else ""
+
+
+def _action(said: Say | Run | Use, body: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Return text, or name and arguments of a tool call: the command, and a filler for what else is required."""
+    if isinstance(said, Use):
+        return "", said.tool, said.arguments
     turn = _turn(body)
     if isinstance(said, Say) or turn.shell is None:
         return (said.text if isinstance(said, Say) else said.command), "", {}
@@ -219,7 +237,10 @@ def _messages(model: str, action: tuple[str, str, dict[str, Any]], number: int) 
     return full, [(event["type"], event) for event in events]
 
 
-PROTOCOLS = {"/chat/completions": _chat, "/responses": _responses, "/messages": _messages}
+PROTOCOLS = {
+    "/chat/completions": _chat, "/responses": _responses,
+    "/messages": _messages, "/invoke": _messages, ":rawPredict": _messages,
+}  # fmt: skip
 
 
 # An agent in few lines: it does what its model says, as a shell command, until the model says something else.

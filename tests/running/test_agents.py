@@ -42,7 +42,7 @@ def spec(model: ScriptedModel, **changes: Any) -> CandidateSpec:
 
 @pytest.mark.requirement("C8")
 def test_a_run_of_an_agent_solves_the_suite(suite: Suite, tmp_path: Path) -> None:
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         run = run_here(suite, tmp_path / "run", spec(model), samples=2)
     assert results(tmp_path / "run") == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
     assert {outcome.attempt.iterations for outcome in run.outcomes if outcome.attempt} == {4}
@@ -53,7 +53,7 @@ def test_a_run_of_an_agent_solves_the_suite(suite: Suite, tmp_path: Path) -> Non
 def test_a_budget_is_never_exceeded_by_agents_at_work_together(suite: Suite, tmp_path: Path) -> None:
     # 1000 input and 50 output tokens a call: one cent; the worst case of a call is below ten.
     prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         candidate = spec(model, prices=prices.model_dump(mode="json"), sampling={"max_output_tokens": 100})
         with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):  # noqa: PT012 - what came instead is told
             run = run_here(
@@ -75,7 +75,7 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
         return play(turn)
 
     bodies: list[str] = []
-    with ScriptedModel(slowly, MODEL) as model:
+    with ScriptedModel(slowly) as model:
         killed = rounds = 0
         while killed < kills:
             rounds += 1

@@ -15,7 +15,7 @@ from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, run_sui
 from codegate.running.call_log import Spending
 from codegate.suite import Suite
 from tests.kit.scripted_model import ScriptedModel
-from tests.running.test_agents import MODEL, play, spec
+from tests.running.test_agents import play, spec
 from tests.running.test_looks import STRICT, pinned, solved, various
 from tests.running.world import ModelServer, Said, always_right, answer, codegate, run_here
 
@@ -104,7 +104,7 @@ def test_a_fault_is_not_kept(suite: Suite, server: ModelServer, tmp_path: Path) 
 
 
 def test_an_agents_answers_are_kept_where_its_version_and_day_are_pinned(suite: Suite, tmp_path: Path) -> None:
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         loose, exact = spec(model, version="1"), spec(model, version="1", as_of="2026-01-01")
         made(suite, tmp_path / "1", tmp_path / "c", loose, exact)
         asked = model.answered

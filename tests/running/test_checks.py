@@ -158,7 +158,7 @@ def test_an_agents_model_is_asked_in_the_agents_protocol_and_no_agent_starts(
     with ScriptedModel(lambda turn: Say("OK"), status=401, failures=99) as model:
         provider, base = ("anthropic", model.url) if name == "claude-code" else ("openai", f"{model.url}/v1")
         document: dict[str, Any] = {"agent": name, "version": AGENTS[name].tried, "provider": provider}
-        spec = CandidateSpec.model_validate({**document, "model": model.model, "base_url": base})
+        spec = CandidateSpec.model_validate({**document, "model": "m-2026-01-01", "base_url": base})
         with pytest.raises(CodegateError, match=r"first request of .* failed: .*status 401"):
             run_here(suite, tmp_path / "r", spec, precheck=True)
     (request,) = model.requests

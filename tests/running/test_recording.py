@@ -10,7 +10,7 @@ import yaml
 from codegate.running import Run, load_run
 from codegate.suite import Suite
 from tests.kit.scripted_model import ScriptedModel
-from tests.running.test_agents import MODEL, play, spec
+from tests.running.test_agents import play, spec
 from tests.running.world import ModelServer, Said, answer, codegate, run_here
 
 pytestmark = pytest.mark.bwrap
@@ -28,7 +28,7 @@ def found(run: Run) -> dict[tuple[str, str, int], Any]:
 def test_a_recorded_run_replays_to_the_same_grades(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: Said(answer(name) if name != "half" else "I do not know.")
     loop = server.spec(name="loop", solver="tool_loop", max_iterations=3)
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         made = run_here(suite, tmp_path / "run", server.spec(name="shot"), loop, spec(model, name="agent"), samples=2)
     asked = len(server.asked)
     done = codegate("record", "run", "--out", "kept", "--json", cwd=tmp_path)

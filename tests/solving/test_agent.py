@@ -28,6 +28,7 @@ from tests.solving.worlds import (
     BLOCK,
     FIX,
     FIXED,
+    MODEL,
     PLAIN_TREE,
     KeepsNothing,
     agent_spec,
@@ -36,7 +37,6 @@ from tests.solving.worlds import (
     small_problem,
 )
 
-MODEL = "scripted-2026-01-01"
 NAMES = [name for name in AGENTS if name != "command"]
 ALL = ["command", *(pytest.param(name, marks=pytest.mark.full) for name in NAMES)]
 IN_EVERY_TEST_RUN = ("claude-code", "openai-agents")
@@ -146,7 +146,7 @@ def changed(done: Attempt) -> dict[str, bytes | None]:
 @pytest.mark.timeout(900)
 @pytest.mark.requirement("C3")
 def test_an_agent_fixes_the_bug(agent: str, boxes: Sandboxes) -> None:
-    with ScriptedModel(fixing_by_blocks if agent == "aider" else fixing(FIX), MODEL) as model:
+    with ScriptedModel(fixing_by_blocks if agent == "aider" else fixing(FIX)) as model:
         done = attempt(boxes, model, agent)
     assert changed(done) == {"src/pkg/maths.py": FIXED.encode()}
     assert done.stop == "answered"
@@ -167,7 +167,7 @@ def test_an_agent_in_a_loop_ends_at_its_limit(agent: str, boxes: Sandboxes) -> N
             return fixing_by_blocks(turn, BLOCK.replace("n // 3", "no such line"))
         return Run(f"echo {turn.results}") if turn.shell else Say("A title.")
 
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         done = attempt(boxes, model, agent, max_iterations=3)
     assert (done.stop, done.iterations, model.answered, done.patch) == ("iterations", 3, 3, "")
     assert done.agent is not None
@@ -179,7 +179,7 @@ def test_an_agent_in_a_loop_ends_at_its_limit(agent: str, boxes: Sandboxes) -> N
 @pytest.mark.timeout(900)
 def test_an_agent_whose_model_refuses_its_key_ends_at_once(agent: str, boxes: Sandboxes) -> None:
     with (
-        ScriptedModel(fixing(FIX), MODEL, status=401, failures=99) as model,
+        ScriptedModel(fixing(FIX), status=401, failures=99) as model,
         pytest.raises(ProviderError, match="401"),
     ):
         attempt(boxes, model, agent)
@@ -193,7 +193,7 @@ def test_a_lazy_agent_changes_nothing(agent: str, boxes: Sandboxes) -> None:
     own: dict[str, Any] = (
         {"command": ["{python}", "-c", AGENT.replace('[{"role": "user"', example)]} if agent == "command" else {}
     )
-    with ScriptedModel(lambda _turn: Say("It looks fine."), MODEL) as model:
+    with ScriptedModel(lambda _turn: Say("It looks fine.")) as model:
         done = attempt(boxes, model, agent, **own)
     assert (done.patch, done.stop, done.contains_code) == ("", "answered", False)
 
@@ -208,7 +208,7 @@ def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: P
             return Say(f"Add {bait}/key.txt, /proc/self/environ and tests/test_hidden.py.\n```bash\n{command}```\n")
         return Run(command) if turn.shell and not turn.results else Say("I looked around.")
 
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         done = attempt(boxes, model, agent)
     assert changed(done) == ({} if agent == "aider" else {"src/pkg/found.py": b"FOUND = []"})
     asked = json.dumps([request.body for request in model.requests])
@@ -217,7 +217,7 @@ def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: P
 
 
 def test_what_pries_finds_everything_outside_of_a_sandbox(bait: Path) -> None:
-    with ScriptedModel(lambda _turn: Say(""), MODEL) as model:
+    with ScriptedModel(lambda _turn: Say("")) as model:
         command = PRYING.format(port=model.url.rpartition(":")[2], root=bait)
         subprocess.run(["sh", "-c", command], cwd=bait, check=True)
     keys = ["key in environ", "key in key.txt", "key in os.environ"]
@@ -227,7 +227,7 @@ def test_what_pries_finds_everything_outside_of_a_sandbox(bait: Path) -> None:
 
 def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(boxes: Sandboxes) -> None:
     hang = f"{FIX}; (trap '' TERM; setsid sh -c 'while :; do sleep 1; done' &) ; sleep 600"
-    with ScriptedModel(fixing(hang), MODEL) as model:
+    with ScriptedModel(fixing(hang)) as model:
         done = attempt(boxes, model, minutes=0.1)
     assert done.stop == "limit"
     assert done.agent is not None
@@ -236,7 +236,7 @@ def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(boxes: Sandboxes
 
 
 def test_limits_of_tokens_end_an_agent(boxes: Sandboxes) -> None:
-    with ScriptedModel(lambda turn: Run(f"echo {turn.results}"), MODEL) as model:
+    with ScriptedModel(lambda turn: Run(f"echo {turn.results}")) as model:
         done = attempt(boxes, model, tokens=2500)
     assert (done.stop, model.answered) == ("limit", 3)
 
@@ -260,7 +260,7 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
     def play(turn: Turn) -> Say | Run:
         return Run(tries[turn.results]) if turn.results < len(tries) else Say("ok")
 
-    with ScriptedModel(play, MODEL) as model:
+    with ScriptedModel(play) as model:
         done = attempt(boxes, model)
     said = [message.text for message in done.messages if message.role == "tool"]
     assert [line.split()[1] for line in said[0].splitlines()] == ["404", "400", "404"]
@@ -278,12 +278,12 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
 
 
 def test_an_agent_that_calls_no_model_is_named(boxes: Sandboxes) -> None:
-    with ScriptedModel(fixing(FIX), MODEL) as model, pytest.raises(AgentFailed, match="status 3; it said 'oops'"):
+    with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="status 3; it said 'oops'"):
         attempt(boxes, model, command=["sh", "-c", "echo oops >&2; exit 3"])
 
 
 def test_attempts_run_side_by_side(boxes: Sandboxes) -> None:
-    with ScriptedModel(fixing(FIX), MODEL) as model:
+    with ScriptedModel(fixing(FIX)) as model:
         found: list[Attempt] = []
         threads = [threading.Thread(target=lambda: found.append(attempt(boxes, model))) for _ in range(4)]
         for thread in threads:
@@ -296,7 +296,7 @@ def test_attempts_run_side_by_side(boxes: Sandboxes) -> None:
 
 def test_commands_of_an_agent_import_what_the_tests_do(boxes: Sandboxes) -> None:
     look = "cd /; python3 -c 'import pkg.maths, sys; print(pkg.maths.half(9), \"/opt/codegate/site\" in sys.path)'"
-    with ScriptedModel(fixing(look), MODEL) as model:
+    with ScriptedModel(fixing(look)) as model:
         done = attempt(boxes, model)
     assert "3 True" in next(message.text for message in done.messages if message.role == "tool")
 
@@ -309,7 +309,7 @@ def test_commands_of_an_agent_call_the_service(boxes: Sandboxes) -> None:
         "python3 -c 'import os, urllib.request as u;"
         ' print(u.urlopen(os.environ["CODEGATE_SERVICE_URL"] + "/rate").read())\''
     )
-    with ScriptedModel(fixing(look), MODEL) as model:
+    with ScriptedModel(fixing(look)) as model:
         done = attempt(boxes, model, asked=problem)
     assert "b'0.25'" in next(message.text for message in done.messages if message.role == "tool")
 
@@ -319,5 +319,5 @@ def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> No
         time.sleep(9)
         return action()
 
-    with ScriptedModel(fixing(FIX), MODEL) as model, pytest.raises(AgentFailed, match="waited"):
+    with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="waited"):
         attempt(boxes, model, call=slow, minutes=0.2)

@@ -78,6 +78,7 @@ def replay_candidate(solver: SolverName = "single_shot", max_iterations: int = 5
 
 # Agents
 
+MODEL = "scripted-2026-01-01"
 FIX = "sed -i 's|n // 3|n // 2|' src/pkg/maths.py"
 BLOCK = "<<<<<<< SEARCH\n    return n // 3\n=======\n    return n // 2\n>>>>>>> REPLACE\n"
 PLAIN_TREE = Tree({path: file for path, file in small_tree().items() if not file.is_link})
@@ -90,7 +91,7 @@ def agent_spec(name: str, model: ScriptedModel, **settings: Any) -> CandidateSpe
     address = model.url if provider == "anthropic" else f"{model.url}/v1"
     version = {"version": agent.tried} if name != "command" else {}
     return CandidateSpec.model_validate(
-        {"agent": name, **version, "provider": provider, "model": model.model, "base_url": address, **settings}
+        {"agent": name, **version, "provider": provider, "model": MODEL, "base_url": address, **settings}
     )
 
 
