@@ -1,0 +1,81 @@
+"""The pages' own commands, word for word and in order, with their models at the providers' own addresses."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from codegate.candidates import EXAMPLE_CANDIDATE
+from tests.e2e.project import knowing, write_history
+from tests.kit.command import Done
+from tests.kit.pages import ROOT, Step, Terminal, steps
+from tests.kit.stand_in import StandIn
+
+pytestmark = [pytest.mark.bwrap, pytest.mark.timeout(1500)]
+
+# The hosts that a page's models are at.
+PAGES = {
+    "README.md": {"api.openai.com", "api.anthropic.com"},
+    "docs/tutorial.md": {"127.0.0.1"},
+    "docs/how-to.md": {"api.openai.com"},
+}
+LEFT_OUT = {
+    "make demo": "sets up an environment; what it calls is run by test_demo.py",
+    "make test": "runs this test",
+    "pip install codegate-ci": "brings another release than this one",
+    "codegate demo": "takes two minutes; run by test_demo.py",
+}
+"""Why a command is not carried out, by its first words."""
+
+LOCAL = "http://127.0.0.1:8080"
+EDITOR = f"sed -i s/{EXAMPLE_CANDIDATE.partition(':')[2]}/gpt-5.4-2026-03-05/"
+
+
+def follow(page: str, folder: Path, stand_in: StandIn, left_out: Mapping[str, str]) -> Iterator[tuple[Step, Done]]:
+    """Carry out a page's commands in ``folder``, with bubblewrap, and yield how each one ended."""
+    people = {
+        f"GIT_{who}_{what}": "reader@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    own = {"DOCKER_HOST": "unix:///nonexistent/docker.sock", "EDITOR": EDITOR, "HISTFILE": ""}
+    terminal = Terminal(folder, {**os.environ, **people, **own, **stand_in.environment})
+    for step in steps(page):
+        if not any(step.command.startswith(begin) for begin in left_out):
+            done = terminal.enter(step.command.replace(LOCAL, stand_in.url))
+            assert done.code in step.codes, f"$ {step.command}\n{done.stdout}{done.stderr}"
+            yield step, done
+
+
+def project(page: str, folder: Path) -> None:
+    """Make what a page presumes in the folder where it begins."""
+    if page == "docs/tutorial.md":
+        write_history(folder / "codegate-demo" / "repository")
+        return
+    write_history(folder)
+    shutil.copytree(ROOT / "suites" / "functions", folder / "suites" / "functions")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path) -> None:
+    project(page, tmp_path / "reader")
+    with StandIn(knowing, tmp_path) as stand_in:
+        assert list(follow(page, tmp_path / "reader", stand_in, LEFT_OUT))
+    assert {request.host for request in stand_in.model.requests} == PAGES[page]
+    assert stand_in.refused == []
+
+
+def test_each_command_that_is_left_out_is_on_a_page() -> None:
+    commands = [step.command for page in PAGES for step in steps(page)]
+    assert [begin for begin in LEFT_OUT if not any(each.startswith(begin) for each in commands)] == []
+
+
+@pytest.mark.full
+def test_the_tutorial_shows_what_its_commands_print(tmp_path: Path) -> None:
+    with StandIn(knowing, tmp_path) as stand_in:
+        for step, done in follow("docs/tutorial.md", tmp_path, stand_in, {}):
+            # ``...`` stands for anything.
+            pattern = ".*".join(re.escape(part.strip()) for part in step.shown.split("..."))
+            printed = done.stderr + done.stdout
+            assert re.fullmatch(rf"\s*{pattern}\s*", printed, re.DOTALL), f"$ {step.command}\n{printed}"

@@ -1,0 +1,52 @@
+"""A run, its baseline and a gate with each way to a model, at the providers' own addresses and list prices."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.sandbox import EnvironmentRecipe
+from tests.e2e.project import knowing
+from tests.kit.scripted_model import AGENT
+from tests.kit.stand_in import KEY, StandIn
+from tests.running.world import codegate, make_suite
+
+pytestmark = pytest.mark.bwrap
+
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "openai": ("api.openai.com", {"provider": "openai", "model": "gpt-5.4-mini-2026-03-17"}),
+    "anthropic": ("api.anthropic.com", {"provider": "anthropic", "model": "claude-sonnet-5-5"}),
+    "agent": (
+        "api.openai.com",
+        {
+            "agent": "command", "command": ["{python}", "-c", AGENT], "minutes": 2, "usd": 0.5,
+            "model": "openai:gpt-5.4-mini-2026-03-17",
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_with_a_list_price_is_pinned_and_gated(way: str, tmp_path: Path, recipe: EnvironmentRecipe) -> None:
+    host, candidate = WAYS[way]
+    make_suite(tmp_path, recipe.lock, recipe.python)
+    (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": [candidate]}))
+    with StandIn(knowing, tmp_path) as stand_in:
+
+        def enter(*words: str) -> tuple[int | None, str]:
+            done = codegate(*words, cwd=tmp_path, environment=stand_in.environment)
+            return done.code, done.stdout + done.stderr
+
+        run = ("run", "suite", "--sandbox", "bwrap", "--samples", "2")
+        assert enter(*run, "--out", "pinned")[0] == 0
+        assert enter("baseline", "pin", "pinned", "--min-samples", "2")[0] == 0
+        assert enter(*run, "--no-gate", "--out", "upgrade")[0] == 0
+        code, text = enter("gate", "upgrade")
+    assert (code, "INCONCLUSIVE" in text) == (3, True), text
+    report = (tmp_path / "upgrade" / "reports" / "report.md").read_text()
+    assert re.search(r"\$0\.\d*[1-9]", report), report
+    assert {request.host for request in stand_in.model.requests} == {host}
+    assert stand_in.refused == []
+    assert KEY not in "".join(path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file())
