@@ -28,7 +28,7 @@ from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, Job, Result, Skipped, bug, conclude, fault
 from codegate.github.workflow import open_log, write_outputs
-from codegate.sandbox import reap_job
+from codegate.sandbox import cache_folder, reap_job
 from codegate.suite import git
 
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
@@ -65,7 +65,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
         except Exception:
             result = bug(log, traceback.format_exc())
         if job is not None:
-            _give_back(job.inputs)
+            _give_back(job.inputs, result.outputs.get("suite-path"))
             result = with_resumption(replace(result, outputs=_with_paths(result.outputs, job)), job)
         code = conclude(log, environment, result)
         # A step that was cancelled has a few seconds, and what cancelled it has more to report.
@@ -75,8 +75,10 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
-    """Remove what the steps of the job left of their sandboxes; nothing of it changes how the job ends."""
+    """Remove what the steps of the job left of their sandboxes, and give back what a killed one wrote; exit with 0."""
     with open_log(environment) as log:
+        with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
+            _give_back(read_inputs(environment))
         try:
             count = reap_job(environment)
         except CodegateError as error:
@@ -218,15 +220,18 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
     }
 
 
-def _give_back(inputs: Inputs) -> None:
-    """Give what was written to the owner of the workspace: root's files would break the next checkout there."""
+def _give_back(inputs: Inputs, suite: str | None = None) -> None:
+    """Give what was written to the owner of the workspace: root's files would break the next checkout there.
+
+    ``suite`` is the folder of the one that was mined or validated.
+    """
     if os.geteuid() != 0:
         return
+    made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)
+    written = (inputs.reports, inputs.cache, inputs.environments, cache_folder(), made and inputs.workspace / made)
     owner = inputs.workspace.stat()
-    mined = (inputs.workspace / inputs.suite,) if inputs.mode == "mine" and inputs.suite else ()
-    kept = (inputs.environments,) if inputs.environments is not None else ()
-    for top in (inputs.reports, *mined, *kept):
-        if not top.is_dir() or top.is_symlink():
+    for top in {Path(place).resolve() for place in written if place}:
+        if inputs.workspace not in top.parents:
             continue
         with contextlib.suppress(OSError):
             for folder in (top, *(above for above in top.parents if above.is_relative_to(inputs.workspace))):

@@ -20,7 +20,8 @@ from codegate.running.shards import share
 from codegate.sandbox import EnvironmentRecipe
 from tests.github.runner import Step, commands, outputs, run_step
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
-from tests.kit.model_server import Reply, WireServer
+from tests.kit.model_server import Reply, WireServer, as_json, chat_answer
+from tests.kit.repository import commit_all
 from tests.running.sharded import plan, write, write_shards
 
 CANARY = "sk-canary-5b7d0a9c1e3f2468"
@@ -166,6 +167,26 @@ def test_the_step_after_the_job_never_fails_it(
     assert "no sandbox was left over" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's files have to be given back")
+def test_what_a_killed_step_wrote_is_given_back_after_the_job(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {"report-path": "reports", "cache": "answers", "environments": "built", "suite": "suites/mined"}
+    monkeypatch.setenv("CODEGATE_CACHE", str(workspace / "kept"))
+    for place in (*folders.values(), "kept", "source"):
+        (workspace / place).mkdir(parents=True)
+        (workspace / place / "file").touch()
+    (workspace / "reports" / "link").symlink_to(tmp_path)
+    os.chown(workspace, 12345, 12346)
+    given = {f"INPUT_{name.upper()}": value for name, value in folders.items()}
+    assert reap_action({"GITHUB_WORKSPACE": str(workspace), "INPUT_MODE": "mine", **given}) == ExitCode.PASS
+    made = [
+        path for place in (*folders.values(), "kept") for path in (workspace / place, *(workspace / place).iterdir())
+    ]
+    assert {(path.lstat().st_uid, path.lstat().st_gid) for path in made} == {(12345, 12346)}
+    assert {path.stat().st_uid for path in (workspace / "source" / "file", tmp_path)} == {0}
+
+
 def test_on_inconclusive(act: Act, workspace: Path) -> None:
     """A run of two problems decides nothing, and is merged from a shard written by hand: no sandbox is needed."""
     spec = CandidateSpec(provider="empty")
@@ -266,11 +287,17 @@ class TestRuns:
         assert not [data for data in (*written, said) if CANARY.encode() in data]
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root's files have to be given back")
-    def test_what_was_written_belongs_to_the_owner_of_the_workspace(self, act: Act, workspace: Path) -> None:
+    def test_what_was_written_belongs_to_the_owner_of_the_workspace(
+        self, act: Act, workspace: Path, wire: WireServer
+    ) -> None:
+        commit_all(workspace)
         os.chown(workspace, 12345, 12346)
-        act(suite="suite", candidates="empty", report_path="deep/er/report")
+        wire.replies = [as_json(chat_answer())]
+        candidate = f"openai:model-2025-01-01@{wire.url}/v1"
+        done = act(suite="suite", candidates=candidate, report_path="deep/er/report", cache="deep/answers")
         made = [workspace / "deep", *(workspace / "deep").rglob("*")]
         assert len(made) > 8
+        assert len(list((workspace / "deep" / "answers").glob("*/*.json"))) == len(PROBLEMS), done.log
         assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(12345, 12346)}
         assert (workspace / "suite").stat().st_uid == 0
 

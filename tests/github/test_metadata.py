@@ -49,7 +49,7 @@ def test_the_page_has_the_tables_of_action_yml() -> None:
     script = runpy.run_path(str(ROOT / ".ci" / "action_docs.py"))
     page = (ROOT / "docs" / "action.md").read_text()
     assert script["written"](page, ACTION) == page, "run `make schema`"
-    assert page.rstrip().endswith("that a killed step left behind.")
+    assert page.rstrip().endswith("and gives its files back.")
     assert page.count("| `mode` |") == page.count("| `verdict` |") == 1
 
 
