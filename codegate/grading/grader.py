@@ -20,7 +20,7 @@ from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 
-GRADER_VERSION = "10"
+GRADER_VERSION = "11"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 

@@ -1,8 +1,9 @@
 """Which paths of a model's patch reach the grading sandbox.
 
-Sources are applied, tests and configuration are dropped (honest models add tests), and what could only serve
-to fool the grader is tampering. A file with a name that an interpreter acts upon is hostile where one would find it:
-in an import root, or where packages are installed. Elsewhere it is a file like any other.
+Sources are applied. Tests and configuration (honest models add tests), compiled code (honest agents build) and links
+out of the tree are dropped. What could only serve to fool the grader is tampering. A file with a name that an
+interpreter acts upon is hostile where one would find it: in an import root, or where packages are installed. Elsewhere
+it is a file like any other.
 """
 
 import re
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.languages import PathClassifier
+from codegate.sandbox import SandboxFile
 from codegate.suite import Changes, Problem, Tree, TreeFile
 
 _START_UP: Final = re.compile(r"(site|user)customize(\.py|/__init__\.py)$|pyvenv\.cfg$|[^/]+\.pth$", re.IGNORECASE)
@@ -28,7 +30,7 @@ class SortedPatch:
 
     Attributes:
         applied: what is applied.
-        dropped: paths of tests, configuration and the like, which are not.
+        dropped: paths of tests, configuration and the like, which are not applied.
         hostile: why it is tampering, a line for each such path.
         new_modules: top-level modules and packages at the import roots that only the patch has.
     """
@@ -48,19 +50,29 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
     roots, beside = frozenset(problem.manifest.python_path), _test_roots(problem, base)
     known = {module for path in base for module in _modules(path, roots | beside)}
     for path, file in changes.items():
+        if file is not None and SandboxFile(path, file.data, file.mode).leads_out:
+            dropped.append(path)
+            continue
+        linked = file is not None and file.is_link
         if path in problem.fix:
             # Settings that the fix changes too are the fix's: tests run by them.
             own = classifier.classify(path) == "source"
             applied[path] = file if own else problem.fix[path]
             continue
-        added = file is not None and path not in base
-        reason = _hostile(path, roots | {""}) if added else ""
-        if not reason and (classifier.classify(path) != "source"):
+        added = file is not None and (path not in base or (linked and not base[path].is_link))
+        # A link may stand for a folder, below which an interpreter finds what the link leads to.
+        places = [path, f"{path}/__init__.py"] if linked else [path]
+        reasons = [_hostile(place, roots | {""}) for place in places] if added else []
+        if linked and any(_is_above(path, root) for root in roots | beside):
+            reasons.append("takes the place of a folder that modules are imported from")
+        reason = next(filter(None, reasons), "")
+        compiled = added and _BINARY.search(path.rpartition("/")[2])
+        if compiled or (not reason and any(classifier.classify(place) != "source" for place in places)):
             dropped.append(path)
             continue
-        new = _modules(path, roots | beside) - known if added else set()
+        new = {module for place in places for module in _modules(place, roots | beside)} - known if added else set()
         # The standard library comes first on the path of tests; what they start has the import roots before it.
-        first = new & sys.stdlib_module_names & _modules(path, roots)
+        first = new & sys.stdlib_module_names & {module for place in places for module in _modules(place, roots)}
         taken = sorted(first | new & _RUNNER_MODULES)
         if not reason and taken:
             reason = f"takes the place of the module {taken[0]}"
@@ -75,8 +87,6 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
 def _hostile(path: str, roots: frozenset[str]) -> str:
     if path.split("/", maxsplit=1)[0] == _SCRATCH:
         return "is where the test driver keeps its own"
-    if _BINARY.search(path.rpartition("/")[2]):
-        return "is compiled code"
     installed = _INSTALLED.match(path)
     for found in (*_found(path, roots), *([path[installed.end() :]] if installed else ())):
         if _START_UP.match(found):
@@ -84,6 +94,11 @@ def _hostile(path: str, roots: frozenset[str]) -> str:
         if _METADATA.match(found):
             return "poses as an installed distribution"
     return ""
+
+
+def _is_above(link: str, root: str) -> bool:
+    """Return whether ``link`` takes the place of the import root ``root``, or of installed packages."""
+    return f"{root}/".startswith(f"{link}/") or _INSTALLED.fullmatch(f"{link}/") is not None
 
 
 def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:

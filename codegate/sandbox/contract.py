@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from codegate.errors import InfrastructureError
+from codegate.sandbox import supervisor_files
 from codegate.sandbox.relay import Relay
 
 
@@ -61,6 +62,15 @@ class SandboxFile:
     path: str
     data: bytes
     mode: Literal["100644", "100755", "120000"] = "100644"
+
+    @property
+    def leads_out(self) -> bool:
+        """Return whether it is a link out of the workspace, which no sandbox takes."""
+        try:
+            supervisor_files.check_link(self.path.encode("utf-8", "surrogateescape"), self.data)
+        except supervisor_files.FilesRefused:
+            return self.mode == "120000"
+        return False
 
 
 @dataclass(frozen=True)

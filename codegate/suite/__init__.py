@@ -3,7 +3,8 @@
 Nothing here uses the network or runs a problem's code.
 """
 
-from codegate.suite.git import GitError, git, read_commit
+from codegate.suite.git import GitError, git, object_id, read_commit
+from codegate.suite.gitstore import find_ignored
 from codegate.suite.loaded import LockedEnvironment, Problem, Suite
 from codegate.suite.model import (
     Base,
@@ -24,7 +25,7 @@ from codegate.suite.model import (
     SuiteManifest,
     TestSets,
 )
-from codegate.suite.patch import PatchError, apply_patch, make_patch
+from codegate.suite.patch import MAX_CHANGED_BYTES, MAX_PATCH_BYTES, PatchError, apply_patch, make_patch
 from codegate.suite.pooling import pool_suites
 from codegate.suite.proved import (
     PROVED,
@@ -46,6 +47,8 @@ from codegate.suite.store import load_suite, make_problem, update_problem, write
 from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path
 
 __all__ = [
+    "MAX_CHANGED_BYTES",
+    "MAX_PATCH_BYTES",
     "PROVED",
     "SANDBOX",
     "Base",
@@ -80,6 +83,7 @@ __all__ = [
     "apply_patch",
     "check_model",
     "check_path",
+    "find_ignored",
     "find_repository",
     "git",
     "images_of",
@@ -90,6 +94,7 @@ __all__ = [
     "load_suite",
     "make_patch",
     "make_problem",
+    "object_id",
     "parse_yaml",
     "place_of",
     "place_words",

@@ -14,7 +14,7 @@ import selectors
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, Literal, cast
@@ -59,6 +59,7 @@ def git(
     timeout: float = 300.0,
     memory: int | None = None,
     limit: int = MAX_OUTPUT_BYTES,
+    codes: Container[int] = (0,),
 ) -> bytes:
     """Run git sealed in ``repository`` and return its standard output.
 
@@ -71,6 +72,7 @@ def git(
         timeout: seconds.
         memory: most bytes of address space, for hostile input; None: no limit.
         limit: most bytes of output: a few objects can stand for a tree without end.
+        codes: exit statuses that are no failure.
 
     Raises:
         GitError: git is not installed, failed, ran longer than ``timeout`` seconds, or wrote more than ``limit`` bytes.
@@ -109,7 +111,7 @@ def git(
         for stream in (process.stdin, process.stdout, process.stderr):
             cast("IO[bytes]", stream).close()
     _LOG.debug("git %s in %s: exit %s, %.2f s", command, repository, process.returncode, time.monotonic() - began)
-    if process.returncode != 0:
+    if process.returncode not in codes:
         words = " ".join(errors.decode("utf-8", "replace").split())[:500]
         raise GitError(f"git {command} failed in {repository}: {words or f'exit {process.returncode}'}.")
     return bytes(output)

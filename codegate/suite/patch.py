@@ -4,21 +4,13 @@ Git does both, in the object store and index of a throw-away repository: no file
 its names, links and attributes have nothing to act on.
 """
 
-import contextlib
-import fcntl
-import os
 import re
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Final, cast
 
-from codegate.errors import CodegateError, InfrastructureError
+from codegate.errors import CodegateError
 from codegate.suite.git import GitError, git, object_id, read_blobs
+from codegate.suite.gitstore import open_store, set_index, store_trees
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, is_plain_path
 
 MAX_PATCH_BYTES: Final = 8 << 20
@@ -26,8 +18,6 @@ MAX_HEADER_BYTES: Final = 512 << 10
 MAX_CHANGED_BYTES: Final = 64 << 20
 _APPLY_SECONDS: Final = 60.0
 _APPLY_MEMORY: Final = 1 << 30
-_PREFIX: Final = "codegate-patch-"
-_YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held yet
 
 _HEADERS: Final = re.compile(r"^(?:diff --git |--- |\+\+\+ |rename |copy )[^\n]*", re.MULTILINE)
 _QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -48,8 +38,8 @@ def make_patch(base: Tree, changes: Changes) -> str:
     if not real:
         return ""
     before = Tree({path: base[path] for path in real if path in base})
-    with _store() as store:
-        _import(store, [before, before.overlay(real)])
+    with open_store() as store:
+        store_trees(store, [before, before.overlay(real)])
         options = ("-p", "-r", "--binary", "--no-renames", "--full-index")
         patch = git(store, "diff-tree", *options, "tree-0", "tree-1")
     return patch.decode("utf-8", "surrogateescape")
@@ -59,7 +49,7 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
     """Return the changes that ``patch`` makes to ``base``.
 
     Raises:
-        PatchError: it is malformed or too large, does not apply exactly, leaves the tree, or makes a link.
+        PatchError: it is malformed or too large, does not apply exactly, leaves the tree, or makes a submodule.
     """
     raw = patch.encode("utf-8", "surrogateescape" if _escapes_only(patch) else "replace")
     if len(raw) > MAX_PATCH_BYTES:
@@ -71,12 +61,11 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
     if len(headers) > MAX_HEADER_BYTES:
         raise PatchError("the patch names too many files.")
     entries = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
-    with _store() as store:
+    with open_store() as store:
         # The index has every path of the base, so that a patch conflicts as in a checkout; only the bytes of files
         # that the patch can name are stored.
-        _import(store, [Tree({path: file for path, file in base.items() if path in headers})])
-        listing = "".join(f"{mode} {name}\t{path}\0" for path, (mode, name) in entries.items())
-        git(store, "update-index", "-z", "--index-info", stdin=listing.encode("utf-8", "surrogateescape"))
+        store_trees(store, [Tree({path: file for path, file in base.items() if path in headers})])
+        set_index(store, entries)
         try:
             git(
                 store, "apply", "--cached", "--whitespace=nowarn", "-",
@@ -93,11 +82,12 @@ def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -
     for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
         mode, name, _stage = facts.decode("ascii").split(" ")
-        after[raw_path.decode("utf-8", "surrogateescape")] = (cast("FileMode", mode), name)
+        path = raw_path.decode("utf-8", "surrogateescape")
+        if mode == "160000":
+            raise PatchError(f"the patch makes a submodule of {path[:200]!a}.")
+        after[path] = (cast("FileMode", mode), name)
     changed = {path: entry for path, entry in after.items() if before.get(path) != entry}
-    for path, (mode, _) in changed.items():
-        if mode not in {"100644", "100755"}:
-            raise PatchError("the patch makes a symbolic link or a submodule.")
+    for path in changed:
         if not is_plain_path(path):
             raise PatchError("the patch names a path that is not a plain relative path.")
     known = {name: base[path].data for path, (_, name) in before.items()}
@@ -120,70 +110,6 @@ def _unquoted(name: str) -> str:
     # Escapes stand for bytes: those that are written as characters join them as their own bytes.
     octets = name.encode("utf-8", "surrogateescape").decode("latin-1")
     return _ESCAPE.sub(unescape, octets).encode("latin-1").decode("utf-8", "surrogateescape")
-
-
-@contextmanager
-def _store() -> Iterator[Path]:
-    try:
-        _sweep(Path(tempfile.gettempdir()))
-        with (
-            tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
-            _held(Path(name)) as folder,
-        ):
-            git(folder, "init", "--quiet", "--bare", "--template=", "--object-format=sha1", ".")
-            yield folder
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot write {tempfile.gettempdir()}: {error.strerror or error}.", "Free some space or set TMPDIR."
-        ) from error
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[Path]:
-    """Hold the folder's lock, which the kernel releases when this process ends, however it ends."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        yield folder
-    finally:
-        os.close(descriptor)
-
-
-@cache
-def _sweep(place: Path) -> None:
-    """Remove, once, the stores of killed processes, whose locks are free."""
-    for folder in place.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                status = os.fstat(descriptor)
-                if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _YOUNG_SECONDS:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(descriptor)
-
-
-def _import(store: Path, trees: list[Tree]) -> None:
-    """Store each tree as the branch ``tree-<index>``."""
-    stream = bytearray()
-    for index, tree in enumerate(trees):
-        stream += b"commit refs/heads/tree-%d\n" % index
-        stream += b"committer codegate <codegate> 0 +0000\ndata 0\n"
-        for path, file in tree.items():
-            stream += b"M %s inline %s\n" % (file.mode.encode("ascii"), _quoted(path))
-            stream += b"data %d\n%s\n" % (len(file.data), file.data)
-        stream += b"\n"
-    try:
-        git(store, "fast-import", "--quiet", stdin=bytes(stream))
-    except GitError as error:
-        # Its input is well-formed, so the disk has failed.
-        raise InfrastructureError(error.cause, "Free some space or set TMPDIR.") from error
-
-
-def _quoted(path: str) -> bytes:
-    raw = path.encode("utf-8", "surrogateescape")
-    return b'"' + raw.replace(b'"', b'\\"') + b'"'
 
 
 def _escapes_only(text: str) -> bool:

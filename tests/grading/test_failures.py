@@ -247,8 +247,8 @@ def test_every_class_is_shown_here() -> None:
 
 
 def test_names_that_are_not_text_are_written_out(world: World) -> None:
-    hostile = world.grade({SOURCE: FIX, "shop/\udcff.so": b"\0", "tests/\udcfe.py": ""})
-    assert hostile.detail.startswith("shop/\\udcff.so")
+    hostile = world.grade({SOURCE: FIX, "\udcff.pth": b"\0", "tests/\udcfe.py": ""})
+    assert hostile.detail.startswith("\\udcff.pth")
     grade = world.grade({SOURCE: FIX, "tests/\udcff.py": ""})
     assert grade.resolved
     assert grade.dropped == ("tests/\\udcff.py",)

@@ -14,6 +14,7 @@ from codegate.grading import Sandboxes
 from codegate.grading.policy import SortedPatch, sort_patch
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import TreeFile
 from tests.grading.worlds import SOURCE, Files, World
 from tests.kit.problem import changes
 
@@ -97,9 +98,13 @@ def test_sources_are_applied(world: World, path: str) -> None:
         "docs/conf.py",
         "tests/sitecustomize.py",
         "tests/data/model.pth",
+        "pkg/fast.syso",
+        "shop/__pycache__/a.cpython-311.pyc",
+        "shop/a.abi3.so",
+        "lib.so.1",
     ],
 )
-def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path: str) -> None:
+def test_tests_settings_and_compiled_code_are_dropped_without_an_accusation(world: World, path: str) -> None:
     found = _sort(world, path)
     assert (found.applied, found.dropped, found.hostile) == ({}, (path,), ())
 
@@ -107,7 +112,6 @@ def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path
 @pytest.mark.parametrize(
     "path",
     [
-        "pkg/fast.syso",
         ".codegate-go/cache/00/x",
         "usercustomize.py",
         "SITECUSTOMIZE.PY",
@@ -122,9 +126,6 @@ def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path
         "x-1.0.dist-info/METADATA",
         "src/x.egg-info/PKG-INFO",
         "x.egg-link",
-        "shop/__pycache__/a.cpython-311.pyc",
-        "shop/a.abi3.so",
-        "lib.so.1",
         "ast.py",
         "src/re/__init__.py",
         "_pytest/__init__.py",
@@ -136,6 +137,34 @@ def test_what_could_only_fool_is_hostile(world: World, path: str) -> None:
     assert list(found.applied) == [SOURCE]
     assert len(found.hostile) == 1
     assert found.hostile[0].startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "end"),
+    [
+        ("bin/price.py", "../shop/price.py", "applied"),
+        ("bin/all", "../shop", "applied"),
+        (SOURCE, "other.py", "applied"),
+        ("bin/passwd", "/etc/passwd", "dropped"),
+        ("bin/up", "../../x", "dropped"),
+        (SOURCE, "../../x", "dropped"),
+        ("shop/tests", "../lib", "dropped"),
+        ("node_modules", "shop", "dropped"),
+        ("shop/fast.so", "data.bin", "dropped"),
+        ("src", "shop", "hostile"),
+        ("tests", "shop", "hostile"),
+        ("ast", "shop", "hostile"),
+        ("src/pluggy", "../shop", "hostile"),
+        ("usercustomize", "shop", "hostile"),
+        ("x-1.0.dist-info", "shop", "hostile"),
+        ("env/site-packages", "../shop", "hostile"),
+    ],
+)
+def test_a_link_is_taken_for_all_that_it_may_lead_to(world: World, path: str, target: str, end: str) -> None:
+    found = sort_patch(world.problem, world.base, {path: TreeFile(target.encode(), "120000")})
+    hostile = [line.partition(":")[0] for line in found.hostile]
+    ends = {"applied": [*found.applied], "dropped": [*found.dropped], "hostile": hostile}
+    assert ends == {each: [path] if each == end else [] for each in ends}
 
 
 def test_settings_that_the_fix_changes_too_are_the_fixs(bwrap_backend: BubblewrapBackend) -> None:

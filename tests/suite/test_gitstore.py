@@ -1,0 +1,13 @@
+"""Which files git ignores, by rules that stand in an index alone."""
+
+from codegate.suite import Tree, TreeFile, find_ignored
+
+RULES = {".gitignore": "build/\n*.bin\n!keep.bin\n", "sub/env/.gitignore": "*\n", "a\udcff/.gitignore": "x\n"}
+
+
+def test_ignored_files_are_those_of_the_rules_in_every_folder_and_the_defaults() -> None:
+    rules = Tree({path: TreeFile(text.encode()) for path, text in RULES.items()})
+    ignored = ["build/lib/x.py", "x.bin", ":/odd.bin", "-x.bin", 'q"x.bin', "sub/env/lib/x.py", "a\udcff/x", "a/tmp/x"]
+    kept = ["a/keep.bin", "build", "x", "src/x.py", "tmp"]
+    assert find_ignored(rules, [*ignored, *kept], "tmp/\n") == set(ignored)
+    assert find_ignored(Tree(), kept, "") == frozenset()
