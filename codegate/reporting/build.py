@@ -379,7 +379,7 @@ def _cell(
 def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: _Room, room: _Room) -> AttemptView:
     attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
     failing = [test for test in grade.tests if test.status != "passed"] if grade else []
-    dropped = [f"{path.path} ({path.reason})" for path in attempt.dropped] if attempt else []
+    dropped = [path.shown for path in attempt.dropped] if attempt else []
     if grade:
         known = {path.path for path in attempt.dropped} if attempt else set()
         dropped += [f"{path} (not applied)" for path in grade.dropped if path not in known]

@@ -3,12 +3,10 @@
 What it leaves in the tree is its answer. Neither its exit status nor what it says of itself decides anything.
 """
 
-import base64
 import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from hashlib import sha256
 from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import CandidateSpec, Completion, Provider
@@ -17,16 +15,17 @@ from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
-from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxClosed, SandboxFile
+from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.sandbox.session import PACKAGES, SITE, WORKSPACE
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
-from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, counted, stop_of
+from codegate.solving.answer import freeze_answer
+from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCall, counted, stop_of
+from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.installing import agent_recipe, recipe_digest
 from codegate.solving.prompts import fill, prompt_version
-from codegate.solving.workspace import Workspace, WorkspaceError
 from codegate.suite import Problem, Tree
 
 OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], AbstractContextManager[Sandbox]]
@@ -34,7 +33,6 @@ OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], A
 
 KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
-_COLLECT_SECONDS: Final = 120.0
 _MOST_FILES: Final = 200
 _MOST_WAITING: Final = 0.25
 """Share of an attempt's time that it may have waited: above it, running out of time is no fault of its own."""
@@ -100,7 +98,7 @@ def agent_attempt(
             )
             done = sandbox.run(_command(agent, task, _environment(problem), settings.minutes * 60, relay))
             seconds = time.monotonic() - started
-            changed = _collect(sandbox, base, done) if gateway.failure is None else None
+            left = collect_changes(sandbox, base, agent.leaves, done) if gateway.failure is None else Left()
     finally:
         relay.close()
     if gateway.failure is not None:
@@ -118,8 +116,7 @@ def agent_attempt(
             "Lower `concurrency`, or raise `minutes`.",
         )
     ended_by = "minutes" if done.timed_out else "memory" if done.memory_exceeded else gateway.limited
-    workspace, dropped = _answer(base, agent, changed)
-    frozen = workspace.freeze()
+    frozen = freeze_answer(base, left.changes, left.dropped)
     completions = gateway.completions
     return Attempt(
         problem=problem.id,
@@ -128,7 +125,8 @@ def agent_attempt(
         solver="agent",
         prompt_version=agent_version(candidate),
         patch=frozen.patch,
-        dropped=(*frozen.dropped, *dropped),
+        patch_error=left.error,
+        dropped=frozen.dropped,
         # Not the conversation's messages: an agent puts examples there, as if its model had written them.
         contains_code=bool(frozen.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),
@@ -165,16 +163,6 @@ def _environment(problem: Problem) -> dict[str, str]:
     return {"PYTHONPATH": ":".join([*roots, SITE]), **(SERVICE_ENVIRONMENT if problem.manifest.service else {})}
 
 
-def _collect(sandbox: Sandbox, base: Tree, done: Completed) -> Completed | None:
-    """Return what the collector says; None where the agent took all of the memory, and the sandbox with it."""
-    try:
-        return sandbox.run(_collect_command(base))
-    except SandboxClosed:
-        if not done.memory_exceeded:
-            raise
-        return None
-
-
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
     """Return the agent's prompt: an agent has a system prompt of its own, so ours goes ahead of the task."""
     system, task = fill(candidate, statement=problem.statement.strip())
@@ -197,45 +185,6 @@ def _command(agent: Agent, task: Task, environment: Mapping[str, str], seconds: 
         output_bytes=_OUTPUT_BYTES,
         relay=relay,
     )
-
-
-def _collect_command(base: Tree) -> Command:
-    given = {path: "link" if file.is_link else sha256(file.data).hexdigest() for path, file in base.items()}
-    return Command(
-        ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),
-        stdin=json.dumps(given).encode(),
-        timeout_seconds=_COLLECT_SECONDS,
-        output_bytes=16 << 20,
-    )
-
-
-def _answer(base: Tree, agent: Agent, changed: Completed | None) -> tuple[Workspace, tuple[DroppedPath, ...]]:
-    """Return the tree with what the agent changed, and what of it is not taken."""
-    workspace, dropped = Workspace(base), []
-    for path, value in _changes(changed).items():
-        if path.partition("/")[0] in agent.leaves:
-            continue
-        try:
-            if value is None:
-                workspace.delete(path)
-            elif value in {"too large", "no file"}:
-                dropped.append(DroppedPath(path=path[:200], reason="too_large" if value == "too large" else "unsafe"))
-            else:
-                workspace.write(path, base64.b64decode(value).decode("utf-8"))
-        except UnicodeDecodeError:
-            dropped.append(DroppedPath(path=path[:200], reason="unsafe"))
-        except WorkspaceError:
-            continue  # the workspace keeps note of what it refuses
-    return workspace, tuple(dropped)
-
-
-def _changes(changed: Completed | None) -> dict[str, str | None]:
-    """Return what the collector printed; nothing where the sandbox left it no room to."""
-    try:
-        found = json.loads(changed.stdout) if changed is not None else {}
-    except ValueError:
-        return {}
-    return {path: value for path, value in found.items() if value is None or isinstance(value, str)}
 
 
 def _stop(ended_by: str | None, completions: list[Completion]) -> AttemptStop:

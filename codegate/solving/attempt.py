@@ -40,12 +40,18 @@ class AgentRecord(BaseModel):
 
 
 class DroppedPath(BaseModel):
-    """An edit that does not cross into grading, and why."""
+    """An edit that does not cross into grading, and why; ``detail`` has its size and the limit of one too large."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str
     reason: Literal["test", "configuration", "unsafe", "unchanged", "too_large"]
+    detail: str = Field(default="", exclude_if=lambda detail: not detail)
+
+    @property
+    def shown(self) -> str:
+        """Return path and reason for a report."""
+        return f"{self.path} ({self.reason}{': ' if self.detail else ''}{self.detail})"
 
 
 class AttemptSummary(BaseModel):

@@ -5,13 +5,12 @@ written.
 """
 
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
 
 from codegate.errors import CodegateError
-from codegate.languages import PathClassifier
+from codegate.solving.answer import Frozen, freeze_answer, show_path, sort_paths
 from codegate.solving.attempt import DroppedPath
-from codegate.suite import Tree, TreeFile, is_plain_path, make_patch
+from codegate.suite import Tree, TreeFile, is_plain_path
 
 MAX_WRITE_BYTES: Final = 1 << 20
 MAX_READ_BYTES: Final = 100 << 10
@@ -28,14 +27,6 @@ class WorkspaceError(CodegateError):
 
 class UnsafePathError(WorkspaceError):
     """The path leaves the tree, or goes through a link or a file; it is recorded as dropped."""
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """The patch of a workspace's source files, and every other path with the reason."""
-
-    patch: str
-    dropped: tuple[DroppedPath, ...]
 
 
 class Workspace:
@@ -70,7 +61,7 @@ class Workspace:
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
             raise WorkspaceError(
-                f"{_shown(path)} has {len(file.data)} bytes; at most {MAX_READ_BYTES} can be read at once.",
+                f"{show_path(path)} has {len(file.data)} bytes; at most {MAX_READ_BYTES} can be read at once.",
                 "Read a range of lines, or search the file.",
             )
         return _text(path, file)
@@ -84,7 +75,7 @@ class Workspace:
         lines = _text(path, self._file(_normal(path))).splitlines(keepends=True)
         chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
         if not chosen:
-            raise WorkspaceError(f"{_shown(path)} has {len(lines)} lines; the range {first}-{last} contains none.")
+            raise WorkspaceError(f"{show_path(path)} has {len(lines)} lines; the range {first}-{last} contains none.")
         if len(chosen.encode()) > MAX_READ_BYTES:
             raise WorkspaceError(f"these lines are over {MAX_READ_BYTES} bytes.", "Read a smaller range.")
         return chosen
@@ -132,13 +123,13 @@ class Workspace:
         if len(data) > MAX_WRITE_BYTES:
             self._refuse(name, "too_large")
             raise WorkspaceError(
-                f"{_shown(path)}: {len(data)} bytes; at most {MAX_WRITE_BYTES} can be written to a file."
+                f"{show_path(path)}: {len(data)} bytes; at most {MAX_WRITE_BYTES} can be written to a file."
             )
         others = sum(len(self._files[p].data) for p in self._touched if p != name and p in self._files)
         if others + len(data) > MAX_WRITTEN_BYTES or len(self._touched | {name}) > MAX_CHANGED_FILES:
             self._refuse(name, "too_large")
             raise WorkspaceError(
-                f"{_shown(path)}: all changes together are limited to {MAX_WRITTEN_BYTES} bytes "
+                f"{show_path(path)}: all changes together are limited to {MAX_WRITTEN_BYTES} bytes "
                 f"in {MAX_CHANGED_FILES} files."
             )
         old = self._files.get(name)
@@ -161,10 +152,10 @@ class Workspace:
             old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
         start = content.find(old)
         if start < 0:
-            raise WorkspaceError(f"{_shown(path)}: the text to replace does not occur.", "Read the file again.")
+            raise WorkspaceError(f"{show_path(path)}: the text to replace does not occur.", "Read the file again.")
         if content.find(old, start + 1) >= 0:
             raise WorkspaceError(
-                f"{_shown(path)}: the text to replace occurs more than once.", "Give more of the surrounding text."
+                f"{show_path(path)}: the text to replace occurs more than once.", "Give more of the surrounding text."
             )
         self.write(path, content[:start] + new + content[start + len(old) :])
 
@@ -181,31 +172,20 @@ class Workspace:
         self._touched.add(name)
 
     def freeze(self) -> Frozen:
-        """Return the patch of the changed source files, and the other paths that were written to.
-
-        Only source crosses into grading: tests are replaced by hidden ones, and configuration could alter the test run.
-        """
-        classifier = PathClassifier.of(self._base)
-        kept: dict[str, TreeFile | None] = {}
-        dropped = dict(self._refused)
-        for path in sorted(self._touched):
-            new = self._files.get(path)
-            if new == self._base.get(path):
-                dropped[path] = DroppedPath(path=path, reason="unchanged")
-            elif (kind := classifier.classify(path)) == "source":
-                kept[path] = new
-            elif kind in {"test", "test_support"}:
-                dropped[path] = DroppedPath(path=path, reason="test")
-            else:
-                dropped[path] = DroppedPath(path=path, reason="configuration")
-        return Frozen(make_patch(self._base, kept), tuple(dropped[path] for path in sorted(dropped)))
+        """Return the patch of the changed source files, and the other paths that were written to."""
+        touched = sorted(self._touched)
+        changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
+        sources, dropped = sort_paths(self._base, changed)
+        dropped += [DroppedPath(path=path, reason="unchanged") for path in touched if path not in changed]
+        dropped += [refused for path, refused in self._refused.items() if path not in changed]
+        return freeze_answer(self._base, {path: changed[path] for path in sources}, dropped)
 
     def _file(self, name: str) -> TreeFile:
         file = self._files.get(name)
         if file is None:
-            raise WorkspaceError(f"there is no file {_shown(name)}.", "Use list_files to see the files.")
+            raise WorkspaceError(f"there is no file {show_path(name)}.", "Use list_files to see the files.")
         if file.is_link:
-            raise WorkspaceError(f"{_shown(name)} is a symbolic link.", "Name the file that it points to.")
+            raise WorkspaceError(f"{show_path(name)} is a symbolic link.", "Name the file that it points to.")
         return file
 
     def _writable(self, path: str) -> str:
@@ -214,20 +194,20 @@ class Workspace:
         if not is_plain_path(name) or not name.isprintable() or unicodedata.normalize("NFC", name) != name:
             self._refuse(name, "unsafe")
             raise UnsafePathError(
-                f"{_shown(path)} is not a plain relative path inside the repository.", "Nothing was written."
+                f"{show_path(path)} is not a plain relative path inside the repository.", "Nothing was written."
             )
         parts = name.split("/")
         above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
         if any(folder in self._files for folder in above) or (name in self._files and self._files[name].is_link):
             self._refuse(name, "unsafe")
-            raise UnsafePathError(f"{_shown(path)} is, or goes through, a file or a symbolic link.")
+            raise UnsafePathError(f"{show_path(path)} is, or goes through, a file or a symbolic link.")
         if name not in self._files and any(other.startswith(name + "/") for other in self._files):
             self._refuse(name, "unsafe")
-            raise UnsafePathError(f"{_shown(path)} is a folder.")
+            raise UnsafePathError(f"{show_path(path)} is a folder.")
         return name
 
     def _refuse(self, path: str, reason: str) -> None:
-        shown = _shown(path)
+        shown = show_path(path)
         if len(self._refused) < MAX_REFUSED:
             self._refused[shown] = DroppedPath.model_validate({"path": shown, "reason": reason})
 
@@ -236,18 +216,11 @@ def _normal(path: str) -> str:
     return path.strip().removeprefix("./")
 
 
-def _shown(path: str) -> str:
-    """Return a path that came from a model as one short line of ASCII where it is not plain."""
-    if len(path) <= 200 and path.isprintable():
-        return path
-    return path[:200].encode("unicode_escape").decode("ascii")[:200]
-
-
 def _text(path: str, file: TreeFile) -> str:
     try:
         text = file.data.decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise WorkspaceError(f"{_shown(path)} is not UTF-8 text.", "It cannot be read or edited.")
+        raise WorkspaceError(f"{show_path(path)} is not UTF-8 text.", "It cannot be read or edited.")
     return text

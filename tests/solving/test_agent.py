@@ -21,7 +21,7 @@ from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, agent_attempt
 from codegate.solving.agent import AgentFailed
 from codegate.solving.attempt import ModelCall
-from codegate.suite import Problem, apply_patch
+from codegate.suite import Problem, TreeFile, apply_patch
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
 from tests.solving.worlds import (
@@ -253,8 +253,8 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
         "    except urllib.error.HTTPError as error: print(path, error.code)\n"
         "E",
         "rm -rf tests; echo 'import os; os._exit(0)' > conftest.py",
-        "echo x > src/pkg/new.py; ln -s /etc/passwd src/l.py",
-        "head -c 3000000 /dev/zero | tr '\\0' x > src/pkg/huge.py; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+        "echo x > src/pkg/new.py; ln -s /etc/passwd src/l.py; mkfifo src/f.py; chmod 0 src/pkg/new.py src",
+        "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo '* filter=x' > .gitattributes",
     ]
 
     def play(turn: Turn) -> Say | Run:
@@ -270,11 +270,50 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
     assert changed(done) == {"src/pkg/new.py": b"x\n"}
     assert {each.path: each.reason for each in done.dropped} == {
         "conftest.py": "test",
+        ".gitattributes": "configuration",
         "src/l.py": "unsafe",
-        "src/pkg/huge.py": "too_large",
         "tests/conftest.py": "test",
         "tests/test_maths.py": "test",
     }
+
+
+def test_what_an_agent_leaves_is_its_answer_to_the_byte_the_mode_and_the_link(boxes: Sandboxes) -> None:
+    leave = r"""
+chmod +x src/pkg/maths.py; chmod -x src/pkg/run.py
+printf '\351' >> src/pkg/latin.py; printf '\0\377' > src/pkg/table.bin
+printf '#!/bin/sh\n' > tool; chmod +x tool
+ln -s maths.py src/pkg/link.py
+rm src/pkg/dos.py; mkdir src/pkg/dos.py; echo x > src/pkg/dos.py/__init__.py
+printf 'out/*\n!out/kept.py\n' > .gitignore
+mkdir -p out env/lib venv; printf '*' > env/.gitignore
+for n in $(seq 1200); do echo x > out/m$n.py; done; echo x > out/kept.py; echo x > env/lib/a.py; echo x > venv/a.py
+"""
+    with ScriptedModel(fixing(leave)) as model:
+        done = attempt(boxes, model)
+    files = {path: file.data for path, file in PLAIN_TREE.items()}
+    assert apply_patch(PLAIN_TREE, done.patch) == {
+        "out/kept.py": TreeFile(b"x\n"),
+        "src/pkg/dos.py": None,
+        "src/pkg/dos.py/__init__.py": TreeFile(b"x\n"),
+        "src/pkg/latin.py": TreeFile(files["src/pkg/latin.py"] + b"\xe9"),
+        "src/pkg/link.py": TreeFile(b"maths.py", "120000"),
+        "src/pkg/maths.py": TreeFile(files["src/pkg/maths.py"], "100755"),
+        "src/pkg/run.py": TreeFile(files["src/pkg/run.py"]),
+        "src/pkg/table.bin": TreeFile(b"\0\xff"),
+        "tool": TreeFile(b"#!/bin/sh\n", "100755"),
+    }
+    assert done.dropped == ()
+
+
+def test_the_largest_files_over_the_limit_are_named_with_it(boxes: Sandboxes) -> None:
+    leave = f"{FIX}; head -c 9000000 /dev/urandom > src/pkg/huge.bin; head -c 70000000 /dev/zero > src/pkg/zeros.bin"
+    with ScriptedModel(fixing(leave)) as model:
+        done = attempt(boxes, model)
+    assert changed(done) == {"src/pkg/maths.py": FIXED.encode()}
+    assert [drop.shown for drop in done.dropped] == [
+        "src/pkg/huge.bin (too_large: 9000000 bytes; a patch may have 8388608 bytes)",
+        "src/pkg/zeros.bin (too_large: 70000000 bytes; an answer's files may have 67108864 bytes)",
+    ]
 
 
 def test_an_agent_that_calls_no_model_is_named(boxes: Sandboxes) -> None:

@@ -1,7 +1,8 @@
-"""Collects what an agent changed: prints a JSON object of the files that differ from those it was given.
+"""Lists what differs from the files that an agent was given, or prints the content of some; JSON on standard output.
 
-Standard input is a JSON object of SHA-256 by path. Values printed are base64 texts, or null for a file that is gone;
-``"too large"`` and ``"no file"`` stand for what is not taken.
+Standard input is an object: ``given`` has mode and git's id by path, ``read`` the paths whose content is wanted, in
+base64; without it, what is printed are the paths that are ``gone``, mode and size of those that are ``changed`` and
+``new``, and the content of every ``.gitignore``. Links are never followed, and what is no file is not there.
 """
 
 from __future__ import annotations
@@ -17,76 +18,74 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FILE_BYTES = 1 << 20
-ALL_BYTES = 8 << 20
-MOST_NEW = 1000
-SKIPPED = {
-    ".git", ".hg", ".hypothesis", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".tox", ".venv", "__pycache__",
-    "node_modules", "venv",
-}  # fmt: skip
+LINK, FILE, PROGRAM = "120000", "100644", "100755"
+SKIPPED = {".git", ".hg"}
 
 
-def content(path: str, known: str | None) -> bytes | str | bool | None:
-    """Return a file's bytes, or what stands for them; True if it is as ``known``."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return None
-    if not stat.S_ISREG(mode):
-        return "no file"
-    with open(path, "rb") as file:
-        data = file.read(FILE_BYTES + 1)
-        digest = hashlib.sha256(data)
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    if digest.hexdigest() == known:
-        return True
-    return data if len(data) <= FILE_BYTES else "too large"
-
-
-def new_files(given: dict[str, str]) -> Iterator[str]:
-    """Yield paths that were not given, those nearest to the top first."""
+def everything() -> Iterator[tuple[str, os.stat_result]]:
+    """Yield path and status of each link and file."""
     folders = [""]
     while folders:
-        below = []
-        for folder in folders:
+        folder = folders.pop()
+        try:
+            os.chmod(folder or ".", 0o700)
+            names = os.listdir(folder or ".")
+        except OSError:  # too long a path for any answer
+            continue
+        for name in names:
+            path = folder + "/" + name if folder else name
             try:
-                names = sorted(os.listdir(folder or "."))
+                status = os.lstat(path)
             except OSError:
                 continue
-            for name in names:
-                path = folder + "/" + name if folder else name
-                try:
-                    mode = os.lstat(path).st_mode
-                except OSError:
-                    continue
-                if stat.S_ISDIR(mode):
-                    if name not in SKIPPED and not name.endswith(".egg-info"):
-                        below.append(path)
-                elif path not in given:
-                    yield path
-        folders = below
+            if stat.S_ISDIR(status.st_mode):
+                if name not in SKIPPED:
+                    folders.append(path)
+            elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                yield path, status
+
+
+def mode_of(status: os.stat_result) -> str:
+    """Return git's mode."""
+    return LINK if stat.S_ISLNK(status.st_mode) else PROGRAM if status.st_mode & stat.S_IXUSR else FILE
+
+
+def content(path: str, status: os.stat_result) -> bytes:
+    """Return a file's bytes, or a link's target."""
+    if stat.S_ISLNK(status.st_mode):
+        return os.fsencode(os.readlink(path))
+    os.chmod(path, 0o600)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def listed(given: dict[str, list[str]]) -> dict[str, object]:
+    """Return what differs from the files ``given``."""
+    changed: dict[str, tuple[str, int]] = {}
+    new: dict[str, tuple[str, int]] = {}
+    rules: dict[str, str] = {}
+    missing = set(given)
+    for path, status in everything():
+        missing.discard(path)
+        mode = mode_of(status)
+        if path.rpartition("/")[2] == ".gitignore" and mode != LINK:
+            rules[path] = base64.b64encode(content(path, status)).decode("ascii")
+        if path not in given:
+            new[path] = mode, status.st_size
+            continue
+        data = content(path, status)
+        if [mode, hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()] != given[path]:
+            changed[path] = mode, len(data)
+    return {"gone": sorted(missing), "changed": changed, "new": new, "rules": rules}
 
 
 def main() -> None:
-    given = json.loads(sys.stdin.buffer.read())
-    changed: dict[str, str | bool | None] = {}
-    size = 0
-    paths = list(given)
-    for path in new_files(given):
-        paths.append(path)
-        if len(paths) - len(given) >= MOST_NEW:
-            break
-    for path in paths:
-        data = content(path, given.get(path))
-        if data is True or (data == "no file" and given.get(path) == "link"):
-            continue
-        if isinstance(data, bytes):
-            size += len(data)
-            changed[path] = base64.b64encode(data).decode("ascii") if size <= ALL_BYTES else "too large"
-        else:
-            changed[path] = data
-    sys.stdout.write(json.dumps(changed))
+    asked = json.loads(sys.stdin.buffer.read())
+    if "read" in asked:
+        found = {path: base64.b64encode(content(path, os.lstat(path))).decode("ascii") for path in asked["read"]}
+        sys.stdout.write(json.dumps(found))
+    else:
+        sys.stdout.write(json.dumps(listed(asked["given"])))
 
 
 main()

@@ -1,0 +1,84 @@
+"""An answer: the patch of what changed in a tree's sources, and every other path with the reason."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from codegate.languages import PathClassifier
+from codegate.sandbox import SandboxFile
+from codegate.solving.attempt import DroppedPath
+from codegate.suite import MAX_PATCH_BYTES, Changes, Tree, TreeFile, make_patch
+
+MAX_DROPPED: Final = 1000
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The patch of the changed source files, and every other path with the reason."""
+
+    patch: str
+    dropped: tuple[DroppedPath, ...]
+
+
+def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
+    """Return which of ``paths`` are source, and the others with the reason.
+
+    Only source crosses into grading: tests are replaced by hidden ones, and configuration could alter the test run.
+    """
+    classifier = PathClassifier.of(base)
+    sources, others = [], []
+    for path in paths:
+        kind = classifier.classify(path)
+        if kind == "source":
+            sources.append(path)
+        else:
+            reason: Literal["test", "configuration"] = "test" if kind in {"test", "test_support"} else "configuration"
+            others.append(DroppedPath(path=show_path(path), reason=reason))
+    return sources, others
+
+
+def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
+    """Return the patch that makes ``changes`` to ``base``, byte for byte, and what is not in it beside ``dropped``.
+
+    Links that lead out of the tree are not, nor the largest files of a patch that is over its limit.
+    """
+    kept: dict[str, TreeFile | None] = {}
+    others = list(dropped)
+    for path, file in changes.items():
+        if file is not None and SandboxFile(path, file.data, file.mode).leads_out:
+            others.append(DroppedPath(path=show_path(path), reason="unsafe"))
+        else:
+            kept[path] = file
+    while len((patch := make_patch(base, kept)).encode("utf-8", "surrogateescape")) > MAX_PATCH_BYTES:
+        sizes = {path: _size(base.get(path)) + _size(file) for path, file in kept.items()}
+        for path in largest(sizes, sum(sizes.values()) // 2):
+            others.append(too_large(path, sizes[path], f"a patch may have {MAX_PATCH_BYTES} bytes"))
+            del kept[path]
+    return Frozen(patch, tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED])
+
+
+def largest(sizes: Mapping[str, int], most: int) -> list[str]:
+    """Return the largest paths without which the sizes of the others add up to at most ``most``."""
+    left, found = sum(sizes.values()), []
+    for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
+        if left <= most:
+            break
+        left -= sizes[path]
+        found.append(path)
+    return found
+
+
+def too_large(path: str, size: int, limit: str) -> DroppedPath:
+    """Return the entry of a file of ``size`` bytes that is over ``limit``."""
+    return DroppedPath(path=show_path(path), reason="too_large", detail=f"{size} bytes; {limit}")
+
+
+def show_path(path: str) -> str:
+    """Return a path that came from a model as one short line of ASCII where it is not plain."""
+    if len(path) <= 200 and path.isprintable():
+        return path
+    return path[:200].encode("unicode_escape").decode("ascii")[:200]
+
+
+def _size(file: TreeFile | None) -> int:
+    return 0 if file is None else len(file.data)

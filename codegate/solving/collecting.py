@@ -1,0 +1,108 @@
+"""Collect what an agent left in its sandbox: every source file that git would commit, byte for byte.
+
+Git decides what is ignored, on the host and without a work tree: the listing is the agent's, and hostile.
+"""
+
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from codegate.errors import UsageError
+from codegate.sandbox import Command, Completed, Sandbox, SandboxClosed
+from codegate.solving.answer import largest, show_path, sort_paths, too_large
+from codegate.solving.attempt import DroppedPath
+from codegate.solving.drivers import driver_source
+from codegate.suite import MAX_CHANGED_BYTES, Changes, Tree, TreeFile, find_ignored, is_plain_path, object_id
+
+_SECONDS: Final = 120.0
+_LISTING_BYTES: Final = 64 << 20
+_MODES: Final = frozenset({"100644", "100755", "120000"})
+_IGNORED: Final = """\
+.hypothesis/
+.mypy_cache/
+.nox/
+.pytest_cache/
+.ruff_cache/
+.tox/
+.venv/
+__pycache__/
+node_modules/
+venv/
+*.egg-info/
+"""
+"""What a repository without rules of its own ignores: what tools leave behind."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What an agent left in the tree.
+
+    Attributes:
+        changes: of source files.
+        dropped: the other changed paths, with the reasons.
+        error: why what it left cannot be read, None where it can.
+    """
+
+    changes: Changes = field(default_factory=dict)
+    dropped: tuple[DroppedPath, ...] = ()
+    error: str | None = None
+
+
+def collect_changes(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...], done: Completed) -> Left:
+    """Return what the agent left, without its own ``leaves``; nothing where it took all of the sandbox's memory."""
+    try:
+        return _collected(sandbox, base, leaves)
+    except SandboxClosed:
+        if not done.memory_exceeded:
+            raise
+        return Left()
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return Left(error=f"what the agent left cannot be read: {error or type(error).__name__}")
+
+
+def _collected(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...]) -> Left:
+    given = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
+    listing = _asked(sandbox, {"given": given}, _LISTING_BYTES)
+    found: dict[str, tuple[Any, int]] = {**listing["changed"], **listing["new"]}
+    rules = {path: TreeFile(base64.b64decode(text)) for path, text in listing["rules"].items() if is_plain_path(path)}
+    # Rules are read, and a new file of them is no answer.
+    new = [path for path in listing["new"] if path not in rules]
+    odd = [path for path in new if not is_plain_path(path)]
+    plain = sorted({*new}.difference(odd))
+    ignored = find_ignored(Tree(rules), plain, _IGNORED)
+    own = [path for path in (*listing["gone"], *listing["changed"], *plain) if path.partition("/")[0] not in leaves]
+    sources, dropped = sort_paths(base, [path for path in own if path not in ignored])
+    dropped += [DroppedPath(path=show_path(path), reason="unsafe") for path in odd]
+    sizes = {path: found[path][1] for path in sources if path in found}
+    for path in largest(sizes, MAX_CHANGED_BYTES):
+        dropped.append(too_large(path, sizes.pop(path), f"an answer's files may have {MAX_CHANGED_BYTES} bytes"))
+    # Base 64 takes four bytes for three.
+    texts = _asked(sandbox, {"read": [*sizes]}, 2 * MAX_CHANGED_BYTES) if sizes else {}
+    changes: dict[str, TreeFile | None] = {path: None for path in sources if path not in found}
+    for path in sizes:
+        mode = found[path][0]
+        if mode not in _MODES:
+            raise ValueError(f"mode {mode!r}")
+        changes[path] = TreeFile(base64.b64decode(texts[path]), mode)
+    base.overlay(changes)
+    return Left(changes, tuple(dropped))
+
+
+def _asked(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
+    """Return what the collector prints."""
+    done = sandbox.run(
+        Command(
+            ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),
+            stdin=json.dumps(request).encode(),
+            timeout_seconds=_SECONDS,
+            output_bytes=most,
+        )
+    )
+    if done.truncated:
+        raise ValueError(f"its paths or files have more than {most} bytes")
+    if not done.ok:
+        how = "no end" if done.timed_out else f"exit status {done.exit_code}"
+        raise ValueError(f"the collector ended with {how}: {done.stderr[-300:].decode('utf-8', 'replace').strip()}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
