@@ -17,7 +17,7 @@ from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.github import modes
-from codegate.github.environments import keep_environments, take_environments
+from codegate.github.environments import take_environments
 from codegate.github.event import read_event, refusal
 from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.nightly import nightly
@@ -100,12 +100,8 @@ def _run(job: Job) -> Result:
         return report(job)
     if job.event is not None and (reason := refusal(job.event)) is not None:
         raise UsageError(reason)
-    for name, folder, what in (
-        ("cache", job.inputs.cache, "answers"),
-        ("environments", job.inputs.environments, "environments"),
-    ):
-        if folder is not None:
-            _not_in_checkout(job.inputs, folder, name, what)
+    if job.inputs.cache is not None:
+        _not_in_checkout(job.inputs, job.inputs.cache)
     with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as scratch:
         return _run_mode(job, Path(scratch))
 
@@ -129,17 +125,19 @@ def _run_mode(job: Job, scratch: Path) -> Result:
         fetch_run(job)
         # The end of the step replaces them. Where it is killed first, the next step of the job keeps the run by them.
         write_outputs(job.environment, {"run-path": _for_later_steps(job.folder, inputs), "resumable": "true"})
+    if mode in {"gate", "nightly", "baseline"}:
         take_environments(job, project.pinned.lock if project.pinned is not None else None)
     match mode:
         case "plan":
             return modes.plan(job, project)
         case "merge":
             return modes.merge(job, project)
+        case "nightly":
+            return nightly(job, project)
         case "baseline":
             return modes.make_baseline(job, project) if making else modes.keep_baseline(job, project)
-    result = nightly(job, project) if mode == "nightly" else modes.gate(job, project)
-    keep_environments(job)
-    return result
+        case _:
+            return modes.gate(job, project)
 
 
 def _publish(result: Result, job: Job) -> None:
@@ -172,17 +170,11 @@ def _check_keyless(candidates: Sequence[CandidateSpec]) -> None:
             )
 
 
-def _not_in_checkout(inputs: Inputs, folder: Path, name: str, what: str) -> None:
-    """Refuse a folder that is part of the checkout, whose author then wrote what is in it.
-
-    Args:
-        inputs: the step's.
-        folder: in the workspace.
-        name: of the input that names it.
-        what: is in it.
+def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
+    """Refuse a cache of answers that is part of the checkout, whose author then wrote them.
 
     Raises:
-        UsageError: some of it is part of the checkout.
+        UsageError: some of ``folder`` is part of the checkout.
     """
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
@@ -191,7 +183,7 @@ def _not_in_checkout(inputs: Inputs, folder: Path, name: str, what: str) -> None
     ):
         if path and (f"{path}/".startswith(f"{place}/") or place.startswith(f"{path}/")):  # or in a submodule
             raise UsageError(
-                f"input `{name}`: {place} is part of the checkout, so the {what} in it are its author's.",
+                f"input `cache`: {place} is part of the checkout, so the answers in it are its author's.",
                 "Name a folder that the workflow alone fills.",
             )
 
@@ -228,7 +220,7 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
     if os.geteuid() != 0:
         return
     made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)
-    written = (inputs.reports, inputs.cache, inputs.environments, cache_folder(), made and inputs.workspace / made)
+    written = (inputs.reports, inputs.cache, cache_folder(), made and inputs.workspace / made)
     owner = inputs.workspace.stat()
     for top in {Path(place).resolve() for place in written if place}:
         if inputs.workspace not in top.parents:

@@ -1,44 +1,80 @@
-"""Built environments that a workflow keeps between runs; the lock says which archives of them may be taken."""
+"""Built environments that an artifact keeps between runs; the lock says which archives in it may be taken.
 
+It is no cache of GitHub's: any job of a pull request can fill one of its branch, and restoring one writes whatever file
+of the runner its archive names.
+"""
+
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 from codegate.errors import CodegateError
 from codegate.gating import Lock
+from codegate.github.artifacts import (
+    Artifact,
+    Untrusted,
+    check_origin,
+    default_branch,
+    download_artifact,
+    list_artifacts,
+    read_members,
+)
 from codegate.github.step import Job
 from codegate.sandbox import export_environments, import_environments
 from codegate.wording import count_of
 
+FOLDER: Final = "environments"
+"""Folder among the reports that the workflow uploads as the artifact."""
+
+_MAX_ARTIFACT_BYTES: Final = 1 << 30
+_MAX_BYTES: Final = 4 << 30
+
 
 def take_environments(job: Job, lock: Lock | None) -> None:
-    """Take the kept archives whose SHA-256 ``lock`` has; all other environments are built anew."""
-    folder = job.inputs.environments
-    if folder is None:
+    """Take the archives whose SHA-256 ``lock`` has from the newest artifact of the default branch.
+
+    All other environments are built anew; that there is no artifact is no error.
+    """
+    if job.inputs.environments is None or lock is None or not lock.environments:
         return
     try:
-        count, refused = import_environments(folder, lock.environments if lock is not None else {})
-    except CodegateError as error:
-        job.log.annotate("warning", "codegate", str(error))
+        artifact = _newest(job, job.inputs.environments)
+        if artifact is None or job.github is None:
+            return
+        data = download_artifact(job.github, artifact, _MAX_ARTIFACT_BYTES)
+        names = {f"{key}.tar" for key in lock.environments}
+        with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as folder:
+            for name, content in read_members(data, names.__contains__, _MAX_BYTES, str(artifact)):
+                Path(folder, name).write_bytes(content)
+            count, refused = import_environments(Path(folder), lock.environments)
+    except (CodegateError, OSError) as error:
+        job.log.annotate("warning", "codegate", f"all environments are built anew: {error}")
         return
-    job.log.log(f"{count_of(count, 'environment')} taken from {_place(job)}")
+    job.log.log(f"{count_of(count, 'environment')} taken from {artifact}")
     for reason in refused:
-        job.log.annotate("warning", "codegate", f"{_place(job)}/{reason}; the environment is built anew.")
+        job.log.annotate("warning", "codegate", f"{artifact}: {reason}; the environment is built anew.")
 
 
 def keep_environments(job: Job) -> Mapping[str, str]:
-    """Add what was built to the kept archives, and return their SHA-256 by key; a pull request keeps nothing."""
-    folder = job.inputs.environments
-    if folder is None or job.base is not None:
+    """Write the archives of all environments here among the reports, and return their SHA-256 by key."""
+    if job.inputs.environments is None:
         return {}
     try:
-        kept = export_environments(folder)
+        return export_environments(job.inputs.reports / FOLDER)
     except CodegateError as error:
         job.log.annotate("warning", "codegate", str(error))
         return {}
-    job.log.log(f"{count_of(len(kept), 'environment')} kept in {_place(job)}")
-    return kept
 
 
-def _place(job: Job) -> str:
-    """Return the folder relative to the workspace, which later steps have elsewhere."""
-    folder = job.inputs.environments
-    return folder.relative_to(job.inputs.workspace).as_posix() if folder is not None else ""
+def _newest(job: Job, name: str) -> Artifact | None:
+    if job.github is None or job.event is None:
+        return None
+    branch = default_branch(job.github, job.event)
+    for artifact in list_artifacts(job.github, name):
+        try:
+            check_origin(artifact, branch)
+        except Untrusted:  # it would only be refused at greater cost
+            continue
+        return artifact
+    return None

@@ -58,7 +58,7 @@ class Inputs:
     reports: Path
     on_inconclusive: OnInconclusive | None
     cache: Path | None
-    environments: Path | None
+    environments: str | None
     resume: str | None
     run_artifact: str
     shard: ShardChoice | None
@@ -138,7 +138,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         reports=folder("report-path"),
         on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
         cache=folder("cache") if text("cache") else None,
-        environments=folder("environments") if text("environments") else None,
+        environments=text("environments") or None,
         resume=resume,
         run_artifact=text("run-artifact"),
         shard=shard_choice(text("shard"), run_id) if text("shard") else None,

@@ -83,6 +83,7 @@ def keep_baseline(job: Job, project: Project) -> Result:
         raise Skipped("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
     write_atomic(reports / PurePosixPath(pinned.lock.baseline).name, pinned.data)
     write_atomic(reports / "codegate.lock", pinned.lock_data)
+    keep_environments(job)
     text = f"the pinned baseline of {pinned.baseline.samples.label} is kept as it is, {pinned.baseline.digest[:12]}"
     job.log.log(text)
     return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline kept\n{notes_summary((text,))}")

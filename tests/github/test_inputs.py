@@ -67,7 +67,7 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (inputs.comment, inputs.check, inputs.issue) == ("regression", True, False)
     assert inputs.artifact_name == "gate of the big suite"
     assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
-    assert (inputs.cache, inputs.environments) == (tmp_path / "answers", tmp_path / "environments")
+    assert (inputs.cache, inputs.environments) == (tmp_path / "answers", "environments")
     assert inputs.run_artifact == "codegate-shard-2-of-3"
 
 

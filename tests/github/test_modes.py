@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,9 +16,9 @@ from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
-from codegate.sandbox import INDEX, EnvironmentRecipe, export_environments, import_environments, read_index
+from codegate.sandbox import EnvironmentRecipe, export_environments
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.environment import PARTS
+from codegate.sandbox.environment import COMPLETE, PARTS
 from codegate.sandbox.packing import pack
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, outputs, run_step, variables
@@ -215,15 +214,14 @@ def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
     assert "no baseline" in said
 
 
-@pytest.mark.parametrize("input_name", ["cache", "environments"])
-def test_answers_and_environments_in_the_checkout_are_not_reused(world: World, input_name: str) -> None:
+def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
     write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     (world.workspace / "kept" / "answers").mkdir(parents=True)
     (world.workspace / "kept" / "answers" / "x.json").write_text("{}")
     world.commit()
     for name in ("kept/answers", "kept", "kept/answers/x.json"):
-        step = world.step("push", pushed(), **{input_name: name})
+        step = world.step("push", pushed(), cache=name)
         assert (step.code, "is part of the checkout" in step.log) == (ExitCode.USAGE, True), step.log
 
 
@@ -392,15 +390,16 @@ class TestRuns:
     def test_a_poisoned_environment_does_not_pass_a_pull_request(
         self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        kept = world.workspace / "codegate-environments"
+        store, name = world.github.store(Artifacts), "codegate-environments"
 
         def runner(name: str) -> None:
             monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / name))
 
-        (world.workspace / ".gitignore").write_text("codegate-*/\n")
-        world.commit()
         runner("of the baseline")
-        self.pinned(world, "reference", environments=kept.name)
+        self.pinned(world, "reference", environments=name)
+        (kept,) = world.workspace.glob("report-*/environments/*.tar")
+        store.put(name, zipped({kept.name: kept.read_bytes()}), Run(77, path=NIGHTLY))
+        store.put(name, zipped({}), Run(78, head_repository_id=2000, path=NIGHTLY))
         wrong = {problem.name: problem.broken + "\n" for problem in PROBLEMS}
         write_transcripts(world.workspace / "answers.jsonl", wrong)
         config = world.workspace / "codegate.yml"
@@ -411,27 +410,25 @@ class TestRuns:
         with monkeypatch.context() as offline:
             offline.setenv("UV_OFFLINE", "1")
             offline.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
-            first = world.step("pull_request", pull(base), environments=kept.name)
-        assert "1 environment taken from codegate-environments" in first.log
+            first = world.step("pull_request", pull(base), environments=name)
+        assert "1 environment taken from artifact 'codegate-environments'" in first.log
         assert (first.code, first.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), first.log
 
-        runner("of the attacker")
-        import_environments(kept, read_index(kept / INDEX).sha256)
-        shutil.rmtree(kept)
-        (poisoned,) = (tmp_path / "of the attacker" / "environments").iterdir()
+        (poisoned,) = (tmp_path / "offline" / "environments").iterdir()
         poison(poisoned / "site")
-        (poisoned / "complete").write_text(pack(poisoned, PARTS))
-        digests = export_environments(kept)
+        (poisoned / COMPLETE).write_text(pack(poisoned, PARTS))
+        digests = export_environments(tmp_path / "poisoned")
         lock = world.workspace / "codegate.lock"
         lock.write_text(json.dumps(json.loads(lock.read_text()) | {"environments": digests}))
+        files = {path.name: path.read_bytes() for path in (tmp_path / "poisoned").iterdir()}
+        store.put(name, zipped(files), Run(79, path=NIGHTLY))
 
         runner("of the victim")
-        second = world.step("pull_request", pull(base), environments=kept.name)
+        second = world.step("pull_request", pull(base), environments=name)
         assert (second.code, second.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), second.log
         assert "::warning title=codegate::" in second.log
         assert "does not have the recorded SHA-256; the environment is built anew" in second.log
-        assert "0 environments taken from codegate-environments" in second.log
-        assert "written to" not in second.log, "a pull request keeps nothing for later ones"
+        assert "0 environments taken from" in second.log
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(

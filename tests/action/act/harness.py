@@ -32,11 +32,10 @@ JOB_IMAGE, ACTION_IMAGE = "codegate-act-runner", f"act-{re.sub('[/@]', '-', ACTI
 # Shorter ones would be masked all over the log.
 TOKEN = "ghs_faketoken0123456789abcdefghijklmnop"
 
-# What stands in for the three below. A folder with builds of the real ones can take its place.
+# What stands in for the two below. A folder with builds of the real ones can take its place.
 _ACTIONS = Path(os.environ.get("CODEGATE_ACTIONS") or Path(__file__).parent / "actions")
 
 _UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f"
-_CACHE = "actions/cache@27d5ce7f107fe9357f9df03efb73ab90386fccae"
 _DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c"
 
 
@@ -128,7 +127,6 @@ class Act:
         stand_ins = {
             ACTION: self.action,
             _UPLOAD: self.folder / "actions" / "upload",
-            _CACHE: self.folder / "actions" / "cache",
             _DOWNLOAD: self.folder / "actions" / "download",
         }
         program = Path(sys.executable).with_name("act")

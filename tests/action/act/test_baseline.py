@@ -1,10 +1,12 @@
 """codegate-baseline.yml: a baseline is made, fetched by who pins it, and kept from expiring."""
 
+import json
 from io import BytesIO
 from zipfile import ZipFile
 
 import pytest
 
+from codegate.durable import sha256
 from tests.action.act.harness import Act, Ran, uploaded
 from tests.action.act.repository import BRANCH, Repository, git
 from tests.kit.github import FakeGitHub
@@ -38,6 +40,11 @@ def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
     assert (made.code, made.result("baseline")) == (0, "success"), made.log
     artifact = uploaded(github)["codegate-baseline"]
     assert set(artifact.namelist()) == {"baseline.json", "codegate.lock"}
+    archives = {
+        f"{key}.tar": digest for key, digest in json.loads(artifact.read("codegate.lock"))["environments"].items()
+    }
+    built = uploaded(github)["codegate-environments"]
+    assert {name: sha256(built.read(name)) for name in built.namelist()} == archives != {}
 
     (folder / "baseline.json").unlink()
     (folder / "codegate.lock").write_bytes(artifact.read("codegate.lock"))
@@ -48,6 +55,7 @@ def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
     repository.commit("another model")
     worse = act.as_run(2).run(folder, "codegate-gate.yml", "pull_request", repository.pull_request())
     assert (worse.code, worse.outputs("codegate")["verdict"]) == (1, "regressed"), worse.log
+    assert "1 environment taken from artifact 'codegate-environments'" in worse.log
 
     git(folder, "switch", "--quiet", "main")
     kept = act.as_run(3).run(folder, "codegate-baseline.yml", "schedule", repository.event(schedule="47 4 * * 1"))
@@ -57,6 +65,7 @@ def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
     assert [stored[number].run for number in genuine] == [1, 3]
     (again,) = (ZipFile(BytesIO(stored[number].data)) for number in genuine[1:])
     assert again.read("baseline.json") == artifact.read("baseline.json")
+    assert [entry.run for entry in stored.values() if entry.name == "codegate-environments"] == [1, 3]
 
     for number in genuine:
         del stored[number]
