@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,8 +17,10 @@ from codegate.cli.init import PLACEHOLDER, command
 from codegate.errors import UsageError
 from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
 from tests.kit.repository import make_repository
-from tests.running.world import ModelServer, Said, lines
+from tests.kit.scripted_model import Use
+from tests.kit.stand_in import StandIn
 from tests.running.world import codegate as run_codegate
+from tests.running.world import lines
 
 TEMPLATES = Path(__file__).resolve().parents[2] / ".github" / "workflow-templates"
 COMMIT = "codegate-ci/codegate@" + "0123456789abcdef" * 2 + "01234567"
@@ -230,9 +233,7 @@ def test_a_candidate_without_a_model_has_no_limit_either(empty: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.bwrap
-def test_the_limit_that_init_writes_lets_its_own_workflows_finish(
-    own_suite: Suite, server: ModelServer, empty: Path
-) -> None:
+def test_the_limit_that_init_writes_lets_its_own_workflows_finish(own_suite: Suite, empty: Path) -> None:
     """A model that uses every call that it may: 12 problems take 600 calls for a baseline of 10 samples."""
     problems = [
         make_problem(one.manifest.model_copy(update={"id": f"{one.id}-{copy}"}), one.statement, one.tests, one.hidden,
@@ -249,16 +250,13 @@ def test_the_limit_that_init_writes_lets_its_own_workflows_finish(
     plan = run_codegate("plan", "--json", cwd=empty)
     assert plan.document["model_calls"]["baseline"] == 600
     assert plan.document["model_calls"]["limit"] == settings["max_model_calls"]
-    settings["candidates"][0]["base_url"] = server.url
-    config.write_text(yaml.safe_dump(settings))
-    tool = {"id": "c", "type": "function", "function": {"name": "list_files", "arguments": "{}"}}
-    server.script = lambda name, turn, request: Said(tool_calls=[tool])
-
     command = ("run", "--sandbox", "bwrap", "--repository", own_suite.folder.parent / "repository", "--no-precheck")
-    made = run_codegate(*command, "--no-gate", "--samples", "10", "--out", "baseline", cwd=empty)
-    assert made.code == 0, made.stderr
-    assert (len(lines(empty / "baseline")), len(server.asked)) == (120, 600)
-    assert run_codegate("baseline", "pin", "baseline", cwd=empty).code == 0
-    gated = run_codegate(*command, "--out", "gated", cwd=empty)
+    with StandIn(lambda turn: Use("list_files", {}), empty) as stand_in:
+        there: Any = {"cwd": empty, "environment": stand_in.environment}
+        made = run_codegate(*command, "--no-gate", "--samples", "10", "--out", "baseline", **there)
+        assert made.code == 0, made.stderr
+        assert (len(lines(empty / "baseline")), len(stand_in.model.requests)) == (120, 600)
+        assert run_codegate("baseline", "pin", "baseline", **there).code == 0
+        gated = run_codegate(*command, "--out", "gated", **there)
     assert "model calls is reached" not in gated.stderr
     assert (empty / "gated" / "reports").exists(), gated.stderr

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import Message, ProblemKey, transcript_line
+from codegate.candidates import EXAMPLE_CANDIDATE, Message, ProblemKey, transcript_line
 from codegate.candidates.replay import transcript_header
 from codegate.suite import Suite
 from tests.cli.run_folders import pattern, write_run
-from tests.running.world import MODEL, NAMES, ModelServer, Said, answer, codegate
+from tests.kit.scripted_model import Say, Turn
+from tests.kit.stand_in import StandIn
+from tests.running.world import NAMES, answer, bug, codegate
+
+MODEL = EXAMPLE_CANDIDATE.partition(":")[2]
 
 
 @pytest.fixture
@@ -33,13 +37,14 @@ def heat(document: dict[str, Any]) -> dict[str, float]:
 
 @pytest.mark.bwrap
 @pytest.mark.requirement("C5")
-def test_a_matrix_is_run_and_its_settings_are_compared(home: Path, server: ModelServer) -> None:
-    def hot_doubles_only(name: str, turn: int, request: dict[str, Any]) -> Said:
-        return Said(answer(name, right=name != "half" if request["temperature"] == 0 else name == "double"))
+def test_a_matrix_is_run_and_its_settings_are_compared(home: Path) -> None:
+    def hot_doubles_only(turn: Turn) -> Say:
+        name = bug(turn.body) or ""
+        return Say(answer(name, right=name != "half" if turn.body["temperature"] == 0 else name == "double"))
 
-    server.script = hot_doubles_only
-    declare(home, f"{{provider: openai, model: {MODEL}, base_url: '{server.url}', matrix: {{temperature: [0, 1]}}}}")
-    ran = codegate("run", "--no-precheck", "--out", "run", "--json", cwd=home)
+    declare(home, f"{{provider: openai, model: {MODEL}, matrix: {{temperature: [0, 1]}}}}")
+    with StandIn(hot_doubles_only, home) as stand_in:
+        ran = codegate("run", "--no-precheck", "--out", "run", "--json", cwd=home, environment=stand_in.environment)
     assert ran.code == 0, ran.stderr
     assert [entry["label"] for entry in ran.document["candidates"]] == [
         f"{MODEL} temperature=0",

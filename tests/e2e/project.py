@@ -1,11 +1,9 @@
-"""A small project whose history fixes three bugs, and a model that knows the fixes."""
+"""A small project whose history fixes three bugs."""
 
-import json
 from pathlib import Path
 
 from tests.kit.repository import HistoryBuilder
-from tests.kit.scripted_model import Run, Say, Turn, Use
-from tests.running.world import BODIES, NAMES, answer, eval_body, source
+from tests.running.world import NAMES, eval_body, source
 
 
 def write_history(folder: Path) -> HistoryBuilder:
@@ -26,17 +24,3 @@ def write_history(folder: Path) -> HistoryBuilder:
             },
         )
     return history
-
-
-def knowing(turn: Turn) -> Say | Run | Use:
-    """Fix the function that the statement names: in one answer, by codegate's tools or by an agent's shell."""
-    text = json.dumps(turn.body)
-    name = next((name for name in NAMES if f"{name}() returns a wrong number" in text), None)
-    if name is None or turn.results:
-        return Say("OK")
-    if not turn.body.get("tools"):
-        return Say(answer(name))
-    if turn.shell is None:
-        return Use("write_file", {"path": f"calc/{name}.py", "content": source(name, fixed=True)})
-    wrong, right = BODIES[name]
-    return Run(f"sed -i 's|{wrong.replace('*', '[*]')}|{right}|' calc/{name}.py")

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import EXAMPLE_CANDIDATE
-from tests.e2e.project import knowing, write_history
+from tests.e2e.project import write_history
 from tests.kit.command import Done
 from tests.kit.pages import ROOT, Step, Terminal, steps
 from tests.kit.stand_in import StandIn
+from tests.running.world import knowing
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.timeout(1500)]
 

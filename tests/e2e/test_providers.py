@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from codegate.sandbox import EnvironmentRecipe
-from tests.e2e.project import knowing
 from tests.kit.scripted_model import AGENT
 from tests.kit.stand_in import KEY, StandIn
-from tests.running.world import codegate, make_suite
+from tests.running.world import codegate, knowing, make_suite
 
 pytestmark = pytest.mark.bwrap
 

@@ -12,12 +12,12 @@ import yaml
 
 from codegate.candidates import EXAMPLE_CANDIDATE
 from codegate.sandbox.docker import DockerBackend
-from tests.e2e.project import knowing, write_history
+from tests.e2e.project import write_history
 from tests.github.runner import outputs
 from tests.github.test_event import pull_payload
 from tests.kit.pages import ROOT, Terminal, steps
 from tests.kit.stand_in import StandIn
-from tests.running.world import codegate
+from tests.running.world import codegate, knowing
 
 pytestmark = [pytest.mark.docker, pytest.mark.full, pytest.mark.timeout(1800)]
 

@@ -20,6 +20,8 @@ from tests.kit.command import FORKER, Done
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.problem import changes, locked, problem
 from tests.kit.repository import make_repository, run_git
+from tests.kit.scripted_model import Run as Shell
+from tests.kit.scripted_model import Say, Turn, Use
 
 NAMES = ("double", "half", "square")
 BODIES = {"double": ("n + 3", "n * 2"), "half": ("n // 3", "n // 2"), "square": ("n ** 3", "n ** 2")}
@@ -72,6 +74,25 @@ def eval_body(name: str) -> int:
     return {"double": 14, "half": 3, "square": 49}[name]
 
 
+def bug(request: object) -> str | None:
+    """Return the function whose bug a request is about."""
+    text = json.dumps(request)
+    return next((name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text)), None)
+
+
+def knowing(turn: Turn) -> Say | Shell | Use:
+    """Fix the bug that a request is about: in one answer, by codegate's tools or by an agent's shell."""
+    name = bug(turn.body)
+    if name is None or turn.results:
+        return Say("OK")
+    if not turn.body.get("tools"):
+        return Say(answer(name))
+    if turn.shell is None:
+        return Use("write_file", {"path": f"calc/{name}.py", "content": source(name, fixed=True)})
+    wrong, right = BODIES[name]
+    return Shell(f"sed -i 's|{wrong.replace('*', '[*]')}|{right}|' calc/{name}.py")
+
+
 @dataclass
 class Said:
     """What the server answers: a status, headers and a body; or bytes; ``hang`` says nothing at all."""
@@ -120,8 +141,7 @@ class ModelServer:
             return as_json({"object": "list", "data": [{"id": "file.gguf", **meta}]})
         request = received.body
         self.keys.append(received.headers.get("authorization", ""))
-        text = json.dumps(request["messages"])
-        name = next((name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text)), None)
+        name = bug(request["messages"])
         with self._lock:
             turn = self.asked.count(name) if name else 0
             if name is None:
