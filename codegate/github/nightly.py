@@ -8,6 +8,7 @@ from codegate import operations
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.forge import Gone
+from codegate.gating.decision import Terms
 from codegate.gating.history import read_history
 from codegate.gating.people import read_people
 from codegate.github.artifacts import (
@@ -78,8 +79,14 @@ def nightly(job: Job, project: Project) -> Result:
     alarms: tuple[Annotation, ...] = tuple(
         ("error" if alarm.level == "page" else "warning", "codegate", alarm.text) for alarm in found.alarms
     )
+    headline = f"nightly, {kind}"
+    policy = project.settings.gate
+    fewest = Terms(policy, policy.looks, 1).fewest_problems
+    if compared and (count := found.nights[-1].alone.n) < fewest:
+        headline += f" on too few problems: {count}, and a gate's pass takes at least {fewest}"
+        alarms = (("warning", "codegate", f"{headline}."), *alarms)
     notes = notes_summary([alarm.text for alarm in found.alarms])
-    summary = f"## codegate: nightly, {kind}\n{notes}\n{render_markdown(report.view)}"
+    summary = f"## codegate: {headline}\n{notes}\n{render_markdown(report.view)}"
     return Result(code, outputs | {"verdict": kind}, summary, alarms, inputs.on_inconclusive or "fail", report.view)
 
 

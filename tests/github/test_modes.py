@@ -295,9 +295,16 @@ class TestRuns:
         first = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="4")
         assert (first.code, first.outputs["verdict"]) == (ExitCode.PASS, "pass"), first.log
         assert "the watch begins with this one" in first.log
+        assert first.summary.startswith("## codegate: nightly, pass\n"), "LENIENT asks for two problems"
         night = world.workspace / first.outputs["report-path"] / "history.jsonl"
         archive = zipped({"history.jsonl": night.read_bytes(), "report.html": b""})
         nights = world.github.store(Artifacts)
+        config = world.workspace / "codegate.yml"
+        config.write_text(config.read_text().replace("min_problems: 2, ", ""))
+        few = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-none", samples="4")
+        headline = "nightly, pass on too few problems: 3, and a gate's pass takes at least 16"
+        assert few.summary.startswith(f"## codegate: {headline}\n")
+        assert ("warning", "codegate") in few.annotations
         nights.put("codegate-nightly", archive, Run(78, event="schedule", path=NIGHTLY, conclusion="failure"))
         for number in range(79, 86):
             poison = zipped({"history.jsonl": b"{}"})
