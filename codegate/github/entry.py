@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from codegate.candidates import CandidateSpec
+from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.github import modes
@@ -26,7 +27,7 @@ from codegate.github.project import project_of
 from codegate.github.publish import publish
 from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
-from codegate.github.step import COMMENT_URL, Job, Result, Skipped, bug, conclude, fault
+from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, NotGated, Result, bug, conclude, fault
 from codegate.github.workflow import open_log, write_outputs
 from codegate.sandbox import cache_folder, reap_job
 from codegate.suite import git
@@ -115,7 +116,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     making = mode == "baseline" and bool(inputs.candidates)
     project = project_of(inputs, job.base, scratch, needs_candidates=making or mode in _NEED_CANDIDATES)
     if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
-        _check_keyless(project.settings.candidates)
+        _check_keyless(job, project.settings.candidates)
     if project.lock is not None:
         # A new baseline needs no old one; the images of one that can be read here are used all the same.
         with contextlib.suppress(CodegateError) if making else contextlib.nullcontext():
@@ -152,22 +153,21 @@ def _publish(result: Result, job: Job) -> None:
         job.log.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
 
 
-def _check_keyless(candidates: Sequence[CandidateSpec]) -> None:
+def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
     """Refuse candidates that need a key, in a run that gets no secrets.
 
     A server that is reached by plain http needs none: it is on this machine or at a private address, and the base
     commit's configuration names it.
 
     Raises:
-        Skipped: some candidate is such a one.
+        NotGated: some candidate is such a one.
     """
     for spec in candidates:
         if spec.calls_a_model and not (spec.base_url or "").startswith("http://"):
-            raise Skipped(
-                f"{spec.label} needs a key, and pull requests from forks and of Dependabot get no secrets: nothing was "
-                "run.",
-                "A maintainer can run the gate on a branch of this repository.",
-            )
+            text = f"not gated: {spec.label} needs a key, and {NO_SECRETS}"
+            if job.event is not None and job.event.fork:
+                write_atomic(job.inputs.reports / NOT_GATED, f"{text}\n".encode())
+            raise NotGated(text)
 
 
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:

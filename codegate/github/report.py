@@ -9,9 +9,9 @@ from codegate.github.artifacts import download_artifact, list_artifacts, read_me
 from codegate.github.event import Event, WorkflowRun
 from codegate.github.posts import number_of, post_comment
 from codegate.github.publish import gate_key
-from codegate.github.step import COMMENT_URL, Job, Result, Skipped
+from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, Result, Skipped
 from codegate.github.workflow import write_outputs
-from codegate.reporting import MAX_RESULT_BYTES, read_result, render_comment
+from codegate.reporting import MAX_RESULT_BYTES, read_result, render_comment, render_notice
 
 _RESULT = "report.json"
 _MAX_ARCHIVE_BYTES = 256 << 20
@@ -40,11 +40,14 @@ def report(job: Job) -> Result:
     if number is None:
         raise Skipped(f"run {run.id} belongs to no open pull request whose head it still is.")
     data = download_artifact(github, artifacts[0], _MAX_ARCHIVE_BYTES)
-    members = dict(read_members(data, {_RESULT}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
-    if _RESULT not in members:
-        raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
+    members = dict(read_members(data, {_RESULT, NOT_GATED}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
-    body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
+    if _RESULT in members:
+        body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
+    elif NOT_GATED in members:  # what the stranger's file says is not repeated
+        body = render_notice("skipped", f"not gated: {NO_SECRETS}", run_url=url, fault=False)
+    else:
+        raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
     posted = post_comment(github, number, gate_key(job.environment, job.inputs), body)
     if posted.warning:
         job.log.annotate("warning", "codegate", posted.warning)

@@ -48,6 +48,18 @@ class Skipped(CodegateError):
     exit_code = ExitCode.PASS
 
 
+class NotGated(Skipped):
+    """The change matters to the gate, and cannot be gated here."""
+
+
+NOT_GATED: Final = "not-gated.txt"
+"""Among the reports of a pull request from a fork that is not gated: mode report comments that it is not."""
+NO_SECRETS: Final = (
+    "pull requests from forks and of Dependabot get no secrets, so no model was called. A maintainer can run the gate "
+    "on a branch of this repository."
+)
+
+
 @dataclass(frozen=True)
 class Job:
     """What a step was given; ``github`` is None without a token or an event."""
@@ -147,7 +159,8 @@ def fault(error: CodegateError) -> Result:
     elif isinstance(error, NoBaseline):
         kind = "no baseline"
     text = str(error)
-    return _failed(error.exit_code, kind, text, "notice" if kind == "skipped" else "error")
+    level: Level = "warning" if isinstance(error, NotGated) else "notice" if kind == "skipped" else "error"
+    return _failed(error.exit_code, kind, text, level)
 
 
 def bug(step: StepLog, trace: str) -> Result:

@@ -161,8 +161,29 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
     base = world.commit()
     step = world.step("pull_request", pull(base, FORK), token="ghs_reader")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
-    assert "get no secrets" in step.summary
+    assert "not gated: openai:m-2025-01-01 needs a key, and pull requests from forks" in step.summary
+    assert step.annotations == [("warning", "codegate: skipped")]
     assert not world.github.asked("GET", ".*comments")
+    merged = world.step("pull_request", pull(base, FORK), token="ghs_reader", mode="merge", run_id="r")
+    assert merged.outputs["verdict"] == "skipped", "in the matrix too, where nothing was planned"
+
+    files = {path.name: path.read_bytes() for path in (world.workspace / step.outputs["report-path"]).iterdir()}
+    files["not-gated.txt"] += b"Visit evil.example"
+    world.github.store(Artifacts).put("codegate-report", zipped(files), Run(55, event="pull_request"))
+    world.github.store(Rest).add_pull(7, HEAD)
+    told = world.step("workflow_run", run_payload(FORK, head_branch="patch"), mode="report")
+    assert (told.code, told.outputs["verdict"]) == (ExitCode.PASS, "ungated"), told.log
+    (said,) = world.comments()
+    assert "codegate: skipped" in said
+    assert "not gated: pull requests from forks" in said
+    assert "evil" not in said
+    world.github.store(Rest).comments.clear()
+
+    world.runtime["GITHUB_ACTOR"] = "dependabot[bot]"
+    world.step("pull_request", pull(base))
+    (said,) = world.comments()
+    assert "not gated: openai:m-2025-01-01 needs a key" in said, "its own run may comment where the token may"
+    del world.runtime["GITHUB_ACTOR"]
     ours = world.step("pull_request", pull(base))
     assert (ours.code, ours.outputs["verdict"]) == (ExitCode.USAGE, "error"), "here a missing key is a mistake"
     for event, payload in (("pull_request_target", pull(base, FORK)), ("issue_comment", pushed())):
