@@ -223,4 +223,5 @@ def _compared(job: Job, project: Project, report: Report) -> Result:
         annotations(report.verdicts, report.exit_code, wanted),
         wanted,
         report.view,
+        project.notes,
     )

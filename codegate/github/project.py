@@ -29,6 +29,7 @@ class Project:
         lock: path in the repository of what pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
+        changed: what of suite and rules the pull request changes although the base commit's count, for people.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
         pinned: the baseline, once it was fetched.
     """
@@ -38,13 +39,16 @@ class Project:
     lock: str | None
     repository: Path | None
     transcripts: Path
+    changed: tuple[str, ...] = ()
     trusted: tuple[CandidateSpec, ...] = ()
     pinned: Pinned | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes on the baseline for a report, a sentence each."""
-        return self.pinned.notes if self.pinned is not None else ()
+        """Return the notes on what counts, and on the baseline, for a report, a sentence each."""
+        changed = " and ".join(self.changed)
+        note = f"This pull request changes {changed}; until it is merged, what the base commit has counts."
+        return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))
 
     @property
     def gate(self) -> Gate | None:
@@ -102,12 +106,23 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
     given = inputs.baseline is not None or settings.gates_with(root / lock)
     return Project(
         settings=settings,
+        changed=_changed(inputs.workspace, base, suite, config, rules, proposed) if base is not None else (),
         suite=inside(root, suite, "the suite"),
         lock=inside(root, lock, "the lock of the baseline").relative_to(root).as_posix() if given else None,
         repository=inside(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
         trusted=trusted,
     )
+
+
+def _changed(
+    workspace: Path, base: str, suite: str, config: str, rules: Config | None, proposed: Config | None
+) -> tuple[str, ...]:
+    """Return the suite and the rules of the configuration, as far as they are others here than at ``base``."""
+    differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
+    names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
+    other = ", ".join(name for name in sorted(names) if getattr(rules, name) != getattr(proposed, name, None))
+    return (*([suite] if differs else []), *([f"{config} ({other})"] if other else []))
 
 
 def _config(root: Path, path: str, *, needed: bool) -> Config | None:

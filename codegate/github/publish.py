@@ -73,4 +73,6 @@ def _body(result: Result, event: Event) -> str:
     if notices and not result.view.verdicts:
         notice = f"{render_notice(result.verdict, notices, fault=result.verdict not in _FINE)}\n"
     room = COMMENT_LIMIT - len(notice.encode("utf-8", "replace"))
-    return notice + render_comment(result.view, run_url=event.run_url, commit=event.head_sha, limit=room)
+    return notice + render_comment(
+        result.view, run_url=event.run_url, commit=event.head_sha, notes=result.notes, limit=room
+    )

@@ -86,7 +86,8 @@ class Result:
     """What the step ends with.
 
     ``code`` is the exit code before ``on_inconclusive``, ``summary`` Markdown for the job summary.
-    ``annotations`` are sorted, the most important first. ``view`` is the report, if there is one.
+    ``annotations`` are sorted, the most important first. ``view`` is the report, if there is one, and ``notes`` are
+    sentences for a comment on it.
     """
 
     code: ExitCode
@@ -95,6 +96,7 @@ class Result:
     annotations: tuple[Annotation, ...] = field(default=())
     on_inconclusive: OnInconclusive = "fail"
     view: ReportView | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:

@@ -4,7 +4,7 @@ Tables are cut between rows until the comment fits.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from codegate.reporting.figures import Figure
 from codegate.reporting.markdown import SHORT, escape, fitted, markdown_template
 from codegate.reporting.plain import one_line
 from codegate.reporting.table import costs, newly_failing
-from codegate.reporting.view import CandidateView, ReportView
+from codegate.reporting.view import CandidateView, ReportView, RunView
 from codegate.wording import count_of
 
 COMMENT_LIMIT: Final = 65_000
@@ -28,6 +28,16 @@ _ALERTS: Final[Mapping[str, str]] = {
     "incomparable": "WARNING",
     "infrastructure": "IMPORTANT",
 }
+_NEXT: Final[Mapping[str, str]] = {
+    "pass": "merge. Later changes are compared with the pinned model until its baseline is replaced: to pin this one, "
+    "run codegate-baseline and commit its lock.",
+    "regressed": "look at the newly failing problems below. Change model, prompt or settings and push again, or keep "
+    "the pinned model; to accept the drop, pin a new baseline in a change of its own.",
+    "inconclusive": "codegate plan shows which number of problems and samples would settle it.",
+    "infrastructure": "re-run the failed job. With `resume: auto` it goes on where it stopped.",
+    "ungated": "pin a baseline, or nothing is gated: run codegate-baseline and commit its lock.",
+}
+"""What to do; the reason of an incomparable verdict says it."""
 NO_BASELINE: Final = "There is no baseline, so nothing was compared."
 _ROWS: Final = 25
 _LEAST: Final = 24_000
@@ -41,6 +51,7 @@ def render_comment(
     report_url: str | None = None,
     commit: str = "",
     claimed: bool = False,
+    notes: Sequence[str] = (),
     limit: int = COMMENT_LIMIT,
 ) -> str:
     """Return the report as Markdown of at most ``limit`` bytes of UTF-8.
@@ -51,6 +62,7 @@ def render_comment(
         report_url: of the artifact with all of the reports.
         commit: hash of the commit that was looked at.
         claimed: the figures come from a run that a stranger's commit controlled; the comment says so.
+        notes: sentences on what was compared.
         limit: bytes; never below what the verdict and the links can take.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
@@ -70,6 +82,9 @@ def render_comment(
         "glyph": figures.VERDICT_GLYPHS.get(kind, "·"),
         "ungated": _ungated(view, missing),
         "claimed": claimed,
+        "next": "" if claimed or (verdict is None and view.baseline is not None) else _NEXT.get(kind, ""),
+        "remarks": notes,
+        "samples": lambda run: _samples(view, run),
         "costs": costs(view),
         "left_out": len(left_out),
         "scores": _scores(view),
@@ -85,6 +100,15 @@ def _failure_second(found: Table) -> Table:
     """Return the newly failing problems with what failed beside their names: a phone shows two or three columns."""
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
+
+
+def _samples(view: ReportView, run: RunView) -> str:
+    """Return how many samples of each problem were graded, and how many were planned where that is another number."""
+    columns = [number for number, entry in enumerate(view.candidates) if entry.run == run.id]
+    made = [row.cells[number].graded for row in view.problems if row.excluded is None for number in columns]
+    least, most = min(made, default=0), max(made, default=0)
+    text = f"{least} to {count_of(most, 'sample')}" if least < most else count_of(most, "sample")
+    return f"{text} per problem" + (f" of at most {run.samples}" if most != run.samples else "")
 
 
 def _ungated(view: ReportView, missing: int) -> str:

@@ -289,12 +289,16 @@ class TestRuns:
         config = world.workspace / "codegate.yml"
         config.write_text(config.read_text().replace("[reference]", "[empty]").replace("alpha: 0.2", "alpha: 0.001"))
         (world.workspace / "codegate.lock").unlink()
+        (world.workspace / "suite/problems/words/statement.md").write_text("Easy.")
+        commit_all(world.workspace)
         worse = world.step("pull_request", pull(base), check="true")
         assert (worse.code, worse.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), worse.log
         assert "This pull request changes codegate.lock" in worse.summary
         (said,) = world.comments()
         assert said.startswith("<!-- codegate:v1:codegate-gate -->")
         assert "codegate: regressed" in said
+        assert "- This pull request changes suite and codegate.yml (gate);" in said
+        assert "- This pull request changes codegate.lock" in said
         assert worse.outputs["comment-url"].endswith("#issuecomment")
         (check,) = world.github.store(Rest).checks.values()
         assert (check["head_sha"], check["conclusion"]) == (HEAD, "failure")

@@ -57,7 +57,12 @@ def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, sc
     (workspace / "suites/own/suite.yml").write_text("made easier")
     (workspace / "codegate.lock").unlink()
     (workspace / "codegate.yml").write_text(PROPOSED)
+    commit_all(workspace)
     found = project(workspace, base, scratch)
+    assert found.notes == (
+        "This pull request changes suites/own and codegate.yml (baseline, budget_usd, gate, suite); until it is "
+        "merged, what the base commit has counts.",
+    )
     assert [spec.label for spec in found.settings.candidates] == ["openai:m-2025-01-01", "openai:n-2025-01-01"]
     assert [spec.prices.input for spec in found.settings.candidates if spec.prices] == [Decimal(2), Decimal(1)]
     assert (found.settings.gate.margin, found.settings.budget_usd) == (0.05, Decimal(3))

@@ -58,6 +58,25 @@ def test_it_says_what_a_reviewer_needs() -> None:
     assert "](http" not in claimed, "a stranger's result does not choose where links lead"
 
 
+def test_it_names_what_was_compared_and_what_to_do_next() -> None:
+    note = "This pull request changes suites/own and codegate.yml (gate); until it is merged, the base's count."
+    text = render_comment(view(), notes=[note])
+    assert "\n- This pull request changes suites/own and" in text
+    assert ">\n> **Next:** look at the newly failing problems below." in text
+    assert ": 0 to 1 sample per problem, codegate" in text, "of one problem it has a fault in place of a grade"
+    (run,) = view().runs
+    rows = [
+        dataclasses.replace(row, cells=tuple(dataclasses.replace(cell, graded=3 + n % 2) for cell in row.cells))
+        for n, row in enumerate(view().problems)
+    ]
+    settled = dataclasses.replace(view(), runs=(dataclasses.replace(run, samples=10),), problems=tuple(rows))
+    assert ": 3 to 4 samples per problem of at most 10, codegate" in render_comment(settled)
+    assert "Next:" not in render_comment(view(), claimed=True), "a stranger's figures give no advice"
+    night = dataclasses.replace(view(), verdicts=(), candidates=view().candidates[:1])
+    assert view().baseline is None or "Next:" not in render_comment(night)
+    assert "**Next:** pin a baseline" in render_comment(dataclasses.replace(night, baseline=None))
+
+
 @pytest.mark.parametrize(
     ("kind", "alert"),
     [("pass", "TIP"), ("regressed", "CAUTION"), ("inconclusive", "WARNING"), ("incomparable", "WARNING"),
