@@ -133,7 +133,9 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
             now = [job for job in wanted if job.sample < look and job.key not in skipped]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
             if down and journal.manifest.sequential and number == len(looks):
-                run.stop_for_losses(so_far, down)
+                if len(down) == len(journal.manifest.candidates):
+                    run.stop_for_losses(so_far, down)
+                run.give_up(so_far, [job for job in every if job.candidate.key() in down])
     finally:
         run.close()
     return journal.load()
@@ -164,6 +166,7 @@ class _Execution:
         self._doing = Doing()
         self._broken: dict[str, Fault] = {}
         self._not_run: dict[str, Fault] = {}
+        self._lost: dict[str, Fault] = {}
         self._tried: set[tuple[str, str, int]] = set()
         self._probed: set[str] = set()
         self._kept: set[str] = set()
@@ -230,6 +233,14 @@ class _Execution:
             f"faults took most samples of {labels}, most often {faults.most_common(1)[0][0]}: {self._so_far()}",
             self._continue(),
         )
+
+    def give_up(self, run: Run, left: list[Job]) -> None:
+        """Record as lost what faults keep some candidates from: the others are compared and reported."""
+        made = {outcome.key for outcome in run.outcomes}
+        for key in {job.candidate.key() for job in left}:
+            faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)
+            self._lost[key] = faults.most_common(1)[0][0]
+        self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
         """Release the sandboxes that wait."""
@@ -324,7 +335,7 @@ class _Execution:
         problem = job.problem
         attempt: Attempt | None = None
         result: Grade | None = None
-        fault = self._fault(problem)
+        fault = self._fault(problem) or self._lost.get(job.candidate.key())
         lost: set[str] = set()
         if fault is None:
             try:

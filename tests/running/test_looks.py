@@ -383,6 +383,24 @@ def test_an_outage_between_two_looks_is_infrastructure(suite: Suite, server: Mod
         gated(suite, tmp_path / "r", gate, old)
 
 
+@pytest.mark.bwrap
+def test_an_outage_of_one_candidate_costs_no_other_its_verdict(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    def fails_for_one(name: str, turn: int, request: dict[str, Any]) -> Said:
+        if request["max_tokens"] == 100 and turn > 1:
+            return Said(status=503, headers={"Retry-After": "0"})
+        return Said(f"{answer(name)}\nanswer {turn}\n")
+
+    server.script = fails_for_one
+    old, down = server.spec(), server.spec(sampling={"max_output_tokens": 100})
+    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
+    run = gated(suite, tmp_path / "r", gate, old, down)
+    kinds = {verdict.candidate: verdict.kind for verdict in gate_run(run, gate)}
+    assert kinds[down.key()] == "infrastructure"
+    assert kinds[old.key()] != "infrastructure"
+
+
 @pytest.mark.full
 @pytest.mark.bwrap
 def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
