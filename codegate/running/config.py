@@ -17,6 +17,7 @@ from codegate.candidates import (
     check_snapshot,
     listed,
     parse_candidate,
+    worst_case_call_cost,
 )
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.matrix import MATRIX_SCHEMA, expanded
@@ -158,13 +159,28 @@ def load_config(path: Path) -> Config:
     candidates = tuple(read_prompt(candidate, path.parent) for candidate in config.candidates)
     candidates = priced(candidates, config.prices)
     for candidate in candidates:
-        if candidate.agent is not None and candidate.agent.usd is not None and candidate.prices is None:
-            raise UsageError(
-                f"{path}: candidate {candidate.label} has a limit in US dollars (`usd`), and its prices are not known.",
-                "Declare what its model costs (`prices`), or limit its `tokens`.",
-            )
+        _check_dollar_limit(candidate, path)
     judge = priced((config.judge,), config.prices)[0] if config.judge else None
     return config.model_copy(update={"candidates": candidates, "judge": judge})
+
+
+def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
+    """Raise UsageError where an agent's limit in US dollars cannot be kept, or allows no call at all."""
+    limit = candidate.agent.usd if candidate.agent is not None else None
+    if limit is None:
+        return
+    least = worst_case_call_cost(0, candidate.sampling.output_limit, candidate.prices)
+    if least is None:
+        raise UsageError(
+            f"{path}: candidate {candidate.label} has a limit in US dollars (`usd`), and its prices are not known.",
+            "Declare what its model costs (`prices`), or limit its `tokens`.",
+        )
+    if limit < least:
+        raise UsageError(
+            f"{path}: candidate {candidate.label} may spend ${limit:f} an attempt (`usd`), and one call of "
+            f"{candidate.sampling.output_limit} output tokens may cost ${least:.2f}: no call could be made.",
+            "Raise `usd`, or lower `sampling.max_output_tokens`.",
+        )
 
 
 def prompt_files(path: Path) -> tuple[str, ...]:

@@ -202,6 +202,10 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
         ("{agent: command, model: 'openai:gpt-5-2025-08-07'}", "the agent `command` has a `command`"),
         ("{agent: codex, version: '1', model: 'gpt-5'}", "unknown provider"),
         ("{agent: codex, version: '1', usd: 1, model: 'openai:gpt-99-2031-01-01'}", "`usd`\\), and its prices are not"),
+        (
+            "{agent: codex, version: '1', usd: 0.05, model: 'openai:m-1', prices: {input: 1, output: 10}}",
+            r"may spend \$0.05 an attempt \(`usd`\), and one call of 32000 output tokens may cost \$0.32",
+        ),
         ("{agent: codex, version: '1', model: reference}", "an agent needs a model"),
         ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
         ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),
