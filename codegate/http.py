@@ -4,6 +4,7 @@ h11 parses, strictly; the sizes and the time are bounded here.
 """
 
 import socket
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -26,11 +27,29 @@ class HttpRequest:
     body: bytes
 
 
+class BodyRoom:
+    """How many bytes the bodies of all connections of one sandbox may hold together. Thread-safe."""
+
+    def __init__(self, most: int) -> None:
+        self._left, self._lock = most, threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Return whether there was room for ``size`` more bytes, which are taken then; a negative size gives back."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+
 class HttpConnection:
     """The server's end of a connection. One request at a time; ``reply`` or ``begin`` … ``finish`` answers it."""
 
-    def __init__(self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES) -> None:
+    def __init__(
+        self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES, room: BodyRoom | None = None
+    ) -> None:
         self._socket, self._max_body_bytes = connection, max_body_bytes
+        self._room, self._held = room or BodyRoom(max_body_bytes), 0
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     def requests(self) -> Iterator[HttpRequest]:
@@ -38,12 +57,16 @@ class HttpConnection:
         try:
             while (request := self._request()) is not None:
                 yield request
+                del request
+                self._give_back()
                 if self._http.our_state is not h11.DONE:
                     return
                 self._http.start_next_cycle()
         except h11.RemoteProtocolError as error:
             if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
                 self.reply(error.error_status_hint, b"", "text/plain", [("connection", "close")])
+        finally:
+            self._give_back()
 
     def reply(self, status: int, body: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
         """Answer the request."""
@@ -63,6 +86,10 @@ class HttpConnection:
         """End an answer that was begun."""
         self._send(h11.EndOfMessage())
 
+    def _give_back(self) -> None:
+        self._room.take(-self._held)
+        self._held = 0
+
     def _request(self) -> HttpRequest | None:
         head: h11.Request | None = None
         body = bytearray()
@@ -75,6 +102,9 @@ class HttpConnection:
                 case h11.Request() as head:
                     pass
                 case h11.Data(data=data):
+                    if not self._room.take(len(data)):
+                        raise h11.RemoteProtocolError("the bodies under way are too large", error_status_hint=413)
+                    self._held += len(data)
                     body += data
                     if len(body) > self._max_body_bytes:
                         raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)

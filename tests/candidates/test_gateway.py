@@ -592,3 +592,27 @@ def test_a_repeated_turn_is_the_same_whatever_ids_and_tools_say() -> None:
     assert turn(_codex_turn(1)) == turn(_codex_turn(2))
     assert turn(_codex_turn(1)) != turn(_codex_turn(1, "rm -r src"))
     assert turn(_codex_turn(1)) != turn({**_codex_turn(1), "input": _codex_turn(1)["input"][:1]})
+
+
+def test_requests_under_way_together_hold_a_bounded_sum_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "_MOST_BODY_BYTES", 1 << 20)
+    waiting, go = threading.Semaphore(0), threading.Event()
+
+    def held(action: Callable[[], Completion], _size: int) -> Completion:
+        waiting.release()
+        go.wait(60)
+        return action()
+
+    large = {**ASKED, "stop": "x" * 600_000}
+    with door("chat", call=held) as opened:
+        codes: list[int] = []
+        first = threading.Thread(target=lambda: codes.append(opened.post("/v1/chat/completions", large)[0]))
+        first.start()
+        assert waiting.acquire(timeout=60)
+        data = json.dumps(large).encode()
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n".encode()
+        assert opened.send(head + data).startswith(b"HTTP/1.1 413")
+        go.set()
+        first.join()
+        assert codes == [200]
+        assert opened.post("/v1/chat/completions", large)[0] == 200, "what was answered is given back"

@@ -23,7 +23,7 @@ from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
-from codegate.http import HttpConnection, HttpRequest
+from codegate.http import MAX_BODY_BYTES, BodyRoom, HttpConnection, HttpRequest
 from codegate.strict import parse_json, shown
 
 PING_SECONDS: Final = 10.0
@@ -32,6 +32,8 @@ _EVENTS: Final = "text/event-stream"
 _BETA: Final = re.compile(r"(?!context-1m-)[a-z0-9][a-z0-9-]{0,63}")
 """A beta passes with the fields that it allows, since fields are checked themselves. One has another price."""
 _MOST_BETAS: Final = 50
+_MOST_BODY_BYTES: Final = 2 * MAX_BODY_BYTES
+"""Of the requests under way together: each takes several times its size while it is read and checked."""
 _MOST_REASONS: Final = 50
 """So many different things that were refused are counted by name."""
 
@@ -89,6 +91,7 @@ class Gateway:
         self._call, self._end, self._paid = call, end, paid
         self._meter = Meter(candidate, limits)
         self._lock = threading.Lock()
+        self._room = BodyRoom(_MOST_BODY_BYTES)
         self._conversation: tuple[Message, ...] = ()
         self.failure: Exception | None = None
         self.waited = 0.0
@@ -108,7 +111,7 @@ class Gateway:
 
     def answer(self, connection: socket.socket) -> None:
         """Answer everything that comes over ``connection``, until it ends."""
-        http = HttpConnection(connection)
+        http = HttpConnection(connection, room=self._room)
         with contextlib.suppress(h11.ProtocolError):  # the client went away in the middle of an answer
             for request in http.requests():
                 self._answer(http, request)
