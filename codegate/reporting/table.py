@@ -175,8 +175,8 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
         ),
         _by_candidate(
             "refused",
-            "Refused to the agent",
-            ("What it asked for", "n"),
+            "What the agent did without",
+            ("What", "n"),
             everyone,
             lambda entry: ((Name(what), Figure(count)) for what, count in entry.refused),
         ),

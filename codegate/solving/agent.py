@@ -5,6 +5,7 @@ What it leaves in the tree is its answer. Neither its exit status nor what it sa
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, cast
@@ -26,6 +27,7 @@ from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.installing import agent_recipe, recipe_digest
 from codegate.solving.prompts import fill, prompt_version
+from codegate.strict import shown
 from codegate.suite import Problem, Tree
 
 OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], AbstractContextManager[Sandbox]]
@@ -34,6 +36,7 @@ OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], A
 KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
 _MOST_FILES: Final = 200
+_MOST_WARNINGS: Final = 10
 _MOST_WAITING: Final = 0.25
 """Share of an attempt's time that it may have waited: above it, running out of time is no fault of its own."""
 _PROGRAMS: Final = (
@@ -136,7 +139,7 @@ def agent_attempt(
         agent=AgentRecord(
             exit_code=done.exit_code,
             ended_by=ended_by,
-            refused=dict(gateway.refused),
+            refused=dict(gateway.refused + Counter(_warnings(agent, done))),
             lock=None if recipe is None else recipe_digest(recipe),
             seconds=seconds,
         ),
@@ -185,6 +188,11 @@ def _command(agent: Agent, task: Task, environment: Mapping[str, str], seconds: 
         output_bytes=_OUTPUT_BYTES,
         relay=relay,
     )
+
+
+def _warnings(agent: Agent, done: Completed) -> tuple[str, ...]:
+    """Return an agent's first warnings, each as one line: the agent wrote them."""
+    return tuple(f"{agent.name} warns: {shown(text)}" for text in agent.warnings(done.stdout)[:_MOST_WARNINGS])
 
 
 def _stop(ended_by: str | None, completions: list[Completion]) -> AttemptStop:

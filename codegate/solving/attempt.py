@@ -25,7 +25,7 @@ class AgentRecord(BaseModel):
     Attributes:
         exit_code: None where a signal or a limit ended it.
         ended_by: the limit that ended it: ``minutes``, ``calls``, ``tokens`` or ``usd``; None: it ended by itself.
-        refused: how often it asked its gateway for something else than its model, by what.
+        refused: what it asked for and did not get, and what it warned of itself, with counts.
         lock: digest of the files that it was installed from, None where nothing was.
         seconds: wall clock from its start to its end.
     """

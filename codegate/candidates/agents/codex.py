@@ -1,5 +1,6 @@
 """OpenAI's Codex. It takes answers as server-sent events only, and reads standard input to its end."""
 
+import contextlib
 import json
 
 from codegate.candidates.agents.contract import HOME, MODULES, Agent, Start, Task
@@ -16,7 +17,7 @@ class Codex(Agent):
     leaves = (".codex",)
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. It has a sandbox of its own, which is off: it is in ours."""
+        """See ``Agent.start``. Its own sandbox is off: it is in ours. It reads no AGENTS.md, as no agent here does."""
         settings = f"""\
 model = {json.dumps(task.model)}
 model_provider = "gateway"
@@ -27,6 +28,7 @@ web_search = "disabled"
 analytics = {{ enabled = false }}
 feedback = {{ enabled = false }}
 history = {{ persistence = "none" }}
+project_doc_max_bytes = 0
 otel = {{ exporter = "none", metrics_exporter = "none" }}
 [model_providers.gateway]
 name = "gateway"
@@ -47,3 +49,14 @@ stream_idle_timeout_ms = 3600000
             {"CODEX_HOME": f"{HOME}/.codex", "GATEWAY_KEY": task.key},
             {".codex/config.toml": settings},
         )  # fmt: skip
+
+    def warnings(self, output: bytes) -> tuple[str, ...]:
+        """See ``Agent.warnings``: among its events, one a line, are items of type ``error``."""
+        found = []
+        for line in output.splitlines():
+            with contextlib.suppress(ValueError, RecursionError):
+                event = json.loads(line)
+                item = event.get("item") if isinstance(event, dict) else None
+                if isinstance(item, dict) and item.get("type") == "error":
+                    found.append(str(item.get("message")))
+        return tuple(found)

@@ -82,3 +82,8 @@ class Agent(ABC):
     @abstractmethod
     def start(self, task: Task) -> Start:
         """Return how to start it on one task."""
+
+    def warnings(self, output: bytes) -> tuple[str, ...]:
+        """Return what the agent warned of, in its own words; nothing where its output has no format for it."""
+        del output
+        return ()
