@@ -106,7 +106,8 @@ def agent_attempt(
         relay.close()
     if gateway.failure is not None:
         raise gateway.failure
-    if not gateway.completions:
+    ended_by = "minutes" if done.timed_out else "memory" if done.memory_exceeded else gateway.limited
+    if not gateway.called or (not gateway.completions and ended_by is None):
         raise AgentFailed(
             f"{settings.name} ended without a model call: {_last_words(done)}",
             "Check the agent's version and, for `command`, that it finds its model where CODEGATE_MODEL and "
@@ -118,7 +119,6 @@ def agent_attempt(
             "of them for its provider or for its turn.",
             "Lower `concurrency`, or raise `minutes`.",
         )
-    ended_by = "minutes" if done.timed_out else "memory" if done.memory_exceeded else gateway.limited
     frozen = freeze_answer(base, left.changes, left.dropped)
     completions = gateway.completions
     return Attempt(
@@ -134,7 +134,7 @@ def agent_attempt(
         contains_code=bool(frozen.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),
         tool_calls=sum(len(completion.tool_calls) for completion in completions),
-        tool_seconds=max(0.0, done.wall_seconds - sum(completion.seconds for completion in completions)),
+        tool_seconds=max(0.0, done.wall_seconds - gateway.waited - sum(one.seconds for one in completions)),
         messages=gateway.conversation,
         agent=AgentRecord(
             exit_code=done.exit_code,

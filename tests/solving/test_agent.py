@@ -360,3 +360,26 @@ def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> No
 
     with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="waited"):
         attempt(boxes, model, call=slow, minutes=0.2)
+
+
+def test_a_limit_that_ends_an_agent_before_its_first_answer_is_that_limit(boxes: Sandboxes) -> None:
+    with ScriptedModel(fixing(FIX)) as model:
+        done = attempt(boxes, model, usd="0.000001", prices={"input": 1, "output": 1})
+    assert (done.stop, model.answered) == ("limit", 0)
+    assert done.agent is not None
+    assert done.agent.ended_by == "usd"
+
+
+def test_time_in_a_queue_is_no_time_of_the_sandbox(boxes: Sandboxes) -> None:
+    waited = []
+
+    def queued(action: Callable[[], Completion], _size: int) -> Completion:
+        began = time.monotonic()
+        time.sleep(2)
+        waited.append(time.monotonic() - began)
+        return action()
+
+    with ScriptedModel(fixing(FIX)) as model:
+        done = attempt(boxes, model, call=queued)
+    assert done.agent is not None
+    assert done.tool_seconds <= done.agent.seconds - sum(waited)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import h11
@@ -31,9 +32,9 @@ _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _BETA: Final = re.compile(r"(?!context-1m-)[a-z0-9][a-z0-9-]{0,63}")
 """A beta passes with the fields that it allows, since fields are checked themselves. One has another price."""
-_MOST_BETAS: Final = 50
 _MOST_BODY_BYTES: Final = 2 * MAX_BODY_BYTES
 """Of the requests under way together: each takes several times its size while it is read and checked."""
+_MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
 """So many different things that were refused are counted by name."""
 
@@ -72,7 +73,6 @@ class Gateway:
 
     Attributes:
         failure: what ended the calls, if it was no limit of the attempt.
-        waited: seconds that calls waited for their turn, for a provider's retries and the like.
         refused: how often something was not passed on to the model, by what it was: the agent wrote parts of it.
         completions: the answers, in order.
     """
@@ -94,7 +94,7 @@ class Gateway:
         self._room = BodyRoom(_MOST_BODY_BYTES)
         self._conversation: tuple[Message, ...] = ()
         self.failure: Exception | None = None
-        self.waited = 0.0
+        self._calls: list[_Timed] = []
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
         self._unwanted: set[str] = set()  # fields that the model has refused
@@ -103,6 +103,16 @@ class Gateway:
     def limited(self) -> str | None:
         """Return which limit of the attempt ended its calls: ``calls``, ``tokens`` or ``usd``; None: none did."""
         return self._meter.reached
+
+    @property
+    def called(self) -> bool:
+        """Return whether the agent asked for any answer of its model."""
+        return bool(self._calls) or self.limited is not None
+
+    @property
+    def waited(self) -> float:
+        """Return the seconds that calls waited for their turn, for a provider's retries and the like."""
+        return sum(call.waited for call in list(self._calls))
 
     @property
     def conversation(self) -> tuple[Message, ...]:
@@ -177,11 +187,17 @@ class Gateway:
     ) -> Forwarded | None:
         """Return the answer to a call that was begun; None: it failed, and ``failure`` says how."""
         answers: list[Forwarded] = []
-        begun = time.monotonic()
+        timed = _Timed()
+        self._calls.append(timed)
 
         def once() -> Completion:
+            timed.sent = time.monotonic()
             sent = {name: value for name, value in cleaned.items() if name not in self._unwanted}
-            answers.append(self._provider.forward(self._protocol.name, sent, headers))
+            try:
+                answers.append(self._provider.forward(self._protocol.name, sent, headers))
+            except ProviderError:
+                timed.sent = None
+                raise
             self._unwanted.update(answers[-1].without)
             for name in self._unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
@@ -205,9 +221,10 @@ class Gateway:
             if declined is not None:
                 self._count("a request that the provider declined")
             return declined
+        finally:
+            timed.sent = timed.sent or time.monotonic()
         self._meter.settle(len(body), completion.usage)
         with self._lock:
-            self.waited += max(0.0, time.monotonic() - begun - completion.seconds) if kept is None else 0.0
             self.completions.append(completion)
             if len(conversation) >= len(self._conversation):
                 self._conversation = conversation
@@ -225,6 +242,18 @@ class Gateway:
 
     def _error(self, message: str) -> bytes:
         return _dumped(self._protocol.error(message))
+
+
+@dataclass
+class _Timed:
+    """When a call began, and when its last request was sent; None while it waits for one."""
+
+    begun: float = field(default_factory=time.monotonic)
+    sent: float | None = None
+
+    @property
+    def waited(self) -> float:
+        return (self.sent or time.monotonic()) - self.begun
 
 
 class _Waiting:
