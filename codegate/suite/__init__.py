@@ -25,7 +25,7 @@ from codegate.suite.model import (
     SuiteManifest,
     TestSets,
 )
-from codegate.suite.patch import MAX_CHANGED_BYTES, MAX_PATCH_BYTES, PatchError, apply_patch, make_patch
+from codegate.suite.patch import MAX_CHANGED_BYTES, MAX_PATCH_BYTES, apply_patch, make_patch
 from codegate.suite.pooling import pool_suites
 from codegate.suite.proved import (
     PROVED,
@@ -40,6 +40,7 @@ from codegate.suite.proved import (
     record_proved,
 )
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
+from codegate.suite.repair import PatchError
 from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.review import is_dropped, review_suite
 from codegate.suite.scaffold import add_problem

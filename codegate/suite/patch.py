@@ -1,4 +1,4 @@
-"""Make patches from changes of a tree, and apply patches strictly: no fuzz, no three-way merge.
+"""Make patches from changes of a tree, and apply patches whole: no fuzz, no three-way merge.
 
 Git does both, in the object store and index of a throw-away repository: no file of the tree is ever checked out, so
 its names, links and attributes have nothing to act on.
@@ -8,25 +8,25 @@ import re
 from pathlib import Path
 from typing import Final, cast
 
-from codegate.errors import CodegateError
 from codegate.suite.git import GitError, git, object_id, read_blobs
 from codegate.suite.gitstore import open_store, set_index, store_trees
+from codegate.suite.repair import (
+    PatchError,
+    prefix_depth,
+    read_sections,
+    repaired,
+    unquoted_names,
+    without_carriage_returns,
+)
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, is_plain_path
 
 MAX_PATCH_BYTES: Final = 8 << 20
-MAX_HEADER_BYTES: Final = 512 << 10
+_MANY_HEADERS: Final = 512 << 10
 MAX_CHANGED_BYTES: Final = 64 << 20
 _APPLY_SECONDS: Final = 60.0
 _APPLY_MEMORY: Final = 1 << 30
 
 _HEADERS: Final = re.compile(r"^(?:diff --git |--- |\+\+\+ |rename |copy )[^\n]*", re.MULTILINE)
-_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_ESCAPE: Final = re.compile(r"\\([0-7]{3}|.)")
-_ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-
-
-class PatchError(CodegateError):
-    """The patch does not apply to the base tree, or it changes what a patch may not change."""
 
 
 def make_patch(base: Tree, changes: Changes) -> str:
@@ -56,24 +56,35 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
         raise PatchError(f"the patch has {len(raw)} bytes; {MAX_PATCH_BYTES} are allowed.")
     if not raw.strip():
         return {}
-    lines = "\n".join(_HEADERS.findall(patch))
-    headers = "\n".join([lines, *(_unquoted(match) for match in _QUOTED_NAME.findall(lines))])
-    if len(headers) > MAX_HEADER_BYTES:
-        raise PatchError("the patch names too many files.")
+    text = without_carriage_returns(raw.decode("utf-8", "surrogateescape"))
+    headers = "\n".join(part for line in _HEADERS.findall(text) for part in (line, *unquoted_names(line)))
+    # The index has every path of the base, so that a patch conflicts as in a checkout; the bytes of files that the
+    # patch cannot name are not stored, where there are not too many names to look for.
+    few = len(headers) <= _MANY_HEADERS
+    named = Tree({path: file for path, file in base.items() if path in headers}) if few else base
     entries = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
+    sections = read_sections(text)
+    depth = prefix_depth(sections, base)
     with open_store() as store:
-        # The index has every path of the base, so that a patch conflicts as in a checkout; only the bytes of files
-        # that the patch can name are stored.
-        store_trees(store, [Tree({path: file for path, file in base.items() if path in headers})])
+        store_trees(store, [named])
         set_index(store, entries)
         try:
-            git(
-                store, "apply", "--cached", "--whitespace=nowarn", "-",
-                stdin=raw if raw.endswith(b"\n") else raw + b"\n", timeout=_APPLY_SECONDS, memory=_APPLY_MEMORY,
-            )  # fmt: skip
-        except GitError as error:
-            raise PatchError(_reason(error)) from error
+            if not all(hunk.counted for section in sections for hunk in section.hunks):
+                raise PatchError("the patch does not apply: the counts of a hunk are wrong.")
+            _apply(store, text.encode("utf-8", "surrogateescape"), depth)
+        except PatchError:
+            _apply(store, repaired(text, sections, base, depth), depth, "--unidiff-zero")
         return _changes(store, base, entries)
+
+
+def _apply(store: Path, patch: bytes, depth: int, *options: str) -> None:
+    try:
+        git(
+            store, "apply", "--cached", "--whitespace=nowarn", f"-p{depth}", *options, "-",
+            stdin=patch if patch.endswith(b"\n") else patch + b"\n", timeout=_APPLY_SECONDS, memory=_APPLY_MEMORY,
+        )  # fmt: skip
+    except GitError as error:
+        raise PatchError(_reason(error)) from error
 
 
 def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
@@ -98,18 +109,6 @@ def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -
     blobs = {**known, **new}
     files = {path: TreeFile(blobs[name], mode) for path, (mode, name) in changed.items()}
     return dict(sorted({**{path: None for path in before if path not in after}, **files}.items()))
-
-
-def _unquoted(name: str) -> str:
-    """Return the path that git writes as ``"name"``."""
-
-    def unescape(match: re.Match[str]) -> str:
-        code = match.group(1)
-        return chr(int(code, 8) & 0xFF) if len(code) == 3 else _ESCAPED.get(code, code)
-
-    # Escapes stand for bytes: those that are written as characters join them as their own bytes.
-    octets = name.encode("utf-8", "surrogateescape").decode("latin-1")
-    return _ESCAPE.sub(unescape, octets).encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def _escapes_only(text: str) -> bool:
