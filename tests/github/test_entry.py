@@ -171,7 +171,7 @@ def test_the_step_after_the_job_never_fails_it(
 def test_what_a_killed_step_wrote_is_given_back_after_the_job(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folders = {"report-path": "reports", "cache": "answers", "environments": "built", "suite": "suites/mined"}
+    folders = {"report-path": "reports", "cache": "answers", "suite": "suites/mined"}
     monkeypatch.setenv("CODEGATE_CACHE", str(workspace / "kept"))
     for place in (*folders.values(), "kept", "source"):
         (workspace / place).mkdir(parents=True)
