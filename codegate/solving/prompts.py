@@ -4,6 +4,7 @@ A version is ``name/number+digest``: the number is raised manually for an intend
 character, so that runs with different prompts are never comparable by mistake.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -147,7 +148,9 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     files = {"system_text": prompt.system, "task_text": prompt.task}
     named = {part: name for part, name in files.items() if name is not None}
     for name in named.values():
-        if not is_plain_path(name):
+        # Over a linked folder a pull request could have anything of the machine sent, its environment included.
+        place = Path(os.path.realpath((folder / name).parent))
+        if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):
             raise UsageError(f"the prompt {name[:100]!r} is no path below the folder of the configuration.", "Move it.")
     texts = {part: read_text(folder / name, MAX_PROMPT) for part, name in named.items()}
     task = texts.get("task_text", _TEXTS[candidate.solver][1])
