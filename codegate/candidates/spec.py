@@ -281,8 +281,9 @@ class CandidateSpec(BaseModel):
         Without anything else, a provider's key may go to the provider's own address. All that a pull request, a run's
         folder or a baseline says beyond that counts only where ``named``, the user's own candidates, have the same.
         """
-        own = is_own_address(self.provider, self.base_url) and not any(self.destination[2:])
-        return not self.calls_a_model or own or any(self.destination == one.destination for one in named)
+        if not self.calls_a_model or any(self.destination == one.destination for one in named):
+            return True
+        return is_own_address(self.provider, self.base_url) and not any(self.destination[2:])
 
     @property
     def calls_a_model(self) -> bool:

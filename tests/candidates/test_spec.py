@@ -379,6 +379,10 @@ def test_a_key_goes_unasked_only_where_its_provider_alone_can_have_a_host(
     assert spec.is_trusted_by([spec.model_copy(update={"model": "n", "name": "x"})])
 
 
+def test_a_candidate_that_calls_no_model_sends_no_key() -> None:
+    assert CandidateSpec(provider="reference", base_url="https://evil.example").is_trusted_by(())
+
+
 def test_identity_leaves_out_what_cannot_change_an_answer() -> None:
     spec = parse("openai:gpt-4o-2024-08-06")
     same = spec.model_copy(update={"name": "A", "api_key_env": "OTHER", "timeout_seconds": 5.0})
