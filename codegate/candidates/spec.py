@@ -44,6 +44,7 @@ NO_ANSWER: Final = {
 
 # The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
 # A model's own name may hold an @, but then neither a port nor localhost follows.
+_REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,200}\])?==[0-9A-Za-z.+!_-]{1,60}$"
 _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za-z0-9.-]+:\d)")
 
 
@@ -91,7 +92,23 @@ class AgentSettings(BaseModel):
     command: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Program and arguments of the agent `command`; {prompt}, {model} and {address} are replaced.",
+        description="Program and arguments of the agent `command`; {prompt}, {model}, {address} and {files}, the "
+        "folder of its `files`, are replaced.",
+    )
+    files: tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="Text files that the agent `command` is made of, relative to the configuration.",
+    )
+    file_texts: tuple[str, ...] | None = Field(
+        default=None, description="What stands in `files`, in their order; written when a run begins."
+    )
+    install: tuple[Annotated[str, StringConstraints(pattern=_REQUIREMENT)], ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="Packages from PyPI, as NAME==VERSION, that `{python}` finds in the agent `command`.",
     )
     minutes: float = Field(default=30, gt=0, le=240, description="Wall clock of an attempt.")
     tokens: int | None = Field(default=None, ge=1, description="Most tokens of an attempt, input and output.")
@@ -106,6 +123,12 @@ class AgentSettings(BaseModel):
         own = self.name == OWN_COMMAND
         if own != (self.command is not None):
             message = "the agent `command` has a `command`, and no other agent has"
+            raise ValueError(message)
+        if not own and (self.files is not None or self.install is not None):
+            message = f"`files` and `install` are of the agent `command`; what {self.name} is made of, its version says"
+            raise ValueError(message)
+        if self.file_texts is not None and len(self.file_texts) != len(self.files or ()):
+            message = "`file_texts` has another length than `files`, from which codegate reads it"
             raise ValueError(message)
         if not own and self.version is None:
             message = f"{self.name} needs its `version`, for example {AGENTS[self.name].tried}"
@@ -294,8 +317,9 @@ class CandidateSpec(BaseModel):
         """Return the 16-digit digest of all fields that can change its answers."""
         fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), "prompt": {"system", "task"}})
         unset = {"agent", "prompt", "protocol", "snapshot", "headers", "query", "max_prompt_tokens"}
-        for where, names in ((fields, unset), (fields["sampling"], {"effort", "thinking"})):
-            for name in names:
+        own = {"files", "file_texts", "install"}
+        for where, names in ((fields["agent"], own), (fields["sampling"], {"effort", "thinking"}), (fields, unset)):
+            for name in names if where is not None else ():
                 if where[name] is None:
                     del where[name]
         return digest(fields)[:16]
@@ -317,7 +341,9 @@ class CandidateSpec(BaseModel):
             fields["solver"] = "external"
         fields |= self.sampling.model_dump(mode="json", exclude_none=True)
         if self.agent is not None:
-            settings = self.agent.model_dump(mode="json", exclude_none=True, exclude={"name"})
+            settings = self.agent.model_dump(mode="json", exclude_none=True, exclude={"name", "file_texts"})
+            if self.agent.file_texts is not None:
+                settings["files"] = f"{', '.join(self.agent.files or ())} ({digest(self.agent.file_texts)[:8]})"
             fields |= {"agent": self.agent.name, **{f"agent {name}": value for name, value in settings.items()}}
         return {name: str(value) for name, value in fields.items()}
 

@@ -25,7 +25,7 @@ from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
 from codegate.sandbox import CHOICE_PATTERN, check_choice
-from codegate.solving import read_prompt
+from codegate.solving import read_agent_files, read_prompt
 from codegate.suite import is_plain_path, read_yaml
 
 CONFIG_NAME = "codegate.yml"
@@ -156,7 +156,7 @@ def load_config(path: Path) -> Config:
     config = read_yaml(path, Config)
     for candidate in (*config.candidates, *([config.judge] if config.judge else [])):
         check_candidate(candidate, str(path))
-    candidates = tuple(read_prompt(candidate, path.parent) for candidate in config.candidates)
+    candidates = tuple(read_agent_files(read_prompt(one, path.parent), path.parent) for one in config.candidates)
     candidates = priced(candidates, config.prices)
     for candidate in candidates:
         _check_dollar_limit(candidate, path)
@@ -184,11 +184,13 @@ def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
 
 
 def prompt_files(path: Path) -> tuple[str, ...]:
-    """Return the files that the prompts of the configuration at ``path`` are in, relative to its folder."""
+    """Return the files that candidates of the configuration at ``path`` are made of, relative to its folder."""
     if not path.exists():
         return ()
-    prompts = [one.prompt for one in read_yaml(path, Config).candidates if one.prompt is not None]
+    candidates = read_yaml(path, Config).candidates
+    prompts = [one.prompt for one in candidates if one.prompt is not None]
     names = {name for prompt in prompts for name in (prompt.system, prompt.task) if name is not None}
+    names.update(name for one in candidates if one.agent is not None for name in one.agent.files or ())
     return tuple(sorted(filter(is_plain_path, names)))  # ``load_config`` refuses the others
 
 

@@ -9,6 +9,7 @@ from codegate.solving.asking import FirstRequest, smallest_request
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
 from codegate.solving.context import Shown, show_context
 from codegate.solving.edits import BlockEdit, contains_code, parse_edits
+from codegate.solving.installing import read_agent_files
 from codegate.solving.prompts import read_prompt
 from codegate.solving.single_shot import first_request
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
@@ -28,6 +29,7 @@ __all__ = [
     "first_turn",
     "parse_edits",
     "prompt_version_of",
+    "read_agent_files",
     "read_prompt",
     "record_attempt",
     "request_bytes",

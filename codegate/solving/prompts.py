@@ -148,10 +148,7 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     files = {"system_text": prompt.system, "task_text": prompt.task}
     named = {part: name for part, name in files.items() if name is not None}
     for name in named.values():
-        # Over a linked folder a pull request could have anything of the machine sent, its environment included.
-        place = Path(os.path.realpath((folder / name).parent))
-        if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):
-            raise UsageError(f"the prompt {name[:100]!r} is no path below the folder of the configuration.", "Move it.")
+        check_named_file(folder, name, "prompt")
     texts = {part: read_text(folder / name, MAX_PROMPT) for part, name in named.items()}
     task = texts.get("task_text", _TEXTS[candidate.solver][1])
     lacking = [name for name in _NEEDED[candidate.solver] if f"{{{name}}}" not in task]
@@ -161,6 +158,14 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
             f"Write {{{lacking[0]}}} where it belongs; {candidate.solver} fills it for each problem.",
         )
     return candidate.model_copy(update={"prompt": prompt.model_copy(update=texts)})
+
+
+def check_named_file(folder: Path, name: str, what: str) -> None:
+    """Raise UsageError where a file that a configuration names is not below ``folder``, the configuration's own."""
+    # Over a linked folder a pull request could have anything of the machine sent, its environment included.
+    place = Path(os.path.realpath((folder / name).parent))
+    if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):
+        raise UsageError(f"the {what} {name[:100]!r} is no path below the folder of the configuration.", "Move it.")
 
 
 def _texts(candidate: CandidateSpec) -> tuple[str, str]:

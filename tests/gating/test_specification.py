@@ -61,10 +61,18 @@ AGENT = some_of(
     minutes=SECONDS,
     tokens=st.integers(1, 10**9),
     usd=PRICE,
+    files=st.none(),
+    file_texts=st.none(),
+    install=st.none(),
 )
 COMMAND = st.fixed_dictionaries(
-    {"name": st.just(OWN_COMMAND), "command": st.lists(TEXT, min_size=1, max_size=3).map(tuple)}
-)
+    {"name": st.just(OWN_COMMAND), "command": st.lists(TEXT, min_size=1, max_size=3).map(tuple)},
+    optional={
+        "files": st.just(("agent.py", "lib/tools.py")),
+        "file_texts": st.tuples(TEXT, TEXT),
+        "install": st.just(("httpx==0.28.1", "openai[realtime]==1.66.0")),
+    },
+).filter(lambda own: "files" in own or "file_texts" not in own)
 FIELDS = some_of(
     CandidateSpec,
     ("provider", "model"),

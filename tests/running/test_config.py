@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME, Config, config_schema, configuration, named_candidates
-from codegate.running.config import load_config
+from codegate.running.config import load_config, prompt_files
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "codegate.schema.json"
 EVERY_KEY = """\
@@ -90,6 +90,27 @@ def test_prices_of_the_table_are_for_candidates_without_their_own(tmp_path: Path
     assert load(tmp_path, listed_at).candidates[0].prices, "a limit in dollars needs no declared prices"
     with pytest.raises(UsageError, match=r"prices\.m\.output: this key is missing"):
         load(tmp_path, "candidates: [reference]\nprices: {m: {input: 1}}")
+
+
+def test_the_files_of_an_own_agent_are_part_of_what_it_is(tmp_path: Path) -> None:
+    own = "{agent: command, model: 'openai:m-1', command: ['{python}', '{files}/a.py'], files: [a.py, lib/b.py]}"
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "a.py").write_text("import b\n")
+    (tmp_path / "lib" / "b.py").write_text("x = 1\n")
+    before = load(tmp_path, f"candidates: [{own}]").candidates[0]
+    assert before.agent is not None
+    assert before.agent.file_texts == ("import b\n", "x = 1\n")
+    assert before.settings()["agent files"].startswith("a.py, lib/b.py (")
+    assert prompt_files(tmp_path / "codegate.yml") == ("a.py", "lib/b.py")
+    (tmp_path / "lib" / "b.py").write_text("x = 2\n")
+    assert load(tmp_path, f"candidates: [{own}]").candidates[0].key() != before.key()
+    (tmp_path / "a.py").unlink()
+    with pytest.raises(UsageError, match=r"a\.py does not exist"):
+        load(tmp_path, f"candidates: [{own}]")
+    with pytest.raises(UsageError, match="no path below the folder of the configuration"):
+        load(tmp_path, f"candidates: [{own.replace('[a.py,', '[../a.py,')}]")
+    with pytest.raises(UsageError, match="what codex is made of, its version says"):
+        load(tmp_path, "candidates: [{agent: codex, version: '1', model: 'openai:m-1', install: [x==1]}]")
 
 
 def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:

@@ -383,3 +383,29 @@ def test_time_in_a_queue_is_no_time_of_the_sandbox(boxes: Sandboxes) -> None:
         done = attempt(boxes, model, call=queued)
     assert done.agent is not None
     assert done.tool_seconds <= done.agent.seconds - sum(waited)
+
+
+OWN = """\
+import os, pathlib, sys
+import colorama, tools
+assert "third" in sys.argv[1], sys.argv
+tools.call_the_model()
+assert os.system("python3 -c 'import colorama' 2>/dev/null"), "what it starts sees the environment's packages alone"
+path = pathlib.Path("src/pkg/maths.py")
+path.write_text(path.read_text().replace("n // 3", "n // 2"))
+"""
+TOOLS = """\
+import json, os, urllib.request
+def call_the_model():
+    body = {"model": os.environ["CODEGATE_MODEL"], "messages": [{"role": "user", "content": "?"}]}
+    urllib.request.urlopen(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode()).read()
+"""
+
+
+def test_an_own_agent_brings_its_files_and_packages(boxes: Sandboxes) -> None:
+    own: dict[str, Any] = {"files": ["main.py", "tools.py"], "file_texts": [OWN, TOOLS], "install": ["colorama==0.4.6"]}
+    with ScriptedModel(fixing(FIX)) as model:
+        done = attempt(boxes, model, command=["{python}", "{files}/main.py", "{prompt}"], **own)
+    assert done.agent is not None
+    assert (changed(done), done.agent.exit_code) == ({"src/pkg/maths.py": FIXED.encode()}, 0)
+    assert done.agent.lock is not None, "what was installed is recorded"

@@ -1,23 +1,36 @@
 """Any program as an agent: it works on the tree that it is started in, and its model is where a variable says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from codegate.candidates.agents.contract import Agent, Start, Task
+from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, SITE, Agent, Start, Task
+
+_FOLDER = "files"
 
 
 class OwnCommand(Agent):
-    """The candidate's own command. ``{prompt}``, ``{model}`` and ``{address}`` in its arguments are replaced."""
+    """The candidate's own command, whose arguments may name prompt, model, address and the folder of its files.
+
+    Args:
+        command: program and arguments.
+        files: texts by name, which stand in ``{files}``.
+        packages: whether ``{python}`` has to find packages that were installed for it.
+    """
 
     name = "command"
     registry = None
     protocols = ("chat", "responses", "messages")
 
-    def __init__(self, command: Sequence[str] = ()) -> None:
-        self._command = tuple(command)
+    def __init__(
+        self, command: Sequence[str] = (), files: Mapping[str, str] | None = None, *, packages: bool = False
+    ) -> None:
+        self._command = _with_packages(tuple(command)) if packages else tuple(command)
+        self._files = {f"{_FOLDER}/{name}": text for name, text in (files or {}).items()}
 
     def start(self, task: Task) -> Start:
         """See ``Agent.start``. Clients of both SDKs find the gateway without further settings."""
-        values = {"{prompt}": task.prompt, "{model}": task.model, "{address}": task.address}
+        values = {
+            "{prompt}": task.prompt, "{model}": task.model, "{address}": task.address, "{files}": f"{HOME}/{_FOLDER}",
+        }  # fmt: skip
 
         def filled(argument: str) -> str:
             for name, value in values.items():
@@ -35,4 +48,19 @@ class OwnCommand(Agent):
                 "CODEGATE_MODEL": task.model,
                 "CODEGATE_PROMPT": task.prompt,
             },
+            self._files,
         )
+
+
+def _with_packages(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command whose ``{python}`` imports the agent's own packages; what it starts does not."""
+    match command:
+        case ("{python}", "-m", *arguments):
+            return (*PYTHON_MODULE, *arguments)
+        case ("{python}", "-c", code, *arguments):
+            return ("{python}", "-I", "-c", f"import sys; sys.path.insert(0, {SITE!r})\n{code}", *arguments)
+        case ("{python}", *arguments):
+            beside = f"import os, runpy, sys; sys.path[:0] = [os.path.dirname(sys.argv[1]), {SITE!r}]"
+            run = "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+            return ("{python}", "-I", "-c", f"{beside}; {run}", *arguments)
+    return command
