@@ -34,7 +34,8 @@ from codegate.suite import git
 
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
-_WATCHED: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGCHLD})
+_WATCHED: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM})
+_STOP_SECONDS: Final = 7
 
 
 @click.command()
@@ -238,8 +239,9 @@ def leave_to_child() -> None:
 
     The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and orphans
     are its to reap. The keeper passes SIGINT and SIGTERM on and waits; it exits with 128 + n where signal n
-    killed the child. Signals are blocked from before there is a child and waited for: one that a handler had to see
-    would be lost if it came just before a system call that waits.
+    killed the child. A child that has not ended seven seconds later is killed: the runner waits for ten, and then
+    leaves a container that goes on and spends. Signals are blocked from before there is a child and
+    waited for: one that a handler had to see would be lost if it came just before a system call that waits.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()
@@ -248,7 +250,11 @@ def leave_to_child() -> None:
         return
     while True:
         number = signal.sigwait(_WATCHED)
+        if number == signal.SIGALRM:
+            os.kill(child, signal.SIGKILL)
+            sys.exit(ExitCode.INTERRUPTED)
         if number != signal.SIGCHLD:
+            signal.alarm(_STOP_SECONDS)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, number)
             continue

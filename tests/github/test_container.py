@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from codegate.errors import ExitCode
+
 pytestmark = pytest.mark.sandbox  # processes that wait for one another
 
 PROGRAM = """
@@ -46,6 +48,15 @@ def test_a_signal_that_comes_before_the_keeper_waits_is_not_lost() -> None:
     program = early + PROGRAM.format(rest="time.sleep(60)")
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL) as process:
         assert process.wait(20) == 128 + signal.SIGTERM
+
+
+def test_a_child_that_does_not_end_is_killed() -> None:
+    with start("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('armed', flush=True)\n"
+               "time.sleep(600)") as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "armed\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == ExitCode.INTERRUPTED
 
 
 def test_orphans_of_the_child_do_not_end_the_keeper() -> None:
