@@ -10,7 +10,7 @@ from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, reposit
 from codegate.cli.output import json_wanted, say
 from codegate.errors import ExitCode
 from codegate.reporting import one_line
-from codegate.running import new_run_id, opened_backend
+from codegate.running import interruptible, new_run_id, opened_backend
 from codegate.running.predictions import grade_predictions
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
@@ -30,7 +30,7 @@ def command(suite: Path, predictions: Path, jobs: int, repository: Path | None, 
     read = predictions_for(loaded, predictions)
     stop = threading.Event()
     graded, solved = 0, 0
-    with opened_backend(sandbox, new_run_id(), stop) as backend:
+    with opened_backend(sandbox, new_run_id()) as backend, interruptible(stop, backend):
         outcomes = grade_predictions(loaded, read, backend, sandboxes=jobs, repository=repository, stop=stop)
         for outcome in outcomes:
             graded += outcome.grade is not None

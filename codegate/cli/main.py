@@ -190,6 +190,8 @@ def _leave(code: int) -> NoReturn:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if code == ExitCode.INTERRUPTED:
+        os._exit(code)  # the interpreter would wait for threads, and these for a daemon that does not answer
     sys.exit(code)
 
 

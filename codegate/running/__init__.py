@@ -7,7 +7,7 @@ needs is in its module: ``answers`` (predictions), ``expenses``, ``shards``, ``s
 from codegate.running.config import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.gate import Gate, candidate_samples, choose_candidate, gate_run, run_exit_code
 from codegate.running.journal import Journal, load_run
-from codegate.running.opening import opened_backend
+from codegate.running.opening import interruptible, opened_backend
 from codegate.running.outcome import Origin, Outcome, ProblemRecord, Run, RunManifest
 from codegate.running.plan import RunOptions, new_run_id, origin_of, plan_run
 from codegate.running.progress import Progress
@@ -33,6 +33,7 @@ __all__ = [
     "config_schema",
     "configuration",
     "gate_run",
+    "interruptible",
     "load_run",
     "merge_shards",
     "named_candidates",

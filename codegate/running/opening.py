@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -13,28 +13,16 @@ from codegate.errors import Interrupted
 from codegate.sandbox import Backend, Choice, select_backend
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_STOP_SECONDS: Final = 2.0
 
 
 @contextmanager
-def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = None) -> Iterator[Backend]:
-    """Yield a backend; at the end all of its sandboxes are removed.
-
-    With ``stop``, Ctrl-C and SIGTERM set it and remove the sandboxes at once, and the block ends with ``Interrupted``.
-    Without, they reach the block as ``KeyboardInterrupt``.
-    """
+def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
+    """Yield a backend; at the end all of its sandboxes are removed."""
     backend = select_backend(sandbox, run_id)
     try:
         backend.sweep()
-        if stop is None:
-            yield backend
-            return
-        try:
-            with interruptible(stop, backend.close):
-                yield backend
-        except Exception as error:
-            if stop.is_set() and not isinstance(error, Interrupted):
-                raise Interrupted("interrupted.") from error
-            raise
+        yield backend
     finally:
         backend.close()
 
@@ -57,14 +45,17 @@ def opened_providers(
 
 
 @contextmanager
-def interruptible(stop: threading.Event, on_stop: Callable[[], None]) -> Iterator[None]:
-    """Set ``stop`` and call ``on_stop`` in a thread of its own at the first signal.
+def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
+    """Set ``stop`` and close ``backend`` on Ctrl-C or SIGTERM; the block then ends with ``Interrupted``.
 
-    Outside of the main thread, where signals cannot be caught, this does nothing.
+    The block has to watch ``stop``. A daemon that is slow to remove the sandboxes is waited for no longer than two
+    seconds, and a second signal ends the process. Outside of the main thread, where signals cannot be caught, this
+    does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    stopping = threading.Thread(target=backend.close, name="codegate-stop", daemon=True)
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def restore() -> None:
@@ -75,11 +66,17 @@ def interruptible(stop: threading.Event, on_stop: Callable[[], None]) -> Iterato
         stop.set()
         for other in _SIGNALS:
             signal.signal(other, signal.SIG_DFL)
-        threading.Thread(target=on_stop, name="codegate-stop", daemon=True).start()
+        stopping.start()
 
     for number in _SIGNALS:
         signal.signal(number, handle)
     try:
         yield
+    except Exception as error:
+        if stop.is_set() and not isinstance(error, Interrupted):
+            raise Interrupted("interrupted.") from error
+        raise
     finally:
+        if stopping.ident is not None:
+            stopping.join(_STOP_SECONDS)
         restore()

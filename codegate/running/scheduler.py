@@ -243,8 +243,9 @@ class _Execution:
         self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
-        """Release the sandboxes that wait."""
-        self._sandboxes.close()
+        """Release the sandboxes that wait; on an interrupt the backend's owner does."""
+        if not self._setup.interrupt.is_set():
+            self._sandboxes.close()
 
     def _so_far(self) -> str:
         return f"{self._done} of {self._total} outcomes; they are kept in {self._setup.journal.folder}."

@@ -27,7 +27,7 @@ from codegate.running.confirmation import confirm_regressions, pinned_prices, wh
 from codegate.running.engine import connect
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
-from codegate.running.opening import opened_backend, opened_providers
+from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
@@ -109,7 +109,7 @@ def run_suite(
     stop = threading.Event()
     with (
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
-        opened_backend(sandbox, run_id, stop) as backend,
+        opened_backend(sandbox, run_id) as backend,
     ):
         wanted = images_of(journal.manifest.conditions) if journal is not None else request.images
         images = base_images(backend, suite.manifest.environments, wanted)
@@ -135,7 +135,8 @@ def run_suite(
             pinned = _open_pinned(request, gate, candidates, providers, announce)
         if again is not None:
             options = replace(options, spent_before=again.calls.spending())
-        with journal.writing():
+        # Until here a signal ends whatever waits; from here on it is watched for, and no write is cut.
+        with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions
             cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None

@@ -122,8 +122,13 @@ class Fleet:
             return done
 
     def close(self, seconds: float) -> None:
-        """Refuse new starts, wait for those under way, and remove all members; each wait lasts ``seconds`` at most."""
+        """Refuse new starts, wait for those under way, and remove all members; each wait lasts ``seconds`` at most.
+
+        A second call returns at once: it may follow a signal, whose own call is waiting for a daemon.
+        """
         with self._changed:
+            if self._closed:
+                return
             self._closed = True
             self._changed.wait_for(lambda: self._starts == 0, seconds)
             sessions, members = list(self._sessions.values()), list(self._members)

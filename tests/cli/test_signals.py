@@ -102,26 +102,46 @@ def test_a_run_on_docker_leaves_no_container(
     client.close()
 
 
-def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
-    script = textwrap.dedent("""
-        import threading, time
-        from codegate.running.opening import interruptible
-        stop = threading.Event()
-        def slowly():
+NEVER_CLOSED = """
+    import sys, threading, time
+    from concurrent.futures import ThreadPoolExecutor
+    from codegate.cli.main import group, run
+    from codegate.errors import Interrupted
+    from codegate.running import interruptible
+
+    class Backend:
+        def close(self):
             print("stopping", flush=True)
-            time.sleep(60)
-        with interruptible(stop, slowly):
+            ThreadPoolExecutor(1).submit(threading.Event().wait).result()
+
+    def work(**options):
+        stop = threading.Event()
+        with interruptible(stop, Backend()):
             print("ready", flush=True)
-            while True:
+            while not (stop.is_set() and sys.argv[1] == "once"):
                 time.sleep(0.1)
-    """)
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+            raise Interrupted("interrupted.")
+
+    group.main = work
+    run([])
+"""
+
+
+@pytest.mark.parametrize(("signals", "code"), [("once", 130), ("twice", -signal.SIGINT)])
+def test_a_daemon_that_never_answers_keeps_no_process_alive(signals: str, code: int) -> None:
+    """A second signal ends it at once; after one it ends in order."""
+    command = [sys.executable, "-c", textwrap.dedent(NEVER_CLOSED), signals]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "stopping\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait(5) == -signal.SIGINT
+        if signals == "twice":
+            process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(120) == code
+        finally:
+            process.kill()
 
 
 @pytest.mark.bwrap
