@@ -110,6 +110,10 @@ BROKEN = {
     "a line that is no object": (json.dumps(ONE) + "\n7\n", "row 2"),
     "no id": (json.dumps([ONE, {"model_name_or_path": "m", "model_patch": ""}]), "row 2"),
     "no model": (json.dumps({"instance_id": "a-1", "model_patch": ""}), "model_name_or_path"),
+    "a patch under another key": (
+        "\n".join(json.dumps(row) for row in (ONE, {"instance_id": "a-2", "model_name_or_path": "m", "patch": "x"})),
+        "row 2: model_patch",
+    ),
     "a patch that is no text": (json.dumps({**ONE, "model_patch": ["x"]}), "model_patch"),
     "another instance under a key": (json.dumps({"a-9": ONE}), "another instance"),
     "a key's value that is no object": (json.dumps({"a-1": "diff"}), "a-1"),

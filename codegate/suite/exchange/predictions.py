@@ -27,7 +27,7 @@ class Prediction(BaseModel):
 
     instance_id: str = Field(min_length=1, max_length=200)
     model_name_or_path: str = Field(min_length=1, max_length=500)
-    model_patch: str | None = None
+    model_patch: str | None
 
 
 def read_predictions(path: Path) -> tuple[Prediction, ...]:
