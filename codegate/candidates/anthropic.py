@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from codegate.candidates.conversation import Completion, Message, ProblemKey, Sampling, ToolSpec
@@ -66,7 +67,8 @@ class AnthropicProvider(SdkProvider):
             # The next call of the loop repeats all this; what is written to the cache must have a known price.
             if self._spec.prices is None or self._spec.prices.cache_write is not None:
                 request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
-        return self._answer(PROTOCOLS["messages"], lambda: self._create(request, {}), lambda _fault: False)
+        send = partial(self._create, request, {})
+        return self._answer(PROTOCOLS["messages"], request, send, lambda _fault: False)
 
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         del protocol

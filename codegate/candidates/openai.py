@@ -82,7 +82,7 @@ class OpenAIProvider(SdkProvider):
                 self._sends_default_limit = False
             return True
 
-        return self._answer(PROTOCOLS[name], send, relax)
+        return self._answer(PROTOCOLS[name], request, send, relax)
 
     def context_window(self) -> int | None:
         """See ``KnowsContext``: vLLM and llama.cpp name it in their list of models, which is free."""

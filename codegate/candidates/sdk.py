@@ -111,7 +111,7 @@ class SdkProvider(ABC):
             del request[limit]
             return True
 
-        completion = self._answer(spoken, send, relax, streamed=streamed)
+        completion = self._answer(spoken, request, send, relax, streamed=streamed)
         # A server that echoes the key must not pass it to the sandbox.
         shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
         return Forwarded(shown, streamed, completion, tuple(without))
@@ -123,19 +123,26 @@ class SdkProvider(ABC):
     def _answer(
         self,
         protocol: ModelProtocol,
+        request: Mapping[str, Any],
         send: Callable[[], Any],
         relax: Callable[[ProviderError], bool],
         *,
         streamed: bool = False,
     ) -> Completion:
-        """Return what the answer to ``send`` says; see ``call_model``."""
+        """Return what the answer to ``request`` says; see ``call_model``."""
 
         def read(content: bytes, seconds: float) -> Completion:
             faults = self._faults
             document = protocol.assemble(_events(content, faults)) if streamed else as_document(content, faults)
             if (refused := error_object(document)) is not None:
                 raise faults.refused(refused[1], refused[0])
-            return protocol.read(document, AnswerReader(faults, content, seconds))
+            completion = protocol.read(document, AnswerReader(faults, content, seconds))
+            limit = next((request[name] for name in protocol.limits if name in request), None)
+            # Some servers give `stop` as the reason for an answer that their request's limit has truncated.
+            if completion.stop_reason == "stop" and isinstance(limit, int) and limit > 0:
+                cut = (completion.usage.output_tokens or 0) >= limit
+                return completion.model_copy(update={"stop_reason": "length"}) if cut else completion
+            return completion
 
         used = self._key
         try:

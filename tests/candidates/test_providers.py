@@ -361,6 +361,17 @@ def test_chat_stop_reasons(choice: dict[str, Any], message: dict[str, Any], stop
         assert ask(server, "openai").stop_reason == stop
 
 
+@pytest.mark.parametrize(("tokens", "stop"), [(76, "stop"), (77, "length"), (78, "length")])
+def test_an_answer_that_fills_its_limit_is_truncated_whatever_the_server_says(tokens: int, stop: str) -> None:
+    answers = {
+        "openai": chat_answer(usage={"prompt_tokens": 9, "completion_tokens": tokens}),
+        "anthropic": messages_answer(usage={"input_tokens": 9, "output_tokens": tokens}),
+    }
+    for provider, answer in answers.items():
+        with wire_server(as_json(answer)) as server:
+            assert ask(server, provider, sampling=Sampling(max_output_tokens=77)).stop_reason == stop
+
+
 @pytest.mark.parametrize(
     ("reason", "stop"),
     [
