@@ -30,7 +30,7 @@ class AttemptCache:
         self._announce = announce
 
     def take(self, job: Job) -> Attempt | None:
-        """Return the kept attempt, marked as reused; None where there is none that is usable."""
+        """Return the kept attempt, marked as reused; None where none is usable, or a content filter ended it."""
         path = self._path(job)
         if path is None or not os.path.lexists(path):
             return None
@@ -42,7 +42,9 @@ class AttemptCache:
         except UsageError as error:
             self._announce(f"not reused, so the model is called: {error.cause}")
             return None
-        return attempt.model_copy(update={"reused": True})
+        # Another time, a provider's filter may let the same request pass.
+        filtered = attempt.stop == "refusal" and any(call.stop_reason == "content_filter" for call in attempt.calls)
+        return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: Job, attempt: Attempt) -> None:
         """Keep a finished attempt; raises InfrastructureError if the disk refuses."""

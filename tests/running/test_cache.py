@@ -103,6 +103,20 @@ def test_a_fault_is_not_kept(suite: Suite, server: ModelServer, tmp_path: Path) 
     ]  # fmt: skip
 
 
+def test_a_content_filters_refusal_is_asked_again(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    filtered = {"error": {"message": "The response was filtered", "code": "content_filter"}}
+    declined, refused = Said(raw=json.dumps(filtered).encode(), status=400), Said("", finish="content_filter")
+    kinds = {"half": declined, "double": refused, "square": Said("I will not.")}
+    server.script = lambda name, turn, request: kinds[name]
+    first, _ = made(suite, tmp_path / "1", tmp_path / "c", server.spec())
+    assert [outcome.grade and outcome.grade.failure for outcome in first.outcomes].count("refused") == 2
+    server.script = always_right
+    again, _ = made(suite, tmp_path / "2", tmp_path / "c", server.spec())
+    assert {outcome.problem: outcome.reused for outcome in again.outcomes} == {
+        "calc-double": False, "calc-half": False, "calc-square": True,
+    }  # fmt: skip
+
+
 def test_an_agents_answers_are_kept_where_its_version_and_day_are_pinned(suite: Suite, tmp_path: Path) -> None:
     with ScriptedModel(play) as model:
         loose, exact = spec(model, version="1"), spec(model, version="1", as_of="2026-01-01")
