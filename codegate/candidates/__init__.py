@@ -8,7 +8,8 @@ from codegate.candidates.conversation import (
     NO_USAGE,
     CallRecord,
     Completion,
-    KnowsContext,
+    ListedModel,
+    ListsModels,
     Message,
     ProblemKey,
     Provider,
@@ -25,10 +26,10 @@ from codegate.candidates.listed import listed, price_words
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
-from codegate.candidates.registry import open_provider
+from codegate.candidates.registry import endings, open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.sdk import Forwarded
-from codegate.candidates.snapshots import check_snapshot, names_one_model
+from codegate.candidates.snapshots import check_snapshot, ending, names_one_model
 from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
@@ -39,7 +40,8 @@ __all__ = [
     "CandidateSpec",
     "Completion",
     "Forwarded",
-    "KnowsContext",
+    "ListedModel",
+    "ListsModels",
     "Message",
     "Price",
     "Prices",
@@ -60,6 +62,8 @@ __all__ = [
     "check_base_url",
     "check_snapshot",
     "cost",
+    "ending",
+    "endings",
     "environment_secrets",
     "listed",
     "names_one_model",

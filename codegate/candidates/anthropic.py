@@ -26,6 +26,7 @@ class AnthropicProvider(SdkProvider):
 
     client: ClassVar[str] = "Anthropic"
     body: ClassVar[Mapping[str, str]] = {}
+    list_query = {"limit": "1000"}
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         if spec.sampling.seed is not None or (spec.sampling.temperature or 0) > 1:

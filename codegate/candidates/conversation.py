@@ -1,5 +1,6 @@
 """The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
 
+from datetime import date
 from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -184,12 +185,25 @@ class ProblemKey(_Frozen):
     sample: int
 
 
-@runtime_checkable
-class KnowsContext(Protocol):
-    """A provider whose server may say how many tokens its model takes."""
+class ListedModel(_Frozen):
+    """A model in its server's list.
 
-    def context_window(self) -> int | None:
-        """Return them, prompt and answer together; None where the server does not say."""
+    Attributes:
+        ends: the day on which the provider shuts it down, or has; None where none is announced.
+        context: tokens of prompt and answer together; None where the server does not say.
+    """
+
+    id: str
+    ends: date | None = None
+    context: int | None = None
+
+
+@runtime_checkable
+class ListsModels(Protocol):
+    """A provider whose server may have a list of its models."""
+
+    def models(self) -> tuple[ListedModel, ...]:
+        """Return the list, within seconds; empty where there is none, which is no error."""
         ...
 
 

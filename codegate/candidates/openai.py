@@ -4,24 +4,19 @@ The SDK builds and sends the request; ``protocols`` parses the answer, since the
 on missing fields.
 """
 
-import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.candidates.answer import as_document, token_count
 from codegate.candidates.conversation import Completion, Message, ProblemKey, ProviderError, Sampling, ToolSpec
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.protocols.chat import EXTRA
-from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
 from codegate.candidates.sdk import SdkProvider
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
-_LIST_SECONDS: Final = 5.0
-_CONTEXTS: Final = ("n_ctx", "n_ctx_train")
 _LIMIT_NAMES: Final = PROTOCOLS["chat"].limits
 
 
@@ -83,22 +78,6 @@ class OpenAIProvider(SdkProvider):
             return True
 
         return self._answer(PROTOCOLS[name], request, send, relax)
-
-    def context_window(self) -> int | None:
-        """See ``KnowsContext``: vLLM and llama.cpp name it in their list of models, which is free."""
-        if self._official:
-            return None
-        with contextlib.suppress(Exception):  # an address that has no such list is as good as one that has
-            listed = self._calls.run(self._client.models.with_raw_response.list, _LIST_SECONDS)
-            document = as_document(listed.http_response.content, self._faults)
-            models = dicts(document.get("data"))
-            # llama.cpp has one model, under the name of its file, whatever is asked for.
-            own = [one for one in models if one.get("id") == self._spec.model] or models
-            if len(own) == 1:
-                (meta,) = dicts([own[0].get("meta")]) or ({},)
-                known = (own[0].get("max_model_len"), *(meta.get(name) for name in _CONTEXTS))
-                return next((found for found in map(token_count, known) if found), None)
-        return None
 
     def _response_request(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
         """Return messages and tools as the Responses API takes them; nothing is stored, so reasoning is sent back."""

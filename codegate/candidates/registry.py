@@ -1,21 +1,23 @@
 """Open the provider of a candidate, with a key that a program prints where the candidate names one."""
 
+import contextlib
 import os
 import shlex
 import subprocess
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.conversation import Provider
+from codegate.candidates.conversation import ListedModel, ListsModels, Provider
 from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.providers import model_provider
 from codegate.candidates.redaction import learn, redactor_for
 from codegate.candidates.replay import ReplayProvider
-from codegate.candidates.snapshots import check_snapshot
+from codegate.candidates.snapshots import check_snapshot, ending
 from codegate.candidates.spec import CandidateSpec
-from codegate.errors import UsageError
+from codegate.errors import CodegateError, UsageError
 from codegate.host_program import run_program
 
 KEY_SECONDS: Final = 30.0
@@ -53,6 +55,37 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
         )
         return model_provider(spec.provider).connect(spec, endpoint)
     return ReplayProvider(folder / spec.model) if spec.provider == "replay" else None
+
+
+def endings(candidates: Iterable[CandidateSpec]) -> tuple[str, ...]:
+    """Return which candidates' models have ended or will, by their providers' lists of models.
+
+    A provider is asked at its own address, where a variable holds the key; without a list nothing is known.
+
+    Raises:
+        UsageError: a list has a dated form of a candidate's model.
+    """
+    lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
+    found = []
+    for spec in candidates:
+        if not spec.calls_a_model or spec.base_url is not None or spec.api_key_command is not None:
+            continue
+        account = spec.provider, spec.api_key_env
+        if account not in lists:
+            lists[account] = _list_of(spec)
+        check_snapshot(spec, lists[account])
+        found.append(ending(spec, lists[account]))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _list_of(spec: CandidateSpec) -> tuple[ListedModel, ...]:
+    key = os.environ.get(spec.api_key_env or model_provider(spec.provider).key_variable, "")
+    with contextlib.suppress(CodegateError):  # what a run would refuse says nothing of the model
+        provider = open_provider(spec) if key.strip() else None
+        if provider is not None:
+            with contextlib.closing(provider):
+                return provider.models() if isinstance(provider, ListsModels) else ()
+    return ()
 
 
 def protocol_of(spec: CandidateSpec) -> str:

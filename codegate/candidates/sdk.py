@@ -5,16 +5,20 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from datetime import date
+from typing import Any, ClassVar, Final
 
-from codegate.candidates.answer import AnswerReader, as_document, call_model
-from codegate.candidates.conversation import Completion, ProviderError
+from codegate.candidates.answer import AnswerReader, as_document, call_model, token_count
+from codegate.candidates.conversation import Completion, ListedModel, ProviderError
 from codegate.candidates.declined import agents_own, blames_output_limit, error_object
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
+from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, Calls, Faults, SdkErrors, bounded_client
 from codegate.errors import CodegateError
+
+LIST_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class SdkProvider(ABC):
 
     Attributes:
         key_attribute: of the SDK's client, which holds the key.
+        list_query: parameters that the list of models takes.
 
     Args:
         spec: the candidate.
@@ -48,6 +53,7 @@ class SdkProvider(ABC):
     """
 
     key_attribute: ClassVar[str] = "api_key"
+    list_query: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -78,6 +84,15 @@ class SdkProvider(ABC):
         """Cut calls under way and release connections; idempotent."""
         self._calls.close()
         self._client.close()
+
+    def models(self) -> tuple[ListedModel, ...]:
+        """See ``ListsModels``."""
+        with contextlib.suppress(Exception):  # a server without such a list is as good as one that has it
+            pages = self._client.models.with_raw_response
+            listed = self._calls.run(lambda: pages.list(extra_query=dict(self.list_query)), LIST_SECONDS)
+            document = as_document(listed.http_response.content, self._faults)
+            return tuple(_listed(entry) for entry in dicts(document.get("data")) if isinstance(entry.get("id"), str))
+        return ()
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
         """Return the answer to a request that an agent wrote and a protocol's ``clean`` let pass.
@@ -159,6 +174,24 @@ class SdkProvider(ABC):
                 setattr(self._client, self.key_attribute, key)
                 self._key = key
         return self._key != refused
+
+
+def _listed(entry: Mapping[str, Any]) -> ListedModel:
+    """Return a model as OpenAI and Anthropic, which name its last day, or vLLM and llama.cpp list it."""
+    (meta,) = dicts([entry.get("meta")]) or ({},)
+    contexts = (entry.get("max_model_len"), meta.get("n_ctx"), meta.get("n_ctx_train"))
+    return ListedModel(
+        id=entry["id"],
+        ends=next((day for day in map(_day, (entry.get("shutdown_date"), entry.get("retires_at"))) if day), None),
+        context=next((found for found in map(token_count, contexts) if found), None),
+    )
+
+
+def _day(value: object) -> date | None:
+    try:
+        return date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None
 
 
 def _events(content: bytes, faults: Faults) -> list[dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Final
 
-from codegate.candidates.conversation import Completion, ProviderError
+from codegate.candidates.conversation import Completion, ListedModel, ProviderError
 from codegate.candidates.endpoint import owner_of
 from codegate.candidates.listed import table_names
 from codegate.candidates.providers import model_provider
@@ -18,7 +19,7 @@ _DATED: Final = re.compile(rf"{_DATE}(?![0-9])")
 _LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 
 
-def check_snapshot(spec: CandidateSpec, listed: Iterable[str] = ()) -> None:
+def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> None:
     """Refuse a model's name that is known to float.
 
     That is one that says ``latest`` and, at the providers' own addresses, one of which the price table or the
@@ -34,7 +35,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[str] = ()) -> None:
         raise UsageError(f"candidate {spec.label} has no model.", f"Pin a snapshot, for example {example}.")
     owner = owner_of(spec.provider, spec.base_url)
     snapshot = _snapshot(spec, owner)
-    dated = () if owner is None else _dated_forms(snapshot, (*table_names(), *listed))
+    dated = () if owner is None else _dated_forms(snapshot, (*table_names(), *(model.id for model in listed)))
     if not dated and not _LATEST.search(snapshot):
         return
     if owner is None:
@@ -50,6 +51,22 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[str] = ()) -> None:
         "between two runs, and their comparison would mean nothing.",
         remedy,
     )
+
+
+def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> str | None:
+    """Return when the provider shuts a candidate's model down, or that its list lacks it; None where it goes on.
+
+    ``listed`` is the list at the provider's own address, empty where it is not known.
+    """
+    models = tuple(listed)
+    found = next((one for one in models if one.id == spec.model or one.id.endswith(f"/{spec.model}")), None)
+    if found is None:
+        lacking = f"{spec.label}: its provider's list has no such model: it does not exist, or was retired"
+        return lacking if models and spec.base_url is None else None
+    if found.ends is None:
+        return None
+    past = found.ends <= datetime.now(UTC).date()
+    return f"{spec.label}: its provider {'has shut' if past else 'shuts'} this model down on {found.ends}"
 
 
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:

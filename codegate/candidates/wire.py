@@ -295,7 +295,8 @@ class Faults:
         remedy = {
             "authentication": f"Check the key in {self._variable} and what it may use; `api_key_env` of the candidate "
             "in codegate.yml names another variable.",
-            "not_found": "Check `model` and `base_url` of the candidate in codegate.yml.",
+            "not_found": "The model does not exist or was retired, or the address is wrong: check `model` and "
+            "`base_url` of the candidate in codegate.yml.",
             "quota": "The account behind the key is out of credit or quota.",
             "rate_limit": f"The server asks to wait {retry_after:.0f} s." if retry_after else "",
             "bad_request": f"Change or remove `{setting}` of the candidate in codegate.yml." if setting else "",

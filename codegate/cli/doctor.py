@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import click
 
+from codegate.candidates import endings
 from codegate.cli.options import json_option
 from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode, UsageError
@@ -40,7 +41,7 @@ class _Check:
 @click.command()
 @json_option
 def command() -> ExitCode:
-    """Check git, the sandboxes, disk space, the codegate.yml of this folder, and keys.
+    """Check git, the sandboxes, disk space, the codegate.yml of this folder, its models, and keys.
 
     ok: available; warn: works, with the limitation shown; missing: not available. Exits 2 without a recent git or with
     a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
@@ -76,8 +77,10 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str) -> _Check:
 
 
 def _configuration() -> tuple[Level, str]:
-    """Return how many candidates ``codegate.yml`` has; raises UsageError where it cannot be used."""
-    return "ok", count_of(len(load_config(Path(CONFIG_NAME)).candidates), "candidate")
+    """Return how many candidates ``codegate.yml`` has and whose models end; raises UsageError if it cannot be used."""
+    candidates = load_config(Path(CONFIG_NAME)).candidates
+    ends = endings(candidates)
+    return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
 
 
 def _git() -> tuple[Level, str]:

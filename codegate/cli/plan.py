@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from codegate.candidates import price_words
+from codegate.candidates import endings, price_words
 from codegate.cli.options import FILE, FOLDER, json_option, repository_option
 from codegate.cli.output import emit, note, say
 from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
@@ -71,7 +71,8 @@ def command(
     """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
 
     The gate is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual
-    difficulty. No model is called: what it costs is from the prompts themselves, prices, limits and earlier runs.
+    difficulty. No model is called: what it costs is from the prompts themselves, prices, limits and earlier runs. Where
+    a key is set, the provider's list of models says which model ends, and when.
 
     With --shards it also gives what the jobs of a matrix need (`.shards.matrix`, `.shards.run_id` with --json): run
     each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
@@ -116,6 +117,9 @@ def command(
     say(f"\n{render_tables(tables, width=_WIDTH)}")
     for one in expenses:
         say(f"  {price_words(one.spec)}")
+    ends = endings([*settings.candidates, *([pinned.spec] if pinned is not None else [])])
+    for words in ends:
+        say(f"  {words}")
     found = _found(model, settings.gate, together, drop) if drop is not None else {}
     for most, share in found.items():
         some = count_of(most, "sample")
@@ -138,6 +142,7 @@ def command(
             "power": {**asdict(statement), "sentences": statement.sentences()},
             "found": {str(most): share for most, share in found.items()},
             "confirmation_samples": again,
+            "endings": ends,
             "expenses": forecasts_json(expenses, settings),
             "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
             "shards": shared.document() if shared is not None else None,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate import operations
+from codegate.candidates import endings
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.forge import Gone
@@ -59,6 +60,9 @@ def nightly(job: Job, project: Project) -> Result:
     (spec,) = priced((pinned.spec.model_copy(update={"prices": None}),), project.settings.prices)
     request = run_request(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
+    ends = endings((spec,))
+    for words in ends:  # now: a model that is gone ends the run
+        job.log.log(words)
     report = operations.run(
         request, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned
     )
@@ -85,7 +89,8 @@ def nightly(job: Job, project: Project) -> Result:
     if compared and (count := found.nights[-1].alone.n) < fewest:
         headline += f" on too few problems: {count}, and a gate's pass takes at least {fewest}"
         alarms = (("warning", "codegate", f"{headline}."), *alarms)
-    notes = notes_summary([alarm.text for alarm in found.alarms])
+    alarms += tuple(("warning", "codegate", words) for words in ends)
+    notes = notes_summary([*(alarm.text for alarm in found.alarms), *ends])
     summary = f"## codegate: {headline}\n{notes}\n{render_markdown(report.view)}"
     return Result(code, outputs | {"verdict": kind}, summary, alarms, inputs.on_inconclusive or "fail", report.view)
 

@@ -8,7 +8,17 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Completion, KnowsContext, Provider, cost, nothing_listens
+from codegate.candidates import (
+    CandidateSpec,
+    Completion,
+    ListedModel,
+    ListsModels,
+    Provider,
+    check_snapshot,
+    cost,
+    ending,
+    nothing_listens,
+)
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls
@@ -70,7 +80,8 @@ def check_answering(
     ends nothing, and is announced.
 
     Raises:
-        UsageError: a key, a model or a parameter was declined, or the budget allows no call.
+        UsageError: a key, a model or a parameter was declined, a list of models has a dated form of a candidate's
+            model, or the budget allows no call.
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
         Interrupted: ``stop`` was set.
     """
@@ -124,21 +135,28 @@ def check_answering(
         )
     for candidate in asked:
         announce(_words(candidate, answers.get(candidate.key()), faults.get(candidate.key())))
-        check_context(candidate, providers[candidate.key()], suite, options, announce)
+        provider = providers[candidate.key()]
+        listed = provider.models() if isinstance(provider, ListsModels) else ()
+        check_snapshot(candidate, listed)
+        if (words := ending(candidate, listed)) is not None:
+            announce(words)
+        check_context(candidate, listed, suite, options, announce)
 
 
 def check_context(
     candidate: CandidateSpec,
-    provider: object,
+    listed: Sequence[ListedModel],
     suite: Suite,
     options: RunOptions,
     announce: Callable[[str], None],
 ) -> None:
-    """Announce how many first prompts exceed the context that the model's server names; most name none.
+    """Announce how many first prompts exceed the context that a server's list of models has; most have none.
 
     Raises UsageError where all of them do: nothing could be answered.
     """
-    window = provider.context_window() if isinstance(provider, KnowsContext) else None
+    # llama.cpp has one model, under the name of its file, whatever is asked for.
+    own = [one for one in listed if one.id == candidate.model] or listed
+    window = own[0].context if len(own) == 1 else None
     prompts = prompt_sizes(suite, candidate, options.repository) if window is not None else None
     if window is None or prompts is None:
         return

@@ -255,13 +255,6 @@ def test_a_refusal_names_the_newest_dated_form(text: str, dated: str) -> None:
         check_snapshot(parse(text))
 
 
-def test_a_dated_form_that_only_the_providers_list_has_counts_too() -> None:
-    check_snapshot(parse("openai:gpt-6.1-sol"), ["gpt-6.1-sol", "gpt-6.1-sol-pro-2026-10-26", "gpt-6.1-terra"])
-    with pytest.raises(UsageError, match=r"for example gpt-6\.1-sol-2026-09-29 "):
-        check_snapshot(parse("openai:gpt-6.1-sol"), ["gpt-6.1-sol", "gpt-6.1-sol-2026-09-29"])
-    check_snapshot(parse("openai:m@http://127.0.0.1:1/v1"), ["m", "m-2026-09-29"])
-
-
 def test_whatever_answers_to_a_name_without_a_date_is_accepted() -> None:
     for text in ("openai:gpt-6.1-sol", "gemini:gemini-3.1-pro-preview", "bedrock:anthropic.claude-opus-4-6-v1"):
         check_answered(parse(text), Completion(text="", model="served-2026-09-29"))

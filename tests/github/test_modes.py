@@ -33,6 +33,8 @@ from tests.kit.github.rest import HOME, Rest
 from tests.kit.http import Request
 from tests.kit.model_server import GREETING, as_json, chat_answer, wire_server
 from tests.kit.repository import commit_all, run_git
+from tests.kit.scripted_model import Say
+from tests.kit.stand_in import StandIn
 from tests.running.world import wait_until
 
 TOKEN = "ghs_workflow"
@@ -361,6 +363,27 @@ class TestRuns:
         out = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="1")
         assert (out.code, out.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), "not begun anew"
         assert "model-2025-02-02" in issue["body"]
+
+    @pytest.mark.full
+    def test_a_night_names_the_day_on_which_its_model_ends(
+        self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        words = "openai:gpt-5-2025-08-07: its provider shuts this model down on 2999-12-11"
+        with StandIn(lambda turn: Say("OK"), tmp_path) as stand_in:
+            for name, value in stand_in.environment.items():
+                monkeypatch.setenv(name, value)
+            stand_in.models["gpt-5-2025-08-07"] = "2999-12-11"
+            self.pinned(world, "openai:gpt-5-2025-08-07")
+            world.commit()
+            night = world.step("schedule", pushed(), mode="nightly", samples="4")
+            assert (night.code, night.outputs["verdict"]) == (ExitCode.PASS, "pass"), night.log
+            assert f"::warning title=codegate::{words}" in night.log
+            assert words in night.summary
+            stand_in.models["gpt-5-2025-08-07"] = "2020-12-11"
+            gone = world.step("schedule", pushed(), mode="nightly", samples="4")
+        assert gone.code == ExitCode.USAGE, gone.log
+        assert "its provider has shut this model down on 2020-12-11" in gone.log
+        assert "does not exist or was retired" in gone.log
 
     @pytest.mark.full
     def test_a_night_with_one_lost_sample_is_compared_and_one_without_most_is_not(

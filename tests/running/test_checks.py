@@ -40,7 +40,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     ("said", "code", "words"),
     [
         (WRONG_KEY, 2, "Check the key in OPENAI_API_KEY"),
-        (declined("The model `x` does not exist.", 404, code="model_not_found"), 2, "Check `model` and `base_url`"),
+        (declined("The model `x` does not exist.", 404, code="model_not_found"), 2, "does not exist or was retired"),
         (TEMPERATURE, 2, "`sampling.temperature`"),
         (declined("You exceeded your current quota.", 429, code="insufficient_quota"), 4, "out of credit"),
         (declined("Because."), 2, "Because."),

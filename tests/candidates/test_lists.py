@@ -1,0 +1,118 @@
+"""Providers' lists of models, through the real SDKs over real HTTP: which models end, and when."""
+
+import threading
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+
+from codegate.candidates import CandidateSpec, ListedModel, ListsModels, check_snapshot, ending, sdk
+from codegate.candidates.registry import open_provider
+from codegate.errors import UsageError
+from tests.kit.http import Reply, Request, Server, as_json
+
+OPENAI = {"id": "gpt-5-2025-08-07", "object": "model", "created": 1, "shutdown_date": "2026-12-11"}
+ANTHROPIC = {
+    "id": "claude-sonnet-4-5-20250929",
+    "type": "model",
+    "created_at": "2025-09-29T00:00:00Z",
+    "display_name": "Sonnet",
+    "lifecycle": "deprecated",
+    "retires_at": "2026-11-30T00:00:00Z",
+}
+
+
+def listed(provider: str, respond: Callable[[Request], Reply | None]) -> tuple[ListedModel, ...]:
+    server = Server(respond)
+    base = server.url + ("" if provider == "anthropic" else "/v1")
+    try:
+        opened: object = open_provider(CandidateSpec(provider=provider, model="m", base_url=base))
+        assert isinstance(opened, ListsModels)
+        found = opened.models()
+    finally:
+        server.close()
+    return found
+
+
+def test_a_list_names_the_last_day_of_each_model() -> None:
+    asked: list[str] = []
+
+    def respond(request: Request) -> Reply:
+        asked.append(request.path)
+        entries = [
+            OPENAI,
+            {"id": "gpt-6.1-sol", "shutdown_date": None},
+            {"id": "odd", "shutdown_date": "soon"},
+            {"x": 1},
+        ]
+        return as_json({"object": "list", "data": entries})
+
+    last = date(2026, 12, 11)
+    assert listed("openai", respond) == (
+        ListedModel(id="gpt-5-2025-08-07", ends=last),
+        ListedModel(id="gpt-6.1-sol"),
+        ListedModel(id="odd"),
+    )
+    assert asked == ["/v1/models"]
+
+
+def test_anthropics_list_is_read_whole() -> None:
+    asked: list[str] = []
+
+    def respond(request: Request) -> Reply:
+        asked.append(request.path)
+        return as_json({"data": [ANTHROPIC], "has_more": False, "first_id": None, "last_id": None})
+
+    assert listed("anthropic", respond) == (ListedModel(id="claude-sonnet-4-5-20250929", ends=date(2026, 11, 30)),)
+    assert asked == ["/v1/models?limit=1000"], "a page has 20 otherwise"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(status=404), Reply(b"<html>"), Reply(b"[]"), as_json({"data": {"id": 1}}), as_json({}, 401), None],
+    ids=["404", "html", "array", "object", "401", "hangs up"],
+)
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_server_without_a_list_is_no_error(provider: str, reply: Reply | None) -> None:
+    assert listed(provider, lambda _request: reply) == ()
+
+
+def test_a_list_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk, "LIST_SECONDS", 0.2)
+    released = threading.Event()
+
+    def hang(_request: Request) -> None:
+        released.wait(600)
+
+    try:
+        assert listed("openai", hang) == ()
+    finally:
+        released.set()
+
+
+def test_a_model_that_ends_is_named_with_its_day() -> None:
+    spec = CandidateSpec(provider="openai", model="m-2025-08-07")
+    past, future = date(2020, 1, 2), date(2999, 1, 2)
+    assert ending(spec, [ListedModel(id="m-2025-08-07", ends=future)]) == (
+        "openai:m-2025-08-07: its provider shuts this model down on 2999-01-02"
+    )
+    assert ending(spec, [ListedModel(id="models/m-2025-08-07", ends=past)]) == (
+        "openai:m-2025-08-07: its provider has shut this model down on 2020-01-02"
+    )
+    assert ending(spec, [ListedModel(id="m-2025-08-07"), ListedModel(id="other", ends=past)]) is None
+    assert ending(spec, []) is None, "no list is known"
+    assert ending(spec, [ListedModel(id="other")]) == (
+        "openai:m-2025-08-07: its provider's list has no such model: it does not exist, or was retired"
+    )
+    own = spec.model_copy(update={"base_url": "http://127.0.0.1:1/v1"})
+    assert ending(own, [ListedModel(id="file.gguf")]) is None, "a server of one's own may answer to any name"
+
+
+def test_a_dated_form_in_the_list_refuses_the_name_without_one() -> None:
+    spec = CandidateSpec(provider="openai", model="gpt-6.1-sol")
+    other = ListedModel(id="gpt-6.1-sol-pro-2026-10-26")
+    check_snapshot(spec, [ListedModel(id="gpt-6.1-sol"), other])
+    with pytest.raises(UsageError, match=r"for example gpt-6\.1-sol-2026-09-29 "):
+        check_snapshot(spec, [ListedModel(id="gpt-6.1-sol-2026-09-29"), other])
+    own = CandidateSpec(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
+    check_snapshot(own, [ListedModel(id="m-2026-09-29")])

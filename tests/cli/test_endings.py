@@ -1,0 +1,67 @@
+"""Models that end, by their providers' lists at their own addresses."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegate.suite import Suite
+from tests.kit.scripted_model import Say
+from tests.kit.stand_in import StandIn
+from tests.running.world import codegate
+
+ENDING = "openai:gpt-5-2025-08-07: its provider shuts this model down on 2999-12-11"
+PAST = "openai:gpt-4.1-2025-04-14: its provider has shut this model down on 2020-01-14"
+GONE = "openai:gpt-9: its provider's list has no such model: it does not exist, or was retired"
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Iterator[StandIn]:
+    with StandIn(lambda turn: Say("OK"), tmp_path) as played:
+        played.models |= {"gpt-5-2025-08-07": "2999-12-11", "gpt-4.1-2025-04-14": "2020-01-14", "gpt-6.1-sol": None}
+        yield played
+
+
+@pytest.fixture
+def folder(suite: Suite, tmp_path: Path) -> Path:
+    names = "gpt-5-2025-08-07", "gpt-4.1-2025-04-14", "gpt-6.1-sol", "gpt-9"
+    candidates = ", ".join(f"'openai:{name}'" for name in names)
+    (tmp_path / "codegate.yml").write_text(f"suite: {suite.folder}\ncandidates: [{candidates}]\n")
+    return tmp_path
+
+
+def test_doctor_and_plan_name_what_ends_with_the_day(stand_in: StandIn, folder: Path) -> None:
+    check = codegate("doctor", "--json", cwd=folder, environment=stand_in.environment).document["checks"][
+        "codegate.yml"
+    ]
+    assert (check["level"], check["detail"]) == ("warn", f"4 candidates; {ENDING}; {PAST}; {GONE}")
+    done = codegate("plan", "--json", cwd=folder, environment=stand_in.environment)
+    assert (done.code, done.document["endings"]) == (0, [ENDING, PAST, GONE])
+    for line in (ENDING, PAST, GONE):
+        assert line in done.stderr
+
+
+@pytest.mark.parametrize("change", [{"OPENAI_API_KEY": ""}, {"HTTPS_PROXY": "http://127.0.0.1:9"}])
+def test_without_a_key_or_a_list_nothing_is_said_and_nothing_fails(
+    stand_in: StandIn, folder: Path, change: dict[str, str]
+) -> None:
+    environment = {**stand_in.environment, **change, "https_proxy": change.get("HTTPS_PROXY", stand_in.url)}
+    done = codegate("plan", "--json", cwd=folder, environment=environment)
+    assert (done.code, done.document["endings"]) == (0, [])
+
+
+def test_a_dated_form_in_the_list_is_asked_for(stand_in: StandIn, folder: Path) -> None:
+    stand_in.models["gpt-6.1-sol-2026-09-29"] = None
+    for command in ("doctor", "plan"):
+        done = codegate(command, cwd=folder, environment=stand_in.environment)
+        assert done.code == 2
+        assert re.search(r"'gpt-6\.1-sol' is a floating alias.*gpt-6\.1-sol-2026-09-29", done.stdout + done.stderr)
+
+
+@pytest.mark.bwrap
+def test_a_run_of_a_retired_model_says_so(stand_in: StandIn, folder: Path) -> None:
+    command = ("run", "--candidate", "openai:gpt-4.1-2025-04-14", "--sandbox", "bwrap", "--no-gate", "--samples", "1")
+    done = codegate(*command, cwd=folder, environment=stand_in.environment)
+    assert done.code == 2
+    assert "The model does not exist or was retired" in done.stderr
