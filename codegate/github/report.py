@@ -42,10 +42,10 @@ def report(job: Job) -> Result:
     data = download_artifact(github, artifacts[0], _MAX_ARCHIVE_BYTES)
     members = dict(read_members(data, {_RESULT, NOT_GATED}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
-    if _RESULT in members:
-        body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
-    elif NOT_GATED in members:  # what the stranger's file says is not repeated
+    if NOT_GATED in members:  # a report beside it came with the checkout; what the mark says is not repeated
         body = render_notice("skipped", f"not gated: {NO_SECRETS}", run_url=url, fault=False)
+    elif _RESULT in members:
+        body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
     else:
         raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
     posted = post_comment(github, number, gate_key(job.environment, job.inputs), body)

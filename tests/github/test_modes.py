@@ -171,6 +171,7 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
 
     files = {path.name: path.read_bytes() for path in (world.workspace / step.outputs["report-path"]).iterdir()}
     files["not-gated.txt"] += b"Visit evil.example"
+    files["report.json"] = b"of the stranger's checkout"
     world.github.store(Artifacts).put("codegate-report", zipped(files), Run(55, event="pull_request"))
     world.github.store(Rest).add_pull(7, HEAD)
     told = world.step("workflow_run", run_payload(FORK, head_branch="patch"), mode="report")
