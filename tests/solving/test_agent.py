@@ -15,7 +15,9 @@ import pytest
 
 from codegate.candidates import Completion, ProviderError, open_provider
 from codegate.candidates.agents import AGENTS
+from codegate.candidates.gateway import gateway
 from codegate.grading import Sandboxes
+from codegate.http import HttpRequest
 from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
 from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, agent_attempt
@@ -409,3 +411,36 @@ def test_an_own_agent_brings_its_files_and_packages(boxes: Sandboxes) -> None:
     assert done.agent is not None
     assert (changed(done), done.agent.exit_code) == ({"src/pkg/maths.py": FIXED.encode()}, 0)
     assert done.agent.lock is not None, "what was installed is recorded"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("agent", "held_back"),
+    [
+        ("claude-code", {"metadata"}),
+        pytest.param("codex", {"client_metadata", "prompt_cache_key"}, marks=pytest.mark.full),
+        pytest.param("aider", set(), marks=pytest.mark.full),
+    ],
+)
+def test_what_an_agent_sends_reaches_the_model_with_its_betas(
+    agent: str, held_back: set[str], boxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fields that a newer version sends are passed on or named here: nothing is lost without a word."""
+    sent: list[tuple[dict[str, Any], str]] = []
+    read = gateway._document
+
+    def recorded(request: HttpRequest) -> dict[str, Any]:
+        document = read(request)
+        sent.append((json.loads(json.dumps(document)), request.headers.get("anthropic-beta", "")))
+        return document
+
+    monkeypatch.setattr(gateway, "_document", recorded)
+    with ScriptedModel(fixing_by_blocks if agent == "aider" else fixing(FIX)) as model:
+        done = attempt(boxes, model, agent)
+    assert done.agent is not None
+    assert len(sent) == len(model.requests)
+    changed = set()
+    for (asked, betas), got in zip(sent, model.requests, strict=True):
+        changed |= {name for name in asked if got.body.get(name) != asked[name]}
+        assert got.headers.get("anthropic-beta", "") == betas
+    assert changed == held_back
