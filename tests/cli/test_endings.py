@@ -51,6 +51,7 @@ def test_without_a_key_or_a_list_nothing_is_said_and_nothing_fails(
     assert (done.code, done.document["endings"]) == (0, [])
 
 
+@pytest.mark.requirement("C4")
 def test_a_dated_form_in_the_list_is_asked_for(stand_in: StandIn, folder: Path) -> None:
     stand_in.models["gpt-6.1-sol-2026-09-29"] = None
     for command in ("doctor", "plan"):
@@ -65,3 +66,23 @@ def test_a_run_of_a_retired_model_says_so(stand_in: StandIn, folder: Path) -> No
     done = codegate(*command, cwd=folder, environment=stand_in.environment)
     assert done.code == 2
     assert "The model does not exist or was retired" in done.stderr
+
+
+@pytest.mark.bwrap
+def test_what_was_served_to_a_name_without_a_date_is_reported_and_a_change_of_it_is_a_warning(
+    stand_in: StandIn, folder: Path
+) -> None:
+    def enter(*words: str) -> tuple[int | None, str]:
+        done = codegate(*words, cwd=folder, environment=stand_in.environment)
+        return done.code, " ".join((done.stdout + done.stderr).split())
+
+    run = ("run", "--candidate", "openai:gpt-6.1-sol", "--sandbox", "bwrap", "--no-gate", "--samples", "2")
+    stand_in.model.served = {"gpt-6.1-sol": "gpt-6.1-sol-a"}
+    assert enter(*run, "--out", "before")[0] == 0
+    assert enter("baseline", "pin", "before", "--min-samples", "2")[0] == 0
+    stand_in.model.served = {"gpt-6.1-sol": "gpt-6.1-sol-b"}
+    assert enter(*run, "--out", "after")[0] == 0
+    report = (folder / "after" / "reports" / "report.md").read_text()
+    assert "gives no dated name, so the model behind it may change; served as gpt-6.1-sol-b" in report
+    warning = "gpt-6.1-sol was served as gpt-6.1-sol-a for the baseline and as gpt-6.1-sol-b now"
+    assert warning in enter("gate", "after")[1]
