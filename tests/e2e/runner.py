@@ -39,8 +39,11 @@ class Job:
     def file_commands(self) -> Path:
         return self.folder / "_temp" / "_runner_file_commands"
 
-    def start(self, inputs: dict[str, str]) -> "RunningStep":
-        """Start a step; every declared input is set by the runner, these are the ones that were given."""
+    def start(self, inputs: dict[str, str], entrypoint: str | None = None) -> "RunningStep":
+        """Start a step; every declared input is set by the runner, these are the ones that were given.
+
+        ``entrypoint`` is that of the container after the job.
+        """
         name = f"codegate-e2e-{uuid.uuid4().hex[:12]}"
         for kind in ("set_output", "step_summary", "set_env", "add_path", "save_state"):
             (self.file_commands / f"{kind}_{name}").touch()
@@ -86,6 +89,7 @@ class Job:
                 "docker", "run", "--name", name, "--label", "codegate-e2e", "--workdir", "/github/workspace", "--rm",
                 *(word for key in values for word in ("-e", key)),
                 *(word for source, target in mounts.items() for word in ("-v", f"{source}:{target}")),
+                *(() if entrypoint is None else ("--entrypoint", entrypoint)),
                 self.image,
             ],
             env={**os.environ, **values},
@@ -126,6 +130,6 @@ class RunningStep:
             written["step_summary"].read_text(),
         )
 
-    def cancel(self) -> None:
-        """What the runner does first when a job is cancelled."""
-        subprocess.run(["docker", "kill", "--signal", "INT", self.name], check=True, capture_output=True)
+    def cancel(self, signal: str = "INT") -> None:
+        """Send what the runner sends first when a job is cancelled, or another signal."""
+        subprocess.run(["docker", "kill", "--signal", signal, self.name], check=True, capture_output=True)

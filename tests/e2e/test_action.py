@@ -14,7 +14,7 @@ import pytest
 
 from codegate.sandbox import EnvironmentRecipe
 from tests.e2e.conftest import codegate
-from tests.e2e.runner import Job
+from tests.e2e.runner import Job, RunningStep
 from tests.github.workspace import LENIENT, PROBLEMS, SLOW, write_suite, write_transcripts
 from tests.kit.model_server import as_json, chat_answer, wire_server
 from tests.kit.repository import commit_all
@@ -160,24 +160,46 @@ def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
     assert len(server.greeted) == 1, "it is asked first whether it answers"
 
 
-@pytest.mark.full
-def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, recipe: EnvironmentRecipe, tmp_path: Path) -> None:
-    slow = Job(image, tmp_path)
-    write_suite(slow.workspace / "suite", recipe, (SLOW,))
-    step = slow.start({"suite": "suite", "candidates": "reference"})
+def start_slow_step(job: Job, recipe: EnvironmentRecipe) -> RunningStep:
+    """Start a step whose problem takes a minute, and return it when its sandbox is there."""
+    write_suite(job.workspace / "suite", recipe, (SLOW,))
+    step = job.start({"suite": "suite", "candidates": "reference"})
     deadline = time.monotonic() + 120
-    manifest = slow.workspace / "codegate-report" / "run" / "run.json"
-    while not (manifest.exists() and sandboxes_of(run_id(slow, "codegate-report"))):
+    manifest = job.workspace / "codegate-report" / "run" / "run.json"
+    while not (manifest.exists() and sandboxes_of(run_id(job, "codegate-report"))):
         assert step.process.poll() is None, step.finish().log
         assert time.monotonic() < deadline
         time.sleep(0.2)
     time.sleep(1)
+    return step
+
+
+@pytest.mark.full
+def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, recipe: EnvironmentRecipe, tmp_path: Path) -> None:
+    slow = Job(image, tmp_path)
+    step = start_slow_step(slow, recipe)
     step.cancel()
     started = time.monotonic()
     done = step.finish(30)
     assert time.monotonic() - started < 7.5  # then the runner would send SIGTERM
     assert (done.code, done.outputs["verdict"]) == (130, "interrupted"), done.log
     assert "interrupted" in done.summary
+    assert none_left(run_id(slow, "codegate-report"))
+
+
+@pytest.mark.full
+def test_a_killed_step_leaves_its_run_to_later_steps_and_its_files_to_the_owner(
+    image: str, recipe: EnvironmentRecipe, tmp_path: Path
+) -> None:
+    slow = Job(image, tmp_path)
+    if os.geteuid() == 0:
+        os.chown(slow.workspace, OWNER, OWNER)
+    step = start_slow_step(slow, recipe)
+    step.cancel("KILL")
+    assert step.finish(30).outputs == {"run-path": "codegate-report/run", "resumable": "true"}
+    slow.start({"suite": "suite"}, "/opt/codegate/reap").finish()
+    kept = slow.workspace / "codegate-report"
+    assert {path.lstat().st_uid for path in (kept, *kept.rglob("*"))} == {slow.workspace.stat().st_uid}
     assert none_left(run_id(slow, "codegate-report"))
 
 

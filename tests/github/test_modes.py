@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -543,8 +544,9 @@ class TestRuns:
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
             assert len(wire.received) == 7
 
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
     def test_a_killed_step_is_continued_by_the_next_attempt_and_asks_nothing_twice(
-        self, world: World, quick_sandboxes: None
+        self, world: World, quick_sandboxes: None, number: signal.Signals, code: int
     ) -> None:
         asked: list[bytes] = []
         go_on = threading.Event()
@@ -553,7 +555,7 @@ class TestRuns:
             if GREETING not in request.raw and request.method == "POST":
                 asked.append(request.raw)
                 if len(asked) == 3:  # the call under way when the step is killed
-                    go_on.wait(120)
+                    go_on.wait(600)
             return as_json(chat_answer(message={"content": f"I do not know, {len(asked)}."}))
 
         server = http.Server(reply)
@@ -566,10 +568,11 @@ class TestRuns:
         kept = world.workspace / "report-1" / "run"
         with world.start("pull_request", pull(base), **given) as step:
             wait_until(lambda: len(asked) == 3 and len(list(kept.glob("transcripts/*/*.json"))) == 2)
-            step.kill()
+            step.send_signal(number)
+            assert step.wait(120) == code  # the model's answer does not come
         go_on.set()
         left = outputs(world.files["GITHUB_OUTPUT"].read_bytes())
-        assert left == {"run-path": "report-1/run", "resumable": "true"}
+        assert (left["run-path"], left["resumable"]) == ("report-1/run", "true")
         world.keep(left["run-path"], Run(123, conclusion=None))
         world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
         done = world.step("pull_request", pull(base), **given)
