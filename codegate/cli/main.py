@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "merge": "Put the shards of a run together, and gate the whole.",
     "grade": "Grade patches from a predictions file.",
     "gate": "Compare a run with the pinned baseline.",
+    "affected": "Show whether a change touches anything that the gate reads.",
     "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",
     "calibrate": "Gate the pinned model against itself: false alarms and noise, without a model call.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",

@@ -15,9 +15,9 @@ from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import Pinned
 from codegate.github.step import Skipped
 from codegate.running import CONFIG_NAME, Config, Gate, named_candidates
-from codegate.running.config import load_config, priced, prompt_files
+from codegate.running.config import candidate_files, load_config, priced
 from codegate.strict import shown
-from codegate.suite import git, read_commit
+from codegate.suite import git, read_commit, read_yaml
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,9 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
     proposed = _config(inputs.workspace, config, needed=inputs.config is not None)
     if base is not None:
         _read_base(inputs.workspace, base, config, scratch)
-        for prompt in prompt_files(scratch / config):
-            _read_base(inputs.workspace, base, (PurePosixPath(config).parent / prompt).as_posix(), scratch)
+        place = scratch / config
+        for name in candidate_files(read_yaml(place, Config)) if place.exists() else ():
+            _read_base(inputs.workspace, base, (PurePosixPath(config).parent / name).as_posix(), scratch)
     rules = proposed if base is None else _config(scratch, config, needed=False)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
     trusted = rules.candidates if rules is not None else ()

@@ -4,6 +4,7 @@ The command line and the action both call these; neither has a way of its own. N
 chooses an exit code other than the one in what it returns.
 """
 
+from codegate.operations.affected import Affected, affected
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
 from codegate.operations.project import Project, look_at
 from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep
@@ -20,8 +21,10 @@ from codegate.operations.suites import (
 )
 
 __all__ = [
+    "Affected",
     "Project",
     "Report",
+    "affected",
     "append",
     "check_policy",
     "comparable_places",

@@ -183,14 +183,11 @@ def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
         )
 
 
-def prompt_files(path: Path) -> tuple[str, ...]:
-    """Return the files that candidates of the configuration at ``path`` are made of, relative to its folder."""
-    if not path.exists():
-        return ()
-    candidates = read_yaml(path, Config).candidates
-    prompts = [one.prompt for one in candidates if one.prompt is not None]
+def candidate_files(config: Config) -> tuple[str, ...]:
+    """Return the files that candidates are made of, relative to the configuration's folder."""
+    prompts = [one.prompt for one in config.candidates if one.prompt is not None]
     names = {name for prompt in prompts for name in (prompt.system, prompt.task) if name is not None}
-    names.update(name for one in candidates if one.agent is not None for name in one.agent.files or ())
+    names.update(name for one in config.candidates if one.agent is not None for name in one.agent.files or ())
     return tuple(sorted(filter(is_plain_path, names)))  # ``load_config`` refuses the others
 
 

@@ -24,6 +24,11 @@ from codegate.suite.tree import FileMode, Tree, TreeFile, is_plain_path
 
 _LOG: Final = logging.getLogger(__name__)
 
+WHOLE_HISTORY: Final = (
+    "Fetch the whole history (`git fetch --unshallow`; in a workflow, actions/checkout with fetch-depth: 0)."
+)
+"""The remedy where a clone lacks commits."""
+
 MAX_TREE_BYTES: Final = 1 << 30
 MAX_LISTING_BYTES: Final = 128 << 20
 MAX_OUTPUT_BYTES: Final = MAX_TREE_BYTES + (256 << 20)
@@ -178,34 +183,40 @@ def _sealed_environment() -> Mapping[str, str]:
     }
 
 
-def read_commit(repository: Path, commit: str, under: Sequence[str] = ()) -> Tree:
+def find_commit(repository: Path, name: str) -> str:
+    """Return the id of the commit ``name``; raises MissingCommitError without it."""
+    try:
+        found = git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    except GitError as error:
+        raise _missing_commit(repository, name) from error
+    return found.decode("ascii").strip()
+
+
+def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit: int = MAX_TREE_BYTES) -> Tree:
     """Return the files of ``commit`` (or of a tree's id), byte-exact. Submodules and unusable paths are left out.
 
     Args:
         repository: where it is.
         commit: its name.
         under: only these files and folders, relative to the top; none given: everything.
+        limit: most bytes of all files together.
 
     Raises:
         MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).
-        GitError: some of its objects are missing (a partial clone, perhaps), it is over 1 GiB, or git failed.
+        GitError: some of its objects are missing (a partial clone, perhaps), it is over ``limit``, or git failed.
     """
     try:
         tree = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
-        return _read_tree(repository, tree.decode("ascii").strip(), under)
+        return _read_tree(repository, tree.decode("ascii").strip(), under, limit)
     except GitError as error:
         if "promisor" in error.cause:
             raise _missing_objects(repository) from error
         if not error.cause.startswith("git rev-parse"):
             raise
-    git(repository, "rev-parse", "--git-dir")  # raises if there is no repository
-    raise MissingCommitError(
-        f"commit {commit[:12]!r} is not in {repository}.",
-        "Fetch the whole history (`git fetch --unshallow`; in a workflow, actions/checkout with fetch-depth: 0).",
-    )
+    raise _missing_commit(repository, commit)
 
 
-def _read_tree(repository: Path, tree: str, under: Sequence[str]) -> Tree:
+def _read_tree(repository: Path, tree: str, under: Sequence[str], limit: int) -> Tree:
     wanted: list[tuple[str, FileMode, str]] = []
     paths = ("--", *under) if under else ()
     listing = git(repository, "ls-tree", "-r", "-z", "--full-tree", tree, *paths, limit=MAX_LISTING_BYTES)
@@ -216,7 +227,7 @@ def _read_tree(repository: Path, tree: str, under: Sequence[str]) -> Tree:
         if kind == "blob" and is_plain_path(path):
             # Histories of old hold modes such as 100664; git too takes them for plain files.
             wanted.append((path, cast("FileMode", mode if mode in _LINK_OR_FILE else "100644"), name))
-    blobs = read_blobs(repository, {name for _, _, name in wanted}, MAX_TREE_BYTES)
+    blobs = read_blobs(repository, {name for _, _, name in wanted}, limit)
     return Tree({path: TreeFile(blobs[name], mode) for path, mode, name in wanted})
 
 
@@ -244,6 +255,11 @@ def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, by
 def object_id(data: bytes, algorithm: Literal["sha1", "sha256"] = "sha1") -> str:
     """Return the id that git gives to a blob of ``data``."""
     return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _missing_commit(repository: Path, name: str) -> MissingCommitError:
+    git(repository, "rev-parse", "--git-dir")  # raises if there is no repository
+    return MissingCommitError(f"commit {name[:12]!r} is not in {repository}.", WHOLE_HISTORY)
 
 
 def _missing_objects(repository: Path) -> GitError:

@@ -22,8 +22,8 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _COMMANDS: Final = (
-    "baseline", "calibrate", "gate", "grade", "history", "init", "main", "merge", "mine", "plan", "report", "run",
-    "validate",
+    "affected", "baseline", "calibrate", "gate", "grade", "history", "init", "main", "merge", "mine", "plan", "report",
+    "run", "validate",
 )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME, Config, config_schema, configuration, named_candidates
-from codegate.running.config import load_config, prompt_files
+from codegate.running.config import candidate_files, load_config
+from codegate.suite import read_yaml
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "codegate.schema.json"
 EVERY_KEY = """\
@@ -101,7 +102,7 @@ def test_the_files_of_an_own_agent_are_part_of_what_it_is(tmp_path: Path) -> Non
     assert before.agent is not None
     assert before.agent.file_texts == ("import b\n", "x = 1\n")
     assert before.settings()["agent files"].startswith("a.py, lib/b.py (")
-    assert prompt_files(tmp_path / "codegate.yml") == ("a.py", "lib/b.py")
+    assert candidate_files(read_yaml(tmp_path / "codegate.yml", Config)) == ("a.py", "lib/b.py")
     (tmp_path / "lib" / "b.py").write_text("x = 2\n")
     assert load(tmp_path, f"candidates: [{own}]").candidates[0].key() != before.key()
     (tmp_path / "a.py").unlink()

@@ -1,0 +1,53 @@
+"""``codegate affected``: whether a change touches anything that the gate reads."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from codegate.cli.options import json_option
+from codegate.cli.output import emit, json_wanted, note
+from codegate.errors import UsageError
+from codegate.operations import affected
+from codegate.running import CONFIG_NAME
+from codegate.strict import shown
+from codegate.wording import count_of
+
+_MOST_SHOWN: Final = 20
+
+
+@click.command()
+@click.argument("base")
+@click.argument("head")
+@click.option("--config", default=CONFIG_NAME, show_default=True, help="The configuration, from the repository's top.")
+@click.option("--also", metavar="PATH", multiple=True, help="A further file or folder that matters; repeatable.")
+@json_option
+def command(base: str, head: str, config: str, also: tuple[str, ...]) -> None:
+    """Print gate=true if HEAD changes what the gate reads, else gate=false.
+
+    Changes are counted from the merge base with BASE. The gate reads the configuration, and what it names in BASE or
+    in HEAD: suite, prompts, agents' files, recorded answers, the lock and its baseline. All is read from git, nothing
+    from the work tree. stderr names the files.
+
+    Exits 0 with either answer, and 2 where there is none: a commit is missing, or the clone is shallow.
+    """
+    if not base:
+        raise UsageError("BASE is empty: this event has no base commit.", "Gate it without asking, or name a commit.")
+    found = affected(Path.cwd(), base, head, config, also)
+    for path, what in list(found.files.items())[:_MOST_SHOWN]:
+        note(f"{shown(path)} changed: {what}")
+    if (more := len(found.files) - _MOST_SHOWN) > 0:
+        note(f"{count_of(more, 'more file')} changed that the gate reads")
+    if not found.files:
+        note(f"nothing changed that the gate reads: {', '.join(map(shown, sorted(found.watched)))}")
+    answer = bool(found.files)
+    if not json_wanted():
+        click.echo(f"gate={str(answer).lower()}")
+    emit(
+        {
+            "schema": "codegate.affected/1",
+            "gate": answer,
+            "files": [{"path": path, "reason": what} for path, what in found.files.items()],
+            "watched": [{"path": path, "reason": what} for path, what in sorted(found.watched.items())],
+        }
+    )

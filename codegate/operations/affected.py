@@ -1,0 +1,140 @@
+"""Find the changed files that a gate reads, in two commits and never in the work tree.
+
+The configurations of both commits count: a pull request cannot take a file out of what matters by no longer naming it.
+"""
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.errors import UsageError
+from codegate.gating.baseline import parse_lock
+from codegate.running import CONFIG_NAME, Config
+from codegate.running.config import candidate_files
+from codegate.strict import shown
+from codegate.suite import check_model, git, is_plain_path, parse_yaml, read_commit
+from codegate.suite.git import WHOLE_HISTORY, find_commit
+from codegate.suite.reader import MAX_YAML_BYTES
+
+_EVERYTHING: Final = "."
+
+
+@dataclass(frozen=True)
+class Affected:
+    """The changed files that matter to the gate, by path from the repository's top.
+
+    Attributes:
+        watched: files and folders that the gate reads, and what each is to it; ``.`` is every file.
+        files: the changed files among them, likewise.
+    """
+
+    watched: Mapping[str, str]
+    files: Mapping[str, str]
+
+
+def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, also: Sequence[str] = ()) -> Affected:
+    """Return the changed files that the gate reads.
+
+    Changed is what differs between ``head`` and its merge base with ``base``. Where a configuration or a lock cannot be
+    read, or a path leads over a symbolic link, every changed file counts.
+
+    Args:
+        repository: any folder in it.
+        base: commit that the change is to go into.
+        head: commit with the change.
+        config: path of the configuration.
+        also: further files and folders that matter.
+
+    Raises:
+        UsageError: a commit or the merge base is missing, or ``config`` or ``also`` is no path in the repository.
+    """
+    commits = [find_commit(repository, name) for name in (base, head)]
+    config, *further = (_from_the_top(path) for path in (config, *also))
+    watched = {config: "the configuration", **dict.fromkeys(further, "named by --also")}
+    for commit in commits:
+        watched = _named(repository, commit, config) | watched
+    for commit in commits:
+        watched |= _links(repository, commit, watched)
+    changed = sorted(_changed(repository, *commits))
+    return Affected(watched, {path: what for path in changed if (what := _reason(path, watched)) is not None})
+
+
+def _from_the_top(path: str) -> str:
+    normal = posixpath.normpath(path)
+    if normal != _EVERYTHING and not is_plain_path(normal):
+        raise UsageError(f"{shown(path)!r} is no path in the repository.", "Give it from the repository's top.")
+    return normal
+
+
+def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
+    """Return the paths that a commit's configuration names, with their meaning.
+
+    Where the configuration or the lock cannot be read, that is every file.
+    """
+    settings, baseline = Config.model_construct(candidates=()), ""
+    try:
+        if (data := _file(repository, commit, config)) is not None:
+            settings = check_model(parse_yaml(data.decode("utf-8", "surrogateescape"), config), Config, config)
+        lock = _below(config, settings.baseline)
+        if lock and (data := _file(repository, commit, lock)) is not None:
+            baseline = parse_lock(data, lock).baseline
+    except UsageError as error:
+        return {_EVERYTHING: f"what the gate reads is not known at {commit[:12]}: {error.cause.removesuffix('.')}"}
+    transcripts = [one.model for one in settings.candidates if one.provider == "replay"]
+    found = [
+        (_below(config, settings.suite or ""), "the suite"),
+        (lock, "the lock of the baseline"),
+        (_below(lock, baseline), "the baseline"),
+        *((_below(config, path), "a file of a candidate") for path in candidate_files(settings)),
+        *((_below(config, path), "a candidate's recorded answers") for path in transcripts),
+    ]
+    return {path: what for path, what in found if path}
+
+
+def _below(file: str, path: str) -> str:
+    """Return ``path``, relative to ``file``, from the repository's top; empty outside."""
+    normal = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+    return normal if path and (normal == _EVERYTHING or is_plain_path(normal)) else ""
+
+
+def _file(repository: Path, commit: str, path: str) -> bytes | None:
+    """Return a file of a commit; raises UsageError for a link and above 1 MiB."""
+    file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
+    if file is not None and file.is_link:
+        raise UsageError(f"{shown(path)} is a symbolic link.")
+    return file.data if file is not None else None
+
+
+def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str, str]:
+    """Return every file if one of ``paths`` leads over a symbolic link."""
+    places = {place for path in paths for place in (path, *_above(path))}
+    listing = git(repository, "ls-tree", "-z", "--full-tree", commit, "--", *sorted(places)).split(b"\0")
+    found = [entry.partition(b"\t")[2].decode("utf-8", "replace") for entry in listing if entry.startswith(b"120000 ")]
+    return {_EVERYTHING: f"the gate reads over the symbolic link {shown(found[0])}"} if found else {}
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _changed(repository: Path, base: str, head: str) -> set[str]:
+    """Return the paths that differ from any merge base, submodules included."""
+    try:
+        merge_bases = git(repository, "merge-base", "--all", base, head).decode("ascii").split()
+    except UsageError as error:
+        cause = f"commits {base[:12]} and {head[:12]} have no common commit in {repository}."
+        raise UsageError(cause, WHOLE_HISTORY) from error
+    options = ("-r", "-z", "--name-only", "--ignore-submodules=none")
+    found = b"".join(git(repository, "diff-tree", *options, one, head) for one in merge_bases)
+    return {path.decode("utf-8", "surrogateescape") for path in found.split(b"\0")[:-1]}
+
+
+def _reason(path: str, watched: Mapping[str, str]) -> str | None:
+    """Return what a changed path is to the gate, if anything."""
+    for place, what in watched.items():
+        if path == place or path.startswith(f"{place}/") or place.startswith(f"{path}/"):  # in its place
+            return what
+    return watched.get(_EVERYTHING)

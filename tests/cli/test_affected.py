@@ -1,0 +1,205 @@
+"""``codegate affected``: what a gate reads is taken from the two commits, and a change to any of it is named."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.gating.baseline import Lock
+from tests.kit.repository import HistoryBuilder, run_git
+from tests.running.world import codegate
+
+AGENT = {"agent": "command", "command": ["{python}", "{files}/own.py"], "files": ["own.py"], "model": "openai:m-1"}
+REPLAY = {"provider": "replay", "model": "../answers.jsonl"}
+MODEL = {"provider": "openai", "model": "gpt-4.1-2025-04-14"}
+LOCK = Lock(baseline="old/pinned.json", sha256="0" * 64, digest="0" * 64, suite_digest="0" * 64, model="m")
+
+
+def config(**more: object) -> str:
+    return json.dumps({"suite": "evals/ours", "baseline": "ci/gate.lock", "candidates": [MODEL], **more})
+
+
+def named(base: str, head: str, *more: str, cwd: Path) -> dict[str, str]:
+    """Return the changed files that matter, and what each is."""
+    done = codegate("affected", base, head, *more, "--json", cwd=cwd)
+    assert done.code == 0, done.stderr
+    assert done.document["gate"] is bool(done.document["files"])
+    return {entry["path"]: entry["reason"] for entry in done.document["files"]}
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> HistoryBuilder:
+    """A repository whose configuration, suite and lock are in folders of their own."""
+    made = HistoryBuilder(tmp_path / "r")
+    prompts = [{**MODEL, "prompt": "fix.md"}, {**MODEL, "prompt": {"system": "system/one.md"}, "matrix": {"seed": [1]}}]
+    inside = {"suite": "../evals/ours", "baseline": "../ci/gate.lock", "candidates": [*prompts, AGENT, REPLAY]}
+    made.commit("begin", {
+        "gate/codegate.yml": config(**inside),
+        "gate/fix.md": "{statement}", "gate/system/one.md": "Fix it.", "answers.jsonl": "", "gate/own.py": "",
+        "evals/ours/suite.yml": "name: ours\n", "evals/theirs/suite.yml": "name: theirs\n",
+        "ci/gate.lock": LOCK.model_dump_json(by_alias=True), "ci/old/pinned.json": "{}",
+        "codegate.yml": config(suite="evals/theirs"), "src/a.py": "x = 1\n",
+    })  # fmt: skip
+    return made
+
+
+def test_all_that_the_configuration_names_matters_and_nothing_else(history: HistoryBuilder) -> None:
+    history.branch("change")
+    everything = [path for path in history.git("ls-files", "-z").split("\0") if path]
+    history.commit("all", {path: (history.folder / path).read_text() + " " for path in everything})
+    assert named("main", "change", "--config", "gate/codegate.yml", cwd=history.folder) == {
+        "answers.jsonl": "a candidate's recorded answers",
+        "ci/gate.lock": "the lock of the baseline",
+        "ci/old/pinned.json": "the baseline",
+        "evals/ours/suite.yml": "the suite",
+        "gate/codegate.yml": "the configuration",
+        "gate/fix.md": "a file of a candidate",
+        "gate/own.py": "a file of a candidate",
+        "gate/system/one.md": "a file of a candidate",
+    }
+    done = codegate("affected", "main", "change", "--also", "src", cwd=history.folder / "evals")
+    assert (done.code, done.stdout) == (0, "gate=true\n")
+    assert "src/a.py changed: named by --also\n" in done.stderr
+
+
+def test_a_pull_request_cannot_un_name_what_the_base_names(history: HistoryBuilder) -> None:
+    history.branch("change")
+    history.commit("elsewhere", {
+        "codegate.yml": config(suite="new", candidates=[{**MODEL, "prompt": "new.md"}]),
+        "evals/theirs/suite.yml": None, "new/suite.yml": "name: theirs\n", "new.md": "{statement}",
+    })  # fmt: skip
+    assert named("main", "change", cwd=history.folder) == {
+        "codegate.yml": "the configuration", "evals/theirs/suite.yml": "the suite", "new/suite.yml": "the suite",
+        "new.md": "a file of a candidate",
+    }  # fmt: skip
+
+
+def test_what_only_the_base_changed_since_is_not_the_pull_requests(history: HistoryBuilder) -> None:
+    history.branch("change")
+    history.commit("source", {"src/a.py": "x = 2\n"})
+    history.git("checkout", "--quiet", "main")
+    history.commit("another model", {"codegate.yml": config(samples=3), "evals/theirs/suite.yml": "name: other\n"})
+    done = codegate("affected", "main", "change", cwd=history.folder)
+    assert (done.code, done.stdout) == (0, "gate=false\n")
+    assert done.stderr == (
+        "nothing changed that the gate reads: ci/gate.lock, ci/old/pinned.json, codegate.yml, evals/ours, "
+        "evals/theirs\n"
+    )
+
+
+def test_the_work_tree_is_not_looked_at(history: HistoryBuilder) -> None:
+    history.write({"codegate.yml": "broken: [", "evals/theirs/suite.yml": "more\n"})
+    assert named("HEAD", "HEAD", cwd=history.folder / "src") == {}
+
+
+@pytest.mark.parametrize("broken", ["candidates: [nobody]", "a: &a [*a]", "- " * 200, "x" * 2_000_000, "\udcff"])
+def test_where_a_configuration_cannot_be_read_every_change_matters(history: HistoryBuilder, broken: str) -> None:
+    history.commit("broken", {"codegate.yml": broken.encode("utf-8", "surrogateescape")})
+    history.branch("change")
+    history.commit("source", {"src/a.py": "x = 2\n"})
+    [(path, reason)] = named("main", "change", cwd=history.folder).items()
+    assert path == "src/a.py"
+    assert reason.startswith("what the gate reads is not known at ")
+
+
+def test_without_a_configuration_the_first_one_matters(history: HistoryBuilder) -> None:
+    history.commit("none", {"codegate.yml": None})
+    history.branch("change")
+    history.commit("begin", {"codegate.yml": config(), "codegate.lock": "", "src/a.py": "x = 2\n"})
+    first = {"codegate.yml": "the configuration", "codegate.lock": "the lock of the baseline"}
+    assert named("main", "change", cwd=history.folder) == first
+    assert named("change", "main", cwd=history.folder) == {}, "the merge base is main itself"
+    history.commit("none again", {"codegate.yml": None})
+    assert named("HEAD^", "HEAD", cwd=history.folder) == {"codegate.yml": "the configuration"}
+
+
+@pytest.mark.parametrize("place", ["evals", "evals/theirs", "codegate.yml", "ci"])
+def test_a_symbolic_link_is_not_followed(history: HistoryBuilder, place: str) -> None:
+    history.git("mv", place, "real")
+    (history.folder / place).symlink_to("real" if "/" not in place else "../real")
+    linked = history.commit("a link")
+    assert place in named("HEAD^", "HEAD", cwd=history.folder), "it took the place of what was read"
+    history.branch("change")
+    history.commit("behind it", {"src/a.py": "x = 2\n"})
+    [reason] = named(linked, "change", cwd=history.folder).values()
+    assert "symbolic link" in reason
+
+
+def test_executable_bits_and_odd_names_count(history: HistoryBuilder) -> None:
+    base, folder = history.git("rev-parse", "HEAD"), history.folder
+    history.git("update-index", "--chmod=+x", "evals/theirs/suite.yml")
+    (folder / "evals/theirs/a\nb::error::x").write_text("")
+    history.git("add", "evals/theirs/a\nb::error::x")
+    history.commit_staged("odd")
+    assert set(named(base, "HEAD", cwd=folder)) == {"evals/theirs/suite.yml", "evals/theirs/a\nb::error::x"}
+    done = codegate("affected", base, "HEAD", cwd=folder)
+    assert len(done.stderr.splitlines()) == 2
+    assert not [line for line in done.stderr.splitlines() if line.startswith("::")]
+
+
+def test_a_submodule_that_is_to_be_ignored_counts(history: HistoryBuilder) -> None:
+    def module(place: str, commit: str) -> str:
+        history.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{place}")
+        return history.commit_staged("a module")
+
+    first, place = history.git("rev-parse", "HEAD"), "evals/theirs/module"
+    history.write({".gitmodules": f'[submodule "m"]\n\tpath = {place}\n\turl = ./m\n\tignore = all\n'})
+    history.git("add", ".gitmodules")
+    second = module(place, first)
+    module(place, second)
+    assert named(second, "HEAD", cwd=history.folder) == {place: "the suite"}
+    history.git("rm", "-r", "-q", "--cached", "evals")
+    module("evals", first)
+    assert named("HEAD^", "HEAD", cwd=history.folder)["evals"] == "the suite"
+
+
+def test_many_files_are_named_as_far_as_people_read(history: HistoryBuilder) -> None:
+    history.commit("many", {f"evals/theirs/{number}": "" for number in range(25)})
+    done = codegate("affected", "HEAD^", "HEAD", cwd=history.folder)
+    assert len(done.stderr.splitlines()) == 21
+    assert done.stderr.endswith("\n5 more files changed that the gate reads\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (("", "HEAD"), "BASE is empty"),
+        (("0" * 40, "HEAD"), "is not in "),
+        (("main", "--", "--output=x"), "is not in "),
+        (("main:src", "HEAD"), "is not in "),
+        (("main", "HEAD", "--config", "../codegate.yml"), "no path in the repository"),
+        (("main", "HEAD", "--also", "/etc"), "no path in the repository"),
+    ],
+)
+def test_where_there_is_no_answer_none_is_printed(history: HistoryBuilder, words: tuple[str, ...], cause: str) -> None:
+    done = codegate("affected", *words, cwd=history.folder)
+    assert (done.code, done.stdout) == (2, ""), done.stderr
+    assert cause in done.stderr
+
+
+def test_a_clone_without_the_merge_base_has_no_answer(history: HistoryBuilder, tmp_path: Path) -> None:
+    history.branch("change")
+    history.commit("source", {"src/a.py": "x = 2\n"})
+    history.git("checkout", "--quiet", "main")
+    history.commit("more", {"src/b.py": "x = 2\n"})
+    run_git(tmp_path, "clone", "-q", "--depth=1", "--no-single-branch", f"file://{history.folder}", "shallow")
+    done = codegate("affected", "origin/main", "origin/change", cwd=tmp_path / "shallow")
+    assert (done.code, done.stdout) == (2, ""), done.stderr
+    assert "have no common commit" in done.stderr
+    assert "fetch-depth: 0" in done.stderr
+
+
+def test_of_several_merge_bases_each_counts(history: HistoryBuilder) -> None:
+    history.branch("one")
+    one = history.commit("one", {"codegate.yml": config(samples=3)})
+    history.git("checkout", "--quiet", "main")
+    other = history.commit("other", {"src/a.py": "x = 2\n"})
+
+    def crossed(kept: str, *parents: str) -> str:
+        words = [word for parent in parents for word in ("-p", parent)]
+        return history.git("-c", "user.name=A", "-c", "user.email=a@example.org",
+                           "commit-tree", f"{kept}^{{tree}}", *words, "-m", "merge")  # fmt: skip
+
+    base, head = crossed(one, one, other), crossed(other, other, one)
+    assert "codegate.yml" in named(base, head, cwd=history.folder)
+    assert "codegate.yml" in named(head, base, cwd=history.folder)
