@@ -26,9 +26,10 @@ RUN echo /opt/codegate/source >"$(echo /opt/codegate/venv/lib/python3*/site-pack
     google.auth.transport.requests, google.oauth2.service_account, httpcore2, junit_xml, openai.resources.chat, \
     openai.resources.responses, opentelemetry.exporter.otlp.proto.http.trace_exporter, rich.progress, truststore, uv"
 
-# After the job; a path, because that is all the runner takes.
-RUN printf '#!/bin/sh\nexec /opt/codegate/venv/bin/python -I -m codegate action --reap\n' >/opt/codegate/reap && \
-    chmod 755 /opt/codegate/reap
+# For scripts, and what runs after the job, which is a path, because that is all the runner takes.
+RUN printf '#!/bin/sh\nexec /opt/codegate/venv/bin/python -I -m codegate "$@"\n' >/usr/local/bin/codegate && \
+    printf '#!/bin/sh\nexec /usr/local/bin/codegate action --reap\n' >/opt/codegate/reap && \
+    chmod 755 /usr/local/bin/codegate /opt/codegate/reap
 
 # Isolated (-I): neither the workspace nor a PYTHONPATH of the workflow can put modules in front of ours.
 ENTRYPOINT ["/opt/codegate/venv/bin/python", "-I", "-m", "codegate", "action"]

@@ -42,7 +42,13 @@ _STOP_SECONDS: Final = 7
 @click.option("--reap", is_flag=True, help="Only remove the sandboxes that the job's steps left behind.")
 def command(reap: bool) -> ExitCode:
     """Run as a GitHub Action: reads INPUT_* and GITHUB_*, writes outputs and summary."""
-    return reap_action(os.environ) if reap else run_action(os.environ)
+    if reap:
+        return reap_action(os.environ)
+    if os.getpid() == 1:
+        leave_to_child()
+    if script := os.environ.get("INPUT_RUN", "").strip():
+        os.execvp("bash", ["bash", "-e", "-o", "pipefail", "-c", script])  # noqa: S606  the workflow's own
+    return run_action(os.environ)
 
 
 def run_action(environment: Mapping[str, str]) -> ExitCode:
@@ -51,8 +57,6 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
     Outputs, summary and annotations are written however it ends, and nothing that is printed meanwhile can give the
     runner a command. An error that codegate did not expect is reported as a bug, and ends with 4.
     """
-    if os.getpid() == 1:
-        leave_to_child()
     with open_log(environment) as log:
         job: Job | None = None
         try:

@@ -141,6 +141,14 @@ def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
     assert none_left(run_id(job, "worse"))
 
 
+def test_a_script_has_the_command_line_of_the_image(job: Job) -> None:
+    script = 'codegate affected HEAD HEAD --also src >>"$GITHUB_OUTPUT"; false | cat; echo "not so"'
+    done = job.step({"run": script})
+    assert (done.code, done.outputs) == (1, {"gate": "false"}), done.log
+    assert "codegate.yml, src" in done.log
+    assert "not so" not in done.log
+
+
 def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
     image: str, recipe: EnvironmentRecipe, tmp_path: Path
 ) -> None:
