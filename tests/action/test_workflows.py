@@ -1,6 +1,7 @@
 """Every workflow, ours and those that are shipped: three linters, and what they do not look at."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+
+from codegate.gating.baseline import Lock
+from tests.kit.repository import HistoryBuilder
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -103,7 +107,7 @@ def complaints(text: str, *, cancels: bool) -> list[str]:
 
 def _of_step(step: dict[str, Any], trusted: bool) -> list[str]:
     found = []
-    if "${{" in step.get("run", ""):
+    if "${{" in step.get("run", "") + step.get("with", {}).get("run", ""):
         found.append("an expression is pasted into a shell")
     if step.get("uses", "").startswith("actions/checkout@"):
         if trusted:
@@ -128,12 +132,74 @@ def test_a_shipped_workflow_opens_nothing(path: Path) -> None:
     assert ("actions/checkout@" in path.read_text()) == (path.name in WITH_A_CHECKOUT)
 
 
-@pytest.mark.parametrize("name", sorted(CANCELS))
-def test_a_gate_watches_what_it_reads_and_nothing_else(name: str) -> None:
-    text = (ROOT / ".github" / "workflow-templates" / name).read_text()
-    watched = re.search(r'"\$BASE\.\.\.HEAD" -- \\\n\s+([^;]+);', text)
-    assert watched is not None
-    assert watched[1].split() == ["codegate.yml", "codegate.lock", "suites", ".github/workflows"]
+def deciding(name: str) -> str:
+    """Return the script of a gate's workflow that decides whether anything is to be gated."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflow-templates" / name).read_text())["jobs"]
+    [step] = [step for job in jobs.values() for step in job["steps"] if step.get("id") == "changes"]
+    assert (step["uses"], list(step["env"])) == (PLACEHOLDER.partition(" ")[0], ["BASE"]), "no key"
+    return str(step["with"]["run"])
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> HistoryBuilder:
+    """A repository with the shipped workflows; its suite, lock and prompt are where its configuration says."""
+    made = HistoryBuilder(tmp_path_factory.mktemp("gated") / "r")
+    candidate = {"provider": "openai", "model": "gpt-4.1-2025-04-14", "prompt": "prompts/fix.md"}
+    replay = {"provider": "replay", "model": "answers.jsonl"}
+    settings = {"suite": "evals/ours", "baseline": "ci/gate.lock", "candidates": [candidate, replay]}
+    lock = Lock(baseline="b.json", sha256="0" * 64, digest="0" * 64, suite_digest="0" * 64, model="m")
+    made.commit("begin", {
+        "codegate.yml": json.dumps(settings), "prompts/fix.md": "{statement}",
+        "evals/ours/suite.yml": "", "ci/gate.lock": lock.model_dump_json(by_alias=True),
+        **{f".github/workflows/{path.name}": path.read_bytes() for path in SHIPPED},
+        ".github/workflows/ci.yml": "on: push\n", "AGENTS.md": "", "src/a.py": "", "docs/a.md": "",
+    })  # fmt: skip
+    return made
+
+
+def decided(gated: HistoryBuilder, tmp_path: Path, base: str) -> tuple["subprocess.CompletedProcess[str]", str]:
+    """Run the action with the script of the gate's workflow; return how it ended, and the outputs that it wrote."""
+    bin_, outputs = Path(sys.executable).parent, tmp_path / "outputs"
+    environment = {
+        "PATH": f"{bin_}:{os.environ['PATH']}", "INPUT_RUN": deciding("codegate-gate.yml"), "BASE": base,
+        "GITHUB_OUTPUT": str(outputs),
+    }  # fmt: skip
+    done = subprocess.run([bin_ / "codegate", "action"], cwd=gated.folder, env=environment, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    return done, outputs.read_text()
+
+
+NOT_READ = (
+    ".github/workflows/ci.yml", ".github/workflows/codegate-nightly.yml", "AGENTS.md", "codegate.lock",
+    "evals/theirs/suite.yml", "prompts/other.md", "src/a.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "codegate.yml", "ci/gate.lock", "evals/ours/problems/one/problem.yml", "prompts/fix.md", "answers.jsonl",
+        ".github/workflows/codegate-gate.yml", None,
+    ],
+)  # fmt: skip
+def test_a_shipped_gate_gates_exactly_what_matters(gated: HistoryBuilder, tmp_path: Path, read: str | None) -> None:
+    gated.git("checkout", "--quiet", "-B", "change", "main")
+    was = {path: gated.folder / path for path in (*NOT_READ, *([read] if read else []))}
+    gated.commit("change", {path: f"{there.read_text() if there.exists() else ''}\n" for path, there in was.items()})
+    done, answer = decided(gated, tmp_path, "main")
+    assert (done.returncode, done.stdout, answer) == (0, "", "gate=true\n" if read else "gate=false\n")
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"{read} changed: " if read else "nothing changed that the gate reads: ")
+
+
+def test_without_an_answer_the_step_fails(gated: HistoryBuilder, tmp_path: Path) -> None:
+    done, answer = decided(gated, tmp_path, "0" * 40)
+    assert (done.returncode, answer) == (2, ""), done.stderr
+
+
+def test_a_gate_of_shards_is_decided_likewise() -> None:
+    script = deciding("codegate-gate.yml")
+    assert deciding("codegate-matrix.yml") == script.replace("codegate-gate.yml", "codegate-matrix.yml") != script
 
 
 @pytest.mark.parametrize(
@@ -151,7 +217,7 @@ def test_a_gate_watches_what_it_reads_and_nothing_else(name: str) -> None:
         ("ubuntu-24.04", "ubuntu-latest", "gate: another system one day"),
         (f"@{UPLOAD} # v7.0.0", f"@{UPLOAD}", f"not pinned with its version: actions/upload-artifact@{UPLOAD}"),
         (f"@{CHECKOUT} # v7.0.1", "@v7", "not pinned with its version: actions/checkout@v7"),
-        ('"$BASE...HEAD"', "${{ github.head_ref }}", "gate: an expression is pasted into a shell"),
+        ('"$BASE" HEAD', "${{ github.head_ref }}", "gate: an expression is pasted into a shell"),
         ("persist-credentials: false", "persist-credentials: true", "gate: the token stays in .git/config"),
         ("fetch-depth: 0", "fetch-depth: 1", "gate: base trees are read from history, which is not there"),
         (f"actions/checkout@{CHECKOUT} # v7.0.1", f"actions/cache/restore@{CHECKOUT} # v5.0.5",
@@ -191,7 +257,7 @@ def test_each_linter_refuses_what_is_its_to_see(tmp_path: Path) -> None:
         return tmp_path / name
 
     assert actionlint(changed("a.yml", "steps.changes", "steps.chnages")).returncode == 1
-    assert zizmor(changed("b.yml", '"$BASE...HEAD"', "${{ github.head_ref }}")).returncode != 0
+    assert zizmor(changed("b.yml", "  pull_request:", "  pull_request_target:")).returncode != 0
     schema = ("--builtin-schema", "vendor.github-workflows")
     assert (
         run("check-jsonschema", *schema, str(changed("c.yml", "timeout-minutes: 120", "timeout: 120"))).returncode == 1
