@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from codegate.durable import sha256
 from codegate.languages import PathClassifier
+from codegate.solving.workspace import decode_text
 from codegate.suite import Problem, Tree
 
 DEFAULT_BUDGET: Final = 60_000
@@ -118,12 +119,8 @@ def words(text: str) -> list[str]:
 
 def _text(base: Tree, path: str) -> str | None:
     file = base[path]
-    if file.is_link or b"\0" in file.data:
-        return None
-    try:
-        return file.data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    decoded = None if file.is_link else decode_text(file.data)
+    return decoded[0] if decoded is not None else None
 
 
 def _pieces(path: str, text: str, budget: int) -> list[_Piece]:

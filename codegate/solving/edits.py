@@ -1,4 +1,4 @@
-"""Parse a model's answer into edits: SEARCH/REPLACE blocks and fenced unified diffs.
+"""Parse a model's answer into edits: SEARCH/REPLACE blocks and unified diffs.
 
 A block is::
 
@@ -43,7 +43,7 @@ class BlockEdit:
 
 @dataclass(frozen=True)
 class DiffEdit:
-    """One fenced unified diff."""
+    """One unified diff."""
 
     diff: str
 
@@ -81,8 +81,11 @@ def parse_edits(text: str) -> ParsedEdits:
         if diff is not None and diff.closed_by(line):
             _end_diff(diff, lines[diff.start : position], edits, problems)
             diff = None
-        elif diff is None and (fence := _FENCE.fullmatch(line)) and fence[3].lower() in {"diff", "patch"}:
-            diff = _OpenDiff(position + 1, fence[1] + fence[2])
+        elif diff is None and (fence := _FENCE.fullmatch(line)):
+            if fence[3].lower() in {"diff", "patch"} or _names_files(lines, position + 1):
+                diff = _OpenDiff(position + 1, fence[1] + fence[2])
+        elif diff is None and _names_files(lines, position):
+            diff = _OpenDiff(position, "")
         position += 1
     if diff is not None:
         _end_diff(diff, lines[diff.start :], edits, problems)
@@ -101,7 +104,7 @@ def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
     for edit in parsed.edits:
         try:
             if isinstance(edit, DiffEdit):
-                _apply_diff(workspace, edit)
+                workspace.apply(apply_patch(workspace.tree(), edit.diff))
             else:
                 _apply_block(workspace, edit)
         except UnsafePathError:
@@ -147,19 +150,10 @@ def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
     workspace.write(edit.path, "\n".join(lines[:start] + replacement + lines[start + len(edit.search) :]))
 
 
-def _apply_diff(workspace: Workspace, edit: DiffEdit) -> None:
-    tree = workspace.tree()
-    for path, file in apply_patch(tree, edit.diff).items():
-        if file is None:
-            workspace.delete(path)
-        elif file.is_link:
-            raise WorkspaceError(f"{path[:200]}: a diff may not make a symbolic link.")
-        else:
-            try:
-                text = file.data.decode("utf-8")
-            except UnicodeDecodeError:
-                raise WorkspaceError(f"{path[:200]}: the diff does not make UTF-8 text of it.") from None
-            workspace.write(path, text)
+def _names_files(lines: list[str], position: int) -> bool:
+    """Return whether a diff begins at the line."""
+    line, following = [*lines[position : position + 2], "", ""][:2]
+    return line.startswith("diff --git ") or (line.startswith("--- ") and following.startswith("+++ "))
 
 
 def _path_above(lines: list[str], position: int) -> str:
@@ -201,13 +195,13 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True)
 class _OpenDiff:
-    """An open fence of a diff: the line after it, and its indent and marks."""
+    """An open diff: its first line, and the indent and marks of its fence; without one it ends with the answer."""
 
     start: int
     marks: str
 
     def closed_by(self, line: str) -> bool:
-        return line.startswith(self.marks) and not line.strip().strip(self.marks[-1])
+        return bool(self.marks) and line.startswith(self.marks) and not line.strip().strip(self.marks[-1])
 
 
 def _end_diff(diff: _OpenDiff, body: list[str], edits: list[BlockEdit | DiffEdit], problems: list[str]) -> None:

@@ -89,7 +89,7 @@ QUESTION_USER: Final = """\
 {context}
 """
 
-SOLVER_VERSION: Final = "3"
+SOLVER_VERSION: Final = "4"
 """Raised when context, ranking, tool limits, edits or the texts of questions change."""
 
 _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {

@@ -4,13 +4,14 @@ Nothing here touches the host's files: a path of a model reaches into the tree o
 written.
 """
 
+import io
 import unicodedata
 from typing import Final
 
 from codegate.errors import CodegateError
 from codegate.solving.answer import Frozen, freeze_answer, show_path, sort_paths
 from codegate.solving.attempt import DroppedPath
-from codegate.suite import Tree, TreeFile, is_plain_path
+from codegate.suite import Changes, Tree, TreeFile, is_plain_path
 
 MAX_WRITE_BYTES: Final = 1 << 20
 MAX_READ_BYTES: Final = 100 << 10
@@ -56,7 +57,7 @@ class Workspace:
         """Return the text of a file, whole.
 
         Raises:
-            WorkspaceError: no such file, a link, not UTF-8 text, or over 100 KiB.
+            WorkspaceError: no such file, a link, a binary file, or over 100 KiB.
         """
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
@@ -64,15 +65,15 @@ class Workspace:
                 f"{show_path(path)} has {len(file.data)} bytes; at most {MAX_READ_BYTES} can be read at once.",
                 "Read a range of lines, or search the file.",
             )
-        return _text(path, file)
+        return _text(path, file)[0]
 
     def read_lines(self, path: str, first: int, last: int) -> str:
         """Return the lines ``first`` to ``last`` (from 1, both included) of a file of any size.
 
         Raises:
-            WorkspaceError: no such file, a link, not UTF-8 text, an empty range, or over 100 KiB.
+            WorkspaceError: no such file, a link, a binary file, an empty range, or over 100 KiB.
         """
-        lines = _text(path, self._file(_normal(path))).splitlines(keepends=True)
+        lines = [*io.StringIO(_text(path, self._file(_normal(path)))[0], newline="\n")]
         chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
         if not chosen:
             raise WorkspaceError(f"{show_path(path)} has {len(lines)} lines; the range {first}-{last} contains none.")
@@ -84,9 +85,9 @@ class Workspace:
         """Return the text of a file of any size, for editing it.
 
         Raises:
-            WorkspaceError: no such file, a link, or not UTF-8 text.
+            WorkspaceError: no such file, a link, or a binary file.
         """
-        return _text(path, self._file(_normal(path)))
+        return _text(path, self._file(_normal(path)))[0]
 
     def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
         """Return ``path:line: content`` of the lines that hold ``text`` literally, at most 100.
@@ -98,28 +99,36 @@ class Workspace:
         """
         if not text or "\n" in text:
             raise WorkspaceError("the text to search for must be one line and not empty.")
-        needle = text.encode("utf-8", "replace")
         hits: list[str] = []
         for path in self.list(prefix):
             file = self._files[path]
-            if file.is_link or needle not in file.data or b"\0" in file.data:
+            decoded = None if file.is_link else decode_text(file.data)
+            if decoded is None or text not in decoded[0]:
                 continue
-            for number, line in enumerate(file.data.split(b"\n"), start=1):
-                if needle in line:
-                    hits.append(f"{path}:{number}: {line.decode('utf-8', 'replace').rstrip()[:SHOWN_LINE]}")
+            for number, line in enumerate(decoded[0].split("\n"), start=1):
+                if text in line:
+                    hits.append(f"{path}:{number}: {line.rstrip()[:SHOWN_LINE]}")
                     if len(hits) == MAX_HITS:
                         return tuple(hits)
         return tuple(hits)
 
-    def write(self, path: str, text: str) -> None:
-        """Create or replace a file; the executable bit of the old one stays.
+    def write(self, path: str, text: str, *, executable: bool | None = None) -> None:
+        """Create or replace a file; encoding and executable bit of the old one stay, the bit unless given.
 
         Raises:
-            WorkspaceError: a file that is not text, or too large.
+            WorkspaceError: a file that is binary or too large, or has an encoding that lacks a character of the text.
             UnsafePathError: the path leaves the tree, or a link, a file or a folder is in its way.
         """
-        data = text.encode("utf-8", "replace")
         name = self._writable(path)
+        old = self._files.get(name)
+        encoding = "utf-8" if old is None else _text(path, old)[1]
+        try:
+            data = text.encode(encoding, "replace" if encoding == "utf-8" else "strict")
+        except UnicodeEncodeError as error:
+            raise WorkspaceError(
+                f"{show_path(path)} is not in UTF-8, and the text has {text[error.start : error.end][:1]!a}.",
+                "Write it without that character.",
+            ) from None
         if len(data) > MAX_WRITE_BYTES:
             self._refuse(name, "too_large")
             raise WorkspaceError(
@@ -132,10 +141,8 @@ class Workspace:
                 f"{show_path(path)}: all changes together are limited to {MAX_WRITTEN_BYTES} bytes "
                 f"in {MAX_CHANGED_FILES} files."
             )
-        old = self._files.get(name)
-        if old is not None:
-            _text(path, old)
-        self._files[name] = TreeFile(data, old.mode if old is not None else "100644")
+        mode = old.mode if old is not None else "100644"
+        self._files[name] = TreeFile(data, mode if executable is None else "100755" if executable else "100644")
         self._touched.add(name)
         self._refused.pop(name, None)
 
@@ -163,13 +170,18 @@ class Workspace:
         """Remove a file.
 
         Raises:
-            WorkspaceError: no such file, or not UTF-8 text (a patch of it could not be kept as text).
+            WorkspaceError: no such file.
             UnsafePathError: the path leaves the tree, or is or goes through a link.
         """
         name = self._writable(path)
-        _text(path, self._file(name))
+        self._file(name)
         del self._files[name]
         self._touched.add(name)
+
+    def apply(self, changes: Changes) -> None:
+        """Make the changes of a patch, byte for byte."""
+        self._files = dict(Tree(self._files).overlay(changes))
+        self._touched |= changes.keys()
 
     def freeze(self) -> Frozen:
         """Return the patch of the changed source files, and the other paths that were written to."""
@@ -216,11 +228,21 @@ def _normal(path: str) -> str:
     return path.strip().removeprefix("./")
 
 
-def _text(path: str, file: TreeFile) -> str:
+def decode_text(data: bytes) -> tuple[str, str] | None:
+    """Return a file's text and its encoding; None for a binary file.
+
+    Latin-1 stands for every encoding but UTF-8: what is ASCII reads right, and each byte comes back as it was.
+    """
+    if b"\0" in data:
+        return None
     try:
-        text = file.data.decode("utf-8")
+        return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise WorkspaceError(f"{show_path(path)} is not UTF-8 text.", "It cannot be read or edited.")
-    return text
+        return data.decode("latin-1"), "latin-1"
+
+
+def _text(path: str, file: TreeFile) -> tuple[str, str]:
+    decoded = decode_text(file.data)
+    if decoded is None:
+        raise WorkspaceError(f"{show_path(path)} is a binary file.", "It cannot be read or edited as text.")
+    return decoded

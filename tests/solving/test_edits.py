@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from codegate.solving.edits import BlockEdit, DiffEdit, apply_edits, contains_code, parse_edits
 from codegate.solving.workspace import Workspace
+from codegate.suite import TreeFile, apply_patch
 from tests.solving.worlds import FIXED, small_tree
 
 BLOCK = "<<<<<<< SEARCH\n    return n // 3\n=======\n    return n // 2\n>>>>>>> REPLACE"
@@ -55,7 +56,7 @@ def test_second_block_of_the_same_file_needs_no_path() -> None:
         ("```diff\nnothing\n```", "no hunks"),
         (f"{PATH}\n" + BLOCK.replace("n // 3", "n // 4"), "does not occur"),
         ("src/pkg/nowhere.py\n" + BLOCK, "no file"),
-        ("src/pkg/latin.py\n" + BLOCK, "not UTF-8"),
+        ("src/pkg/latin.py\n" + BLOCK, "does not occur"),
         ("```diff\n--- a/src/pkg/maths.py\n+++ b/src/pkg/maths.py\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n```", ""),
         ("\n".join([PATH, BLOCK] * 201), "more than 200"),
     ],
@@ -132,14 +133,41 @@ def test_unsafe_paths_are_left_out_and_remembered(target: str) -> None:
     assert workspace.freeze().patch == ""
 
 
-def test_diff_that_makes_a_link() -> None:
+def test_a_diff_makes_modes_and_links_and_takes_files_away() -> None:
     diff = (
-        "```diff\ndiff --git a/src/pkg/l.py b/src/pkg/l.py\nnew file mode 120000\n--- /dev/null\n"
-        "+++ b/src/pkg/l.py\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n```"
+        "```\ndiff --git a/src/pkg/l.py b/src/pkg/l.py\nnew file mode 120000\n--- /dev/null\n"
+        "+++ b/src/pkg/l.py\n@@ -0,0 +1 @@\n+maths.py\n\\ No newline at end of file\n"
+        "diff --git a/tool b/tool\nnew file mode 100755\n--- /dev/null\n+++ b/tool\n@@ -0,0 +1 @@\n+#!/bin/sh\n"
+        "diff --git a/src/pkg/run.py b/src/pkg/run.py\nold mode 100755\nnew mode 100644\n"
+        "diff --git a/src/pkg/dos.py b/src/pkg/dos.py\ndeleted file mode 100644\n--- a/src/pkg/dos.py\n+++ /dev/null\n"
+        "@@ -1,2 +0,0 @@\n-a = 1\n-b = 2\n```"
     )
+    workspace, base = Workspace(small_tree()), small_tree()
+    assert apply_edits(workspace, parse_edits(diff)) is None
+    assert apply_patch(base, workspace.freeze().patch) == {
+        "src/pkg/dos.py": None,
+        "src/pkg/l.py": TreeFile(b"maths.py", "120000"),
+        "src/pkg/run.py": TreeFile(base["src/pkg/run.py"].data),
+        "tool": TreeFile(b"#!/bin/sh\n", "100755"),
+    }
+
+
+@pytest.mark.parametrize(
+    "around", ["{}", "Here:\n\n{}", "```\n{}```\nDone.", "```text\n{}```", "~~~\n{}~~~\n\nSee above."]
+)
+def test_a_diff_needs_no_fence_of_its_own(around: str) -> None:
+    diff = f"--- a/{PATH}\n+++ b/{PATH}\n@@ -1,9 +1,9 @@\n def half(n):\n-    return n // 3\n+    return n // 2\n"
     workspace = Workspace(small_tree())
-    assert "link" in str(apply_edits(workspace, parse_edits(diff)))
-    assert workspace.tree() == small_tree()
+    assert apply_edits(workspace, parse_edits(around.format(diff))) is None
+    assert workspace.content(PATH) == FIXED
+    assert contains_code(around.format(diff))
+
+
+def test_a_block_changes_a_latin_1_file_and_leaves_its_other_bytes() -> None:
+    edit = "src/pkg/latin.py\n<<<<<<< SEARCH\nname = 'é'\n=======\nname = 'é'\nother = 'ü'\n>>>>>>> REPLACE"
+    workspace = Workspace(small_tree())
+    assert apply_edits(workspace, parse_edits(edit)) is None
+    assert workspace.tree()["src/pkg/latin.py"].data == b"name = '\xe9'\nother = '\xfc'\n"
 
 
 @pytest.mark.parametrize(

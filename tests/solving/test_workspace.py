@@ -136,13 +136,22 @@ def test_only_source_crosses() -> None:
     assert list(apply_patch(small_tree(), frozen.patch)) == ["src/pkg/maths.py"]
 
 
-def test_modes_and_what_is_not_text_stay() -> None:
+def test_modes_and_encodings_stay() -> None:
     workspace = Workspace(small_tree())
     workspace.write("src/pkg/run.py", "print(2)\n")
-    assert workspace.tree()["src/pkg/run.py"].mode == "100755"
-    for touch in (workspace.read, workspace.content, workspace.delete, lambda path: workspace.write(path, "x")):
-        with pytest.raises(WorkspaceError, match="not UTF-8 text"):
-            touch("src/pkg/latin.py")
+    workspace.write("src/pkg/latin.py", "name = 'ü'\n")
+    workspace.write("src/pkg/new.py", "name = 'ü'\n", executable=True)
+    tree = workspace.tree()
+    assert tree["src/pkg/run.py"].mode == tree["src/pkg/new.py"].mode == "100755"
+    assert tree["src/pkg/latin.py"].data == b"name = '\xfc'\n"
+    assert workspace.search("ü") == ("src/pkg/latin.py:1: name = 'ü'", "src/pkg/new.py:1: name = 'ü'")
+    with pytest.raises(WorkspaceError, match="not in UTF-8, and the text has '"):
+        workspace.write("src/pkg/latin.py", "name = '€'\n")
+    workspace.delete("src/pkg/latin.py")
+    workspace.apply({"src/pkg/data.bin": TreeFile(b"\0\xff")})
+    for touch in (workspace.read, workspace.content, lambda path: workspace.write(path, "x")):
+        with pytest.raises(WorkspaceError, match="binary"):
+            touch("src/pkg/data.bin")
 
 
 def test_replace_needs_one_occurrence() -> None:
