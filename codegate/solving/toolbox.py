@@ -38,6 +38,7 @@ class WriteFile(_Arguments):
 
     path: str = Field(description="Path relative to the repository.")
     content: str = Field(description="The complete new content of the file.")
+    executable: bool | None = Field(default=None, description="Whether it is a program; by default as it was.")
 
 
 class ReplaceInFile(_Arguments):
@@ -46,6 +47,12 @@ class ReplaceInFile(_Arguments):
     path: str = Field(description="Path relative to the repository.")
     old: str = Field(description="The current text, long enough to occur only once.")
     new: str = Field(description="The replacement text.")
+
+
+class DeleteFile(_Arguments):
+    """Delete a file."""
+
+    path: str = Field(description="Path relative to the repository.")
 
 
 class ListFiles(_Arguments):
@@ -69,6 +76,7 @@ _TOOLS: Final[dict[str, type[_Arguments]]] = {
     "read_file": ReadFile,
     "write_file": WriteFile,
     "replace_in_file": ReplaceInFile,
+    "delete_file": DeleteFile,
     "list_files": ListFiles,
     "search": Search,
     "run_tests": RunTests,
@@ -133,7 +141,7 @@ class Toolbox:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])[:100]
             raise ToolError(f"arguments{'.' + place if place else ''}: {first['msg'][:300]}.") from None
-        if self._sent >= MAX_ALL_RESULTS and not isinstance(arguments, (WriteFile, ReplaceInFile)):
+        if self._sent >= MAX_ALL_RESULTS and not isinstance(arguments, (WriteFile, ReplaceInFile, DeleteFile)):
             raise ToolError("the tools have reached the output limit of this attempt; you can still edit files.")
         return self._perform(arguments)
 
@@ -144,14 +152,18 @@ class Toolbox:
                 return workspace.read(path)
             case ReadFile(path=path, first_line=first, last_line=last):
                 return workspace.read_lines(path, first or 1, last or 1_000_000_000)
-            case WriteFile(path=path, content=content):
-                workspace.write(path, content)
+            case WriteFile(path=path, content=content, executable=executable):
+                workspace.write(path, content, executable=executable)
                 self.wrote = True
                 return f"Wrote {len(content)} characters."
             case ReplaceInFile(path=path, old=old, new=new):
                 workspace.replace(path, old, new)
                 self.wrote = True
                 return "Replaced."
+            case DeleteFile(path=path):
+                workspace.delete(path)
+                self.wrote = True
+                return "Deleted."
             case ListFiles(folder=folder):
                 paths = workspace.list(folder)
                 more = f"\n... and {len(paths) - MAX_LISTED} more" if len(paths) > MAX_LISTED else ""

@@ -291,7 +291,7 @@ def test_versions_follow_the_text() -> None:
     assert prompt_version(replay_candidate()) == prompt_version(replay_candidate())
     assert prompt_version(loops, ["a"]) != prompt_version(loops, ["b"])
     names = [tool.name for tool in tool_specs()]
-    assert names == ["read_file", "write_file", "replace_in_file", "list_files", "search", "run_tests"]
+    assert names == ["read_file", "write_file", "replace_in_file", "delete_file", "list_files", "search", "run_tests"]
     for tool in tool_specs():
         assert tool.parameters["type"] == "object"
         assert tool.parameters["additionalProperties"] is False
