@@ -180,7 +180,8 @@ def run_request(
         budget_usd_per_month=settings.budget_usd_per_month,
         repository=project.repository,
         transcripts=project.transcripts,
-        cache=inputs.cache if gated else None,  # a baseline and a night are to see the model as it is now
+        # A baseline and a night are to see the model as it is now, and a pull request could bring its answers along.
+        cache=inputs.cache if gated and job.base is None else None,
     )
     request = RunRequest(
         project.suite,

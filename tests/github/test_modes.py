@@ -427,12 +427,12 @@ class TestRuns:
         assert merged.outputs["problems"] == "3"
 
     def test_a_gate_reuses_the_answers_that_were_kept_for_it(self, world: World, quick_sandboxes: None) -> None:
-        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(18)]
+        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(21)]
         with wire_server(*replies) as wire:
             (world.workspace / "codegate.yml").write_text(
                 "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
             )
-            world.commit()
+            base = world.commit()
             for _ in range(2):
                 done = world.step("push", pushed(), cache="answers")
                 assert done.code == ExitCode.PASS, done.log
@@ -443,6 +443,8 @@ class TestRuns:
             )
             assert (fresh.code, len(wire.received)) == (ExitCode.PASS, 3 + 15), fresh.log
             assert len(wire.greeted) == 2, "none where the answers are kept"
+            proposal = world.step("pull_request", pull(base), cache="answers")
+            assert (proposal.code, len(wire.received)) == (ExitCode.PASS, 3 + 15 + 3), "it could bring its own answers"
 
     def test_a_poisoned_environment_does_not_pass_a_pull_request(
         self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
