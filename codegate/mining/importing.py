@@ -227,11 +227,14 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
     """Apply the patches of ``row`` to its base commit.
 
     Raises:
-        UsageError: the repository does not have the commit, the patches overlap, or there is no test to run.
+        UsageError: the repository does not have the commit, the patches overlap or make links, or there is no test.
         PatchError: a patch does not apply.
     """
     base = read_commit(repository, row.base_commit)
     fix, hidden = apply_patch(base, row.patch), apply_patch(base, row.test_patch)
+    linked = sorted(path for path, file in {**fix, **hidden}.items() if file is not None and file.is_link)
+    if linked:
+        raise UsageError(f"{linked[0]!a} is a symbolic link, which no suite holds.")
     both = sorted(fix.keys() & hidden.keys())
     if both:
         raise UsageError(f"patch and test_patch both change {both[0]!a}.")

@@ -116,6 +116,24 @@ def test_symbolic_links_are_refused(history: HistoryBuilder) -> None:
     assert _judge(history, unit) == "symlink"
 
 
+def test_a_fix_keeps_encodings_modes_and_folders_in_the_place_of_files(history: HistoryBuilder) -> None:
+    history.commit("begin", BASE | {"pkg/cli": "x\n", "pkg/latin.py": b"# \xe9\n"})
+    (history.folder / "pkg" / "cli").unlink()
+    history.write({"run.py": "x = 1\n"})
+    (history.folder / "run.py").chmod(0o755)
+    history.commit("change", FIX | TEST | {"pkg/cli/__init__.py": "x = 1\n", "pkg/latin.py": b"# \xe9\nx = 1\n"})
+    (unit,) = read_units(history.folder)
+    parts = _judge(history, unit)
+    assert isinstance(parts, Cut)
+    assert parts.fix == {
+        "pkg/cli": None,
+        "pkg/cli/__init__.py": TreeFile(b"x = 1\n"),
+        "pkg/latin.py": TreeFile(b"# \xe9\nx = 1\n"),
+        "pkg/sums.py": TreeFile(b"def total(xs):\n    return sum(xs)\n"),
+        "run.py": TreeFile(b"x = 1\n", "100755"),
+    }
+
+
 def test_a_change_of_a_submodule_is_refused(history: HistoryBuilder) -> None:
     history.commit("begin", BASE)
     history.write(FIX | TEST)
