@@ -1,7 +1,7 @@
 """The failure class: which of the fixed list a failing grade belongs to, from what execution reported."""
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from codegate.grading.behaviour import unsafe_because
@@ -20,7 +20,9 @@ _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _ASSERTIONS: Final = frozenset({"AssertionError", "_pytest.outcomes.Failed", "Failed"})
 
 
-def classify_failure(report: TestReport, failing: Sequence[TestResult]) -> tuple[FailureClass, str]:
+def classify_failure(
+    report: TestReport, failing: Sequence[TestResult], expected: Collection[str] = ()
+) -> tuple[FailureClass, str]:
     """Return the class of a run that resolved nothing, and a line of evidence.
 
     What stopped the run comes first (interference, limits, a file that cannot be imported), then the tests that
@@ -30,6 +32,7 @@ def classify_failure(report: TestReport, failing: Sequence[TestResult]) -> tuple
     Args:
         report: the run.
         failing: the expected tests that did not pass; may be empty when the run as a whole proves nothing.
+        expected: ids of all expected tests.
     """
     if report.tampering:
         return "tampering", report.tampering
@@ -56,7 +59,17 @@ def classify_failure(report: TestReport, failing: Sequence[TestResult]) -> tuple
     missing = (
         f"{count_of(len(failing), 'expected test')} did not pass ({states}), first {failing[0].id}" if failing else ""
     )
-    return "runtime_error", "; ".join(part for part in (ending, missing) if part)
+    return "runtime_error", "; ".join(part for part in (ending, missing, _renamed(report, failing, expected)) if part)
+
+
+def _renamed(report: TestReport, failing: Sequence[TestResult], expected: Collection[str]) -> str:
+    """Return that a missing test was reported under another id, where one of its parameters has none that lasts."""
+    for test in failing:
+        name = test.id.partition("[")[0]
+        for other in report.results:
+            if test.status == "missing" and other.partition("[")[0] == name and other not in expected:
+                return f"this run reported {other}: its ids differ from run to run, as those with a time or an address"
+    return ""
 
 
 def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> CollectionError | None:

@@ -177,7 +177,7 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
     passed = len(tests) - len(failing)
     resolved = not failing and report.proven
     compiled = broken_collection(report, failing) is None
-    failure, detail = (None, "") if resolved else classify_failure(report, failing)
+    failure, detail = (None, "") if resolved else classify_failure(report, failing, problem.tests.expected)
     # Where nothing failed and yet nothing is proven, the reports of passing are worth nothing.
     credible = resolved or (bool(failing) and compiled and failure != "tampering")
     return Grade(

@@ -4,7 +4,9 @@ from typing import get_args
 
 import pytest
 
-from codegate.grading import FailureClass, Grade, grade_answer
+from codegate.grading import FailureClass, Grade, TestResult, grade_answer
+from codegate.grading.classify import classify_failure
+from codegate.grading.testreport import TestReport
 from codegate.suite import ProblemLimits
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, Files, World
@@ -252,3 +254,20 @@ def test_names_that_are_not_text_are_written_out(world: World) -> None:
     grade = world.grade({SOURCE: FIX, "tests/\udcff.py": ""})
     assert grade.resolved
     assert grade.dropped == ("tests/\\udcff.py",)
+
+
+def test_a_test_whose_id_differs_from_run_to_run_is_named() -> None:
+    """An id made of the time or of an address is another one in the next run."""
+    name = "tests/test_calc.py::test_double[2026-11-26 20:38:10]"
+    report = TestReport(
+        results={
+            "tests/test_calc.py::test_double[0]": TestResult(id="tests/test_calc.py::test_double[0]", status="passed"),
+            "tests/test_calc.py::test_double[2026-11-26 20:38:11]": TestResult(id="x", status="passed"),
+        }
+    )
+    gone = TestResult(id=name, status="missing")
+    failure, detail = classify_failure(report, [gone], ("tests/test_calc.py::test_double[0]", name))
+    assert failure == "runtime_error"
+    assert "this run reported tests/test_calc.py::test_double[2026-11-26 20:38:11]: its ids differ" in detail
+    _, detail = classify_failure(report, [TestResult(id="tests/test_calc.py::test_half", status="missing")])
+    assert "differ" not in detail
