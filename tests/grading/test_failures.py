@@ -79,10 +79,10 @@ PATCHES: dict[str, tuple[FailureClass, Files | str]] = {
         "patch_does_not_apply",
         "--- /dev/null\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n",
     ),
-    "a link": (
+    "a submodule": (
         "patch_does_not_apply",
-        "diff --git a/shop/l.py b/shop/l.py\nnew file mode 120000\n--- /dev/null\n+++ b/shop/l.py\n@@ -0,0 +1 @@\n"
-        "+../tests/test_price.py\n\\ No newline at end of file\n",
+        "diff --git a/shop/m b/shop/m\nnew file mode 160000\n--- /dev/null\n+++ b/shop/m\n@@ -0,0 +1 @@\n"
+        f"+Subproject commit {'a' * 40}\n",
     ),
     "more than the disk holds": ("patch_does_not_apply", {SOURCE: FIX, "shop/data.txt": "x" * (7 << 20)}),
     "start-up code": ("tampering", {SOURCE: FIX, "sitecustomize.py": "x = 1\n"}),
