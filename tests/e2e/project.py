@@ -24,3 +24,22 @@ def write_history(folder: Path) -> HistoryBuilder:
             },
         )
     return history
+
+
+def add_service(history: HistoryBuilder) -> None:
+    """A service in a folder of its own, with a bug and its fix."""
+    folder = "services/api"
+    test = "from api.triple import triple\n\n\ndef test_{0}():\n    assert triple({0}) == {1}\n"
+    history.commit("Add a service", {
+        f"{folder}/pyproject.toml": '[project]\nname = "api"\nversion = "1"\n',
+        f"{folder}/api/__init__.py": "",
+        f"{folder}/api/triple.py": "def triple(n):\n    return n + 4\n",
+        f"{folder}/tests/test_2.py": test.format(2, 6),
+    })  # fmt: skip
+    history.commit(
+        "Fix triple: wrong results (#9)\n\ntriple() returns a wrong number for nearly every input.\n",
+        {
+            f"{folder}/api/triple.py": "def triple(n):\n    return n * 3\n",
+            f"{folder}/tests/test_7.py": test.format(7, 21),
+        },
+    )

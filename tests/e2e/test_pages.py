@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import EXAMPLE_CANDIDATE
-from tests.e2e.project import write_history
+from tests.e2e.project import add_service, write_history
 from tests.kit.command import Done
 from tests.kit.pages import ROOT, Step, Terminal, steps
 from tests.kit.stand_in import StandIn
@@ -54,7 +54,9 @@ def project(page: str, folder: Path) -> None:
     if page == "docs/tutorial.md":
         write_history(folder / "codegate-demo" / "repository")
         return
-    write_history(folder)
+    history = write_history(folder)
+    if page == "docs/how-to.md":
+        add_service(history)
     shutil.copytree(ROOT / "suites" / "functions", folder / "suites" / "functions")
 
 
