@@ -6,15 +6,15 @@ from tests.kit.repository import HistoryBuilder
 from tests.running.world import NAMES, eval_body, source
 
 
-def write_history(folder: Path) -> HistoryBuilder:
-    """Three bugs, and their fixes one after the other, each with its test."""
+def write_history(folder: Path, fixed: int = 3) -> HistoryBuilder:
+    """Three bugs, and the fixes of the first ones after each other, each with its test."""
     history = HistoryBuilder(folder)
     history.commit("begin", {
         "calc/__init__.py": "",
         **{f"calc/{name}.py": source(name, fixed=False) for name in NAMES},
         "tests/test_public.py": "from calc.half import half\n\n\ndef test_zero():\n    assert half(0) == 0\n",
     })  # fmt: skip
-    for number, name in enumerate(NAMES, start=1):
+    for number, name in enumerate(NAMES[:fixed], start=1):
         history.commit(
             f"Fix {name}: wrong results (#{number})\n\n{name}() returns a wrong number for nearly every input.\n",
             {

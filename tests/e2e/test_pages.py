@@ -1,5 +1,6 @@
 """The pages' own commands, word for word and in order, with their models at the providers' own addresses."""
 
+import json
 import os
 import re
 import shutil
@@ -17,11 +18,11 @@ from tests.running.world import knowing
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.timeout(1500)]
 
-# The hosts that a page's models are at.
-PAGES = {
-    "README.md": {"api.openai.com", "api.anthropic.com"},
-    "docs/tutorial.md": {"127.0.0.1"},
-    "docs/how-to.md": {"api.openai.com"},
+# The hosts that a page's models are at, and how much the runs solve that it names.
+PAGES: dict[str, tuple[set[str], dict[str, float]]] = {
+    "README.md": ({"api.openai.com", "api.anthropic.com"}, {"pinned": 1.0}),
+    "docs/tutorial.md": ({"127.0.0.1"}, {"pinned": 1.0, "upgrade": 0.0, "local": 1.0}),
+    "docs/how-to.md": ({"api.openai.com"}, {"pinned": 1.0, "functions": 0.0}),
 }
 LEFT_OUT = {
     "make demo": "sets up an environment; what it calls is run by test_demo.py",
@@ -54,7 +55,7 @@ def project(page: str, folder: Path) -> None:
     if page == "docs/tutorial.md":
         write_history(folder / "codegate-demo" / "repository")
         return
-    history = write_history(folder)
+    history = write_history(folder, fixed=2)
     if page == "docs/how-to.md":
         add_service(history)
     shutil.copytree(ROOT / "suites" / "functions", folder / "suites" / "functions")
@@ -62,11 +63,15 @@ def project(page: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path) -> None:
+    hosts, rates = PAGES[page]
     project(page, tmp_path / "reader")
     with StandIn(knowing, tmp_path) as stand_in:
         assert list(follow(page, tmp_path / "reader", stand_in, LEFT_OUT))
-    assert {request.host for request in stand_in.model.requests} == PAGES[page]
+    assert {request.host for request in stand_in.model.requests} == hosts
     assert stand_in.refused == []
+    for run, rate in rates.items():
+        [report] = tmp_path.rglob(f"runs/{run}/reports/report.json")
+        assert json.loads(report.read_text())["candidates"][0]["pass_rate"]["value"] == rate, run
 
 
 def test_each_command_that_is_left_out_is_on_a_page() -> None:

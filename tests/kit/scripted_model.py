@@ -16,12 +16,13 @@ SHELLS = ("exec_command", "shell_command", "shell", "bash", "run_shell", "run_co
 
 @dataclass(frozen=True)
 class Turn:
-    """What a model is asked: how many results of tools it has seen, and which shell it is offered."""
+    """What a model is asked as which request: how many results of tools it has seen, which shell it is offered."""
 
     results: int
     shell: str | None
     schema: dict[str, Any]
     body: dict[str, Any]
+    number: int
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ class ScriptedModel:
             return as_json({"error": {"message": f"`{self.refuses}` is deprecated for this model."}}, 400)
         with self.lock:
             self.answered += 1
-        said = self.part(_turn(request.body))
+        turn = _turn(request.body, number)
         model = request.body.get("model") or _in_path(request.path)
-        full, events = make(self.served.get(model, model), _action(said, request.body), number)
+        full, events = make(self.served.get(model, model), _action(self.part(turn), turn), number)
         if not request.body.get("stream"):
             return as_json(full)
         frames = [
@@ -103,10 +104,10 @@ class ScriptedModel:
         return Reply("".join(frames).encode(), headers={"Content-Type": "text/event-stream"})
 
 
-def _turn(body: dict[str, Any]) -> Turn:
+def _turn(body: dict[str, Any], number: int) -> Turn:
     tools = {name: schema for tool in body.get("tools") or [] for name, schema in [_offered(tool)]}
     shell = next((name for wanted in SHELLS for name in tools if name.lower() == wanted), None)
-    return Turn(sum(_results(body)), shell, tools.get(shell or "", {}), body)
+    return Turn(sum(_results(body)), shell, tools.get(shell or "", {}), body, number)
 
 
 def _offered(tool: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -129,11 +130,10 @@ def _in_path(path: str) -> str:
     return name[0].replace("@", "-") if name else ""
 
 
-def _action(said: Say | Run | Use, body: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _action(said: Say | Run | Use, turn: Turn) -> tuple[str, str, dict[str, Any]]:
     """Return text, or name and arguments of a tool call: the command, and a filler for what else is required."""
     if isinstance(said, Use):
         return "", said.tool, said.arguments
-    turn = _turn(body)
     if isinstance(said, Say) or turn.shell is None:
         return (said.text if isinstance(said, Say) else said.command), "", {}
     properties = turn.schema.get("properties") or {}

@@ -77,16 +77,17 @@ def eval_body(name: str) -> int:
 def bug(request: object) -> str | None:
     """Return the function whose bug a request is about."""
     text = json.dumps(request)
-    return next((name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text)), None)
+    written, mined = r"{0}(\(\))? returns a wrong number", r"import {0}\\n{0}\("
+    return next((name for name in NAMES if re.search(f"{written}|{mined}".format(name), text)), None)
 
 
 def knowing(turn: Turn) -> Say | Shell | Use:
-    """Fix the bug that a request is about: in one answer, by codegate's tools or by an agent's shell."""
+    """Fix the bug that a request is about, each time in other words: at once, by codegate's tools or by a shell."""
     name = bug(turn.body)
     if name is None or turn.results:
-        return Say("OK")
+        return Say(f"OK {turn.number}")
     if not turn.body.get("tools"):
-        return Say(answer(name))
+        return Say(f"{answer(name)}\nAnswer {turn.number}.\n")
     if turn.shell is None:
         return Use("write_file", {"path": f"calc/{name}.py", "content": source(name, fixed=True)})
     wrong, right = BODIES[name]
