@@ -127,6 +127,44 @@ NEVER_CLOSED = """
 """
 
 
+HANGING = """
+    import sys, threading
+    from codegate.cli.main import run
+    from codegate.sandbox.bubblewrap import BubblewrapBackend
+
+    name, *words = sys.argv[1:]
+    real, calls = getattr(BubblewrapBackend, name), []
+
+    def hang(*given):
+        calls.append(given)
+        if name == "_open" and len(calls) == 1:
+            return real(*given)
+        print("hanging", flush=True)
+        threading.Event().wait()
+
+    setattr(BubblewrapBackend, name, hang)
+    run(words)
+"""
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("name", ["base_image", "_open"])
+def test_a_sandbox_that_never_starts_keeps_no_run_alive(suite: Suite, tmp_path: Path, name: str) -> None:
+    """``_open``: of the sandboxes, the first of which is checked."""
+    words = ["run", str(suite.folder), "--candidate", "reference", "--sandbox", "bwrap", "--out", str(tmp_path / "r")]
+    command = [sys.executable, "-c", textwrap.dedent(HANGING), name, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "hanging\n"
+        process.send_signal(signal.SIGTERM)
+        try:
+            _, said = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 130, said
+    assert "interrupted" in said
+
+
 @pytest.mark.parametrize(("signals", "code"), [("once", 130), ("twice", -signal.SIGINT)])
 def test_a_daemon_that_never_answers_keeps_no_process_alive(signals: str, code: int) -> None:
     """A second signal ends it at once; after one it ends in order."""
