@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.gate.model import Floats, Ints, LossKind, World, suite_rates, true_rates
-from bench.gate.twin import population, suite
+from bench.gate.twin import suite
 from codegate.gating import GatePolicy
-from codegate.gating.decision import FEWEST_UNITS, FRESH_REACH, NEAR, Terms
+from codegate.gating.decision import FRESH_REACH, NEAR, Terms
 from codegate.gating.statistics import stratified
 
 UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE = 0, 1, 2, 3
@@ -29,6 +29,8 @@ class Plan:
         confirm: fresh baseline samples per problem after a regression.
         shared: the pinned model has the candidate's rates in these.
         lost: share of the candidate's samples that faults take, at random; they are asked for again at the next look.
+        late: the same share of its failing answers, and ``late_right`` of its right ones, by time-outs, each of which
+            counts as a failure in what a pass must hold with.
     """
 
     policy: GatePolicy = field(default_factory=GatePolicy)
@@ -38,6 +40,8 @@ class Plan:
     confirm: int = 0
     shared: bool = False
     lost: float = 0.0
+    late: float = 0.0
+    late_right: float = 0.0
 
     @property
     def looks(self) -> tuple[int, ...]:
@@ -47,7 +51,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Shares:
-    """Of ``suites``: how often each verdict, and the mean samples per problem that were asked for."""
+    """Of ``suites``: how often each verdict, and the mean samples per problem that were asked for.
+
+    ``size`` is the mean difference that the regressed ones report.
+    """
 
     suites: int
     regressed: float
@@ -55,32 +62,27 @@ class Shares:
     undecided: float
     infrastructure: float
     samples: float
+    size: float
 
 
-def decide(
-    xb: Ints, kb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan, cluster: int = 1, *, confirming: bool = False
-) -> Verdicts:
+def decide(xb: Ints, kb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan, *, confirming: bool = False) -> Verdicts:
     """Return the verdict of each suite at one look; a twin of ``codegate.gating.decision.decide``."""
     policy = plan.policy
     terms = Terms(policy, plan.looks, taken, plan.candidates, confirming)
-    if policy.scope == "suite":
-        found = suite(xb, kb, xc, kc, margin=policy.margin)
-        enough = xb.shape[1] >= terms.fewest_problems and np.broadcast_to(kb, xb.shape).mean() >= 2
-        headroom = found.baseline_rate > policy.margin
-    else:
-        found = population(xb, kb, xc, kc, margin=policy.margin, cluster=cluster)
-        enough = xb.shape[1] >= terms.fewest_problems and found.n >= FEWEST_UNITS
-        headroom = found.baseline_rate > 2 * policy.margin - 1e-9
+    found = suite(xb, kb, xc, kc, margin=policy.margin)
+    enough = xb.shape[1] >= terms.fewest_problems and np.broadcast_to(kb, xb.shape).mean() >= 2
+    headroom = found.baseline_rate > policy.margin
     passed = enough & (((found.p_noninferior < terms.level) & headroom) | (found.p_gain < terms.level))
     dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.reach + NEAR)
     return np.where(passed, PASSED, np.where(dropped, REGRESSED, UNDECIDED))
 
 
 def candidate_verdicts(
-    rng: np.random.Generator, p: Floats, q: Floats, xb: Ints, plan: Plan, cluster: int = 1
-) -> tuple[Verdicts, Floats]:
-    """Return verdict and samples per problem, as asked for, of each suite for one candidate."""
-    xc, kc = np.zeros_like(xb), np.zeros_like(xb)
+    rng: np.random.Generator, p: Floats, q: Floats, xb: Ints, plan: Plan
+) -> tuple[Verdicts, Floats, Floats]:
+    """Return verdict, samples per problem, as asked for, and difference of each suite for one candidate."""
+    xc, kc, late = np.zeros_like(xb), np.zeros_like(xb), np.zeros_like(xb)
+    difference = np.zeros(xb.shape[0])
     asked = np.zeros(xb.shape[0])
     verdict = np.zeros(xb.shape[0], dtype=np.int64)
     rows = np.arange(xb.shape[0])
@@ -88,13 +90,22 @@ def candidate_verdicts(
     for taken in plan.looks:
         wanted = taken - kc[rows]
         made = rng.binomial(wanted, 1 - plan.lost) if plan.lost else wanted
-        xc[rows] += rng.binomial(made, q[rows])
+        right = rng.binomial(made, q[rows])
+        if plan.late or plan.late_right:
+            slow = rng.binomial(made - right, plan.late), rng.binomial(right, plan.late_right)
+            late[rows] += slow[0] + slow[1]
+            right, made = right - slow[1], made - slow[0] - slow[1]
+        xc[rows] += right
         kc[rows] += made
         asked[rows] += wanted.mean(axis=1)
         some = kc[rows] > 0
         # A problem without any sample leaves the comparison: its rates count as equal, which is close enough here.
         left, counts = np.where(some, xc[rows], xb[rows]), np.where(some, kc[rows], plan.stored)
-        now = decide(xb[rows], kb, left, counts, taken, plan, cluster)
+        now = decide(xb[rows], kb, left, counts, taken, plan)
+        if plan.late or plan.late_right:
+            held = decide(xb[rows], kb, left, counts + late[rows], taken, plan)
+            now[(now == PASSED) & (held != PASSED)] = UNDECIDED
+        difference[rows] = (left / counts - xb[rows] / plan.stored).mean(axis=1)
         now[some.mean(axis=1) < 0.9] = UNDECIDED
         if plan.confirm:
             failed = np.flatnonzero(now == REGRESSED)
@@ -106,7 +117,7 @@ def candidate_verdicts(
             break
     thin = (2 * kc < plan.looks[-1]).sum(axis=1) > max(1, int(0.1 * xb.shape[1]))
     verdict[(verdict <= UNDECIDED) & thin] = INFRASTRUCTURE
-    return np.maximum(verdict, UNDECIDED), asked
+    return np.maximum(verdict, UNDECIDED), asked, difference
 
 
 def _confirmed(rng: np.random.Generator, p: Floats, xb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan) -> Verdicts:
@@ -138,7 +149,7 @@ def simulate(
         seed: of the random generator.
     """
     counts = dict.fromkeys((UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE), 0.0)
-    asked, done = 0.0, 0
+    asked, done, sizes = 0.0, 0, 0.0
     while done < suites:
         size = min(_BATCH, suites - done)
         rng = np.random.default_rng([seed, done, world.n, round(world.drop * 1000), round(world.mean * 100)])
@@ -148,11 +159,24 @@ def simulate(
             p, q = suite_rates(rng, size, world, kind)
             others = (q,) * plan.candidates
         xb = rng.binomial(plan.stored, p)
-        made = [candidate_verdicts(rng, p, q, xb, plan, world.cluster) for q in others]
-        worst = np.maximum.reduce([np.where(verdict == PASSED, -1, verdict) for verdict, _ in made])
+        made = [candidate_verdicts(rng, p, q, xb, plan) for q in others]
+        worst = np.maximum.reduce([np.where(verdict == PASSED, -1, verdict) for verdict, _, _ in made])
         for name in counts:
             counts[name] += float((worst == (-1 if name == PASSED else name)).sum())
-        asked += sum(float(spent.sum()) for _, spent in made) / plan.candidates
+        asked += sum(float(spent.sum()) for _, spent, _ in made) / plan.candidates
+        sizes += sum(float(lost[verdict == REGRESSED].sum()) for verdict, _, lost in made) / plan.candidates
         done += size
     shares = {name: count / suites for name, count in counts.items()}
-    return Shares(suites, shares[REGRESSED], shares[PASSED], shares[UNDECIDED], shares[INFRASTRUCTURE], asked / suites)
+    reported = sizes / max(counts[REGRESSED], 1)
+    ends = shares[REGRESSED], shares[PASSED], shares[UNDECIDED], shares[INFRASTRUCTURE]
+    return Shares(suites, *ends, asked / suites, reported)
+
+
+def lucky_baselines(world: World, plan: Plan, *, baselines: int, gates: int, seed: int = 1) -> Floats:
+    """Return, for each of many baselines, the share of gates in which the candidate of ``world`` passes."""
+    rng = np.random.default_rng([seed, world.n, plan.stored])
+    p, q = suite_rates(rng, baselines, world)
+    xb = rng.binomial(plan.stored, p)
+    all_p, all_q = (np.repeat(rates, gates, axis=0) for rates in (p, q))
+    verdict, _, _ = candidate_verdicts(rng, all_p, all_q, np.repeat(xb, gates, axis=0), plan)
+    return np.asarray((verdict == PASSED).reshape(baselines, gates).mean(axis=1))

@@ -5,23 +5,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from scipy import stats
 
-from bench.gate.gates import Plan, Shares, simulate
+from bench.gate.gates import Plan, Shares, lucky_baselines, simulate
 from bench.gate.model import LossKind, World, suite_rates
 from bench.gate.nights import Month, simulate_months
 from codegate.gating import GatePolicy
-from codegate.gating.policy import Scope
 from codegate.gating.power import Relation, fitted_model, forecast
+from codegate.gating.statistics import exact_interval
 
 RELATIONS: Final[tuple[Relation, ...]] = ("same weights", "same family", "other vendor")
-SCHEDULES: Final = (1, 2, 3, 5, 10)
+FIXED: Final = (1, 3, 5, 10)
+FLOORED: Final = (1, 2, 3, 5, 10, 20, 30)
+DROPS: Final = (0.03, 0.05, 0.08, 0.1, 0.13, 0.16, 0.2)
 SIZES: Final = (16, 20, 24, 30, 40, 60)
 NIGHTS_EACH: Final = 30
 UNSHAPED: Final = float("inf")  # every problem has the same rate
 SHAPES: Final = (
     (0.35, 0.4), (0.6, 0.4), (0.85, 0.4), (0.9, 0.4), (0.95, 0.4), (1.0, 0.4), (0.5, UNSHAPED), (0.9, UNSHAPED)
 )  # fmt: skip
-STRONG: Final = (0.6, 0.85, 0.9, 0.95, 1.0)
 SHARED: Final = (0.10, 0.13, 0.16)
 MARGINS: Final = (0.05, 0.10, 0.20, 0.25)
 KINDS: Final[tuple[LossKind, ...]] = ("share", "shift", "dead", "mixed", "noisier")
@@ -40,23 +42,28 @@ def run(job: Job) -> tuple[tuple[Any, ...], Any]:
     return job.key, job.work(**job.arguments)
 
 
-def policy(margin: float = 0.10, scope: Scope = "suite", max_samples: int = 10) -> GatePolicy:
-    return GatePolicy.model_validate({"margin": margin, "scope": scope, "max_samples": max_samples})
-
-
-def foretold(n: int, mean: float, max_samples: int, drop: float, baselines: int) -> tuple[float, float, float]:
+def foretold(n: int, mean: float, samples: int | None, drop: float, baselines: int) -> tuple[float, float, float]:
     """Return what ``plan`` foretells for simulated baselines of ten samples: means of regressed, passed, samples."""
     rng = np.random.default_rng([n, round(mean * 100)])
     p, _ = suite_rates(rng, baselines, World(n=n, mean=mean))
     found = []
     for row in rng.binomial(10, p):
         model = fitted_model([(int(x), 10) for x in row], [f"p{i}" for i in range(n)])
-        found.append(forecast(model, policy(max_samples=max_samples), drop=drop))
+        found.append(forecast(model, GatePolicy(), looks=(samples,) if samples else None, drop=drop))
     return (
         float(np.mean([one.regressed for one in found])),
         float(np.mean([one.passed for one in found])),
         float(np.mean([one.samples for one in found])),
     )
+
+
+def false_alarms(floor: float) -> list[float]:
+    """Return how often a candidate at its floor is called below it, for each of ``FLOORED`` problems."""
+    shares = []
+    for n in FLOORED:
+        below = [solved for solved in range(n + 1) if exact_interval(solved, n, 0.05)[1] < floor]
+        shares.append(float(stats.binom.pmf(below, n, floor).sum()))
+    return shares
 
 
 def jobs(share: float) -> Iterator[Job]:
@@ -85,11 +92,24 @@ def jobs(share: float) -> Iterator[Job]:
             yield cell(("by size", n, drop), 6000, World(n=n, drop=drop), default, "share")
     for candidates in (3, 5):
         yield cell(("several", candidates), 4000, World(n=30), Plan(candidates=candidates), "share")
-    for most in SCHEDULES:
+    for samples in FIXED:
         for n in (16, 30, 60):
-            plan = Plan(policy(max_samples=most))
-            yield cell(("schedule", most, n, 0.0), 4000, World(n=n), plan, "share")
-            yield cell(("schedule", most, n, 0.1), 4000, World(n=n, drop=0.1), plan, "share")
+            for drop in (0.0, 0.1):
+                yield cell(("fixed", samples, n, drop), 4000, World(n=n, drop=drop), Plan(samples=samples), "share")
+    for n in (16, 30, 60):
+        for drop in DROPS:
+            yield cell(("power", n, drop), 6000, World(n=n, drop=drop), default, "share")
+    for n in (30, 60):
+        for mean in (0.6, 1.0):
+            for late, right, drop in ((0.8, 0.0, 0.1), (0.4, 0.0, 0.1), (0.04, 0.04, 0.0)):
+                plan = Plan(late=late, late_right=right)
+                yield cell(("late", n, mean, late, right, drop), 4000, World(n=n, mean=mean, drop=drop), plan, "share")
+    for stored in (5, 10, 15, 20):
+        world, plan, baselines = World(n=30, drop=0.1), Plan(stored=stored), max(int(500 * share), 50)
+        luck = {"world": world, "plan": plan, "baselines": baselines, "gates": 400}
+        yield Job(("luck", stored), lucky_baselines, luck)
+    for floor in (0.75, 0.8, 0.9, 0.95):
+        yield Job(("floors", floor), false_alarms, {"floor": floor})
 
     for n in SIZES:
         for stored in (5, 10):
@@ -102,47 +122,18 @@ def jobs(share: float) -> Iterator[Job]:
                     for margin in MARGINS:
                         if mean <= margin:
                             continue
-                        worse, gate = replace(world, drop=margin), replace(plan, policy=policy(margin))
+                        worse, gate = replace(world, drop=margin), replace(plan, policy=GatePolicy(margin=margin))
                         yield cell(("false pass", n, stored, mean, shape, kind, margin), 4000, worse, gate, kind)
     for few in (5, 6, 8, 10, 12, 15):
         for mean in (0.6, 0.9, 1.0):
             world = World(n=few, mean=mean)
             for drop in (0.0, 0.1, 0.2):
                 yield cell(("few", few, mean, drop), 6000, replace(world, drop=drop), default, "share")
-    for most in SCHEDULES[:-1]:
+    for k in FIXED:
         for n in SIZES:
             for mean, kind in ((0.6, "share"), (0.6, "noisier"), (1.0, "dead"), (1.0, "share")):
-                world, plan = World(n=n, mean=mean, drop=0.1), Plan(policy(max_samples=most))
-                yield cell(("false pass, short", most, n, mean, kind), 6000, world, plan, kind)
-    for k in (1, 3, 5, 10):
-        for n in SIZES:
-            for mean in (0.6, 1.0):
                 world = World(n=n, mean=mean, drop=0.1)
-                yield cell(("false pass, fixed", k, n, mean), 6000, world, Plan(samples=k), "share")
-
-    for n in (16, 20, 24, 30, 36, 40, 60):
-        for mean in STRONG:
-            for margin in (0.05, 0.10, 0.15, 0.20, 0.25):
-                for dead in (False, True):
-                    if mean < 2 * margin:
-                        continue
-                    world = World(n=n, mean=min(mean, 0.9999), relation="same weights", drop=margin, dead=dead)
-                    for most in (3, 10):
-                        plan = Plan(policy(margin, "population", most))
-                        yield cell(("population", n, mean, margin, dead, most), 1500, world, plan)
-    for relation in RELATIONS:
-        for n in (30, 60):
-            plan = Plan(policy(scope="population"))
-            yield cell(("population equal", relation, n), 4000, World(n=n, relation=relation), plan)
-            for size in (3, 4):
-                world = World(n=n * size // 2, relation=relation, cluster=size)
-                yield cell(("pull requests", relation, n, size, 0.0), 2000, world, plan)
-                yield cell(("pull requests", relation, n, size, 0.1), 2000, replace(world, drop=0.1), plan)
-    for scope in ("suite", "population"):
-        for drop in (0.0, 0.1):
-            world = World(n=60, relation="other vendor", cluster=10, drop=drop)
-            plan = Plan(policy(scope=scope))
-            yield cell(("six pull requests", scope, drop), 4000, world, plan, "share" if scope == "suite" else None)
+                yield cell(("false pass, fixed", k, n, mean, kind), 6000, world, Plan(samples=k), kind)
 
     for lost in (0.0, 0.02, 0.04, 0.08, 0.15):
         for n in (30, 60):
@@ -151,14 +142,14 @@ def jobs(share: float) -> Iterator[Job]:
                 yield cell(("lost", lost, n, drop), 4000, world, Plan(lost=lost), "shift")
 
     for n in (16, 24, 30, 60):
-        for most in (3, 10):
+        for planned in (3, None):
             for mean in (0.6, 0.9, 1.0):
                 for drop in (0.0, 0.1, 0.15):
-                    world, plan = World(n=n, mean=mean, drop=drop), Plan(policy(max_samples=most))
-                    yield cell(("seen", n, most, mean, drop), 2000, world, plan, "share")
-                    arguments = {"n": n, "mean": mean, "max_samples": most, "drop": drop}
+                    world = World(n=n, mean=mean, drop=drop)
+                    yield cell(("seen", n, planned, mean, drop), 2000, world, Plan(samples=planned), "share")
+                    arguments: dict[str, Any] = {"n": n, "mean": mean, "samples": planned, "drop": drop}
                     baselines = max(int(20 * share), 3)
-                    yield Job(("foretold", n, most, mean, drop), foretold, {**arguments, "baselines": baselines})
+                    yield Job(("foretold", n, planned, mean, drop), foretold, {**arguments, "baselines": baselines})
     for part in range(4):
         equal, steps = ({"months": max(int(months * share), 10), "seed": part} for months in (750, 100))
         yield Job(("nights", part), simulate_months, {**equal, "nights": NIGHTS_EACH})
@@ -188,18 +179,23 @@ def cell_words(key: tuple[Any, ...]) -> str:
     return ", ".join(str(part) for part in key[1:])
 
 
-def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]]]:
-    """Return the tables: title and rows of (measure, goal, measured)."""
+Results = dict[tuple[Any, ...], Any]
+Table = tuple[str, list[Row]]
 
-    def of(name: str) -> dict[tuple[Any, ...], Any]:
-        return {key: value for key, value in results.items() if key[0] == name}
 
-    def regressed(shares: Shares) -> float:
-        return shares.regressed
+def of(results: Results, name: str) -> dict[tuple[Any, ...], Any]:
+    return {key: value for key, value in results.items() if key[0] == name}
 
-    def passed(shares: Shares) -> float:
-        return shares.passed
 
+def regressed(shares: Shares) -> float:
+    return shares.regressed
+
+
+def passed(shares: Shares) -> float:
+    return shares.passed
+
+
+def default_gate(results: Results) -> Table:
     equal = [results["equal", relation, 30] for relation in RELATIONS]
     vendor = equal[2]
     none, tenth, fifth = (results["suite", drop] for drop in (0.0, 0.1, 0.2))
@@ -209,7 +205,7 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
             "<= 1 / 3.3 / 7 %",
             " / ".join(f"{100 * one.undecided:.1f}" for one in equal) + " %",
         ),
-        worst("regressed at zero drop on the suite", 0.05, of("false regressed"), regressed),
+        worst("regressed at zero drop on the suite", 0.05, of(results, "false regressed"), regressed),
         ("regressed at zero drop on the suite, U-shaped .6", "<= 5 %", percent(none.regressed)),
         ("regressed at zero drop in the population, other vendor", "<= 7 %", percent(vendor.regressed)),
         (
@@ -218,18 +214,19 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
             f"{100 * tenth.regressed:.1f} / {100 * fifth.regressed:.1f} %",
         ),
         ("pass at a true drop of one margin on the suite, U-shaped .6", "<= 5 %", percent(tenth.passed)),
-        worst("pass at a true drop of one margin on the suite", 0.05, of("false pass"), passed),
-        worst("the same, 1 to 5 samples", 0.05, of("false pass, short"), passed),
-        worst("the same, one look at a fixed number", 0.05, of("false pass, fixed"), passed),
+        worst("pass at a true drop of one margin on the suite", 0.05, of(results, "false pass"), passed),
+        worst("the same, one look at a fixed number", 0.05, of(results, "false pass, fixed"), passed),
         (
             "samples of an equal candidate, share of 10 per problem",
             "<= 45 %",
             " / ".join(f"{10 * one.samples:.0f}" for one in equal) + " %",
         ),
     ]
-    yield "Default gate, n = 30, baseline 10 samples, at most 10 of the candidate", rows
+    return "Default gate, n = 30, baseline 10 samples, at most 10 of the candidate", rows
 
-    rows = []
+
+def by_size(results: Results) -> Table:
+    rows: list[Row] = []
     for n in SIZES:
         ends = " ; ".join(
             f"{100 * one.passed:.0f}/{100 * one.regressed:.1f}/{100 * one.undecided:.1f} ({one.samples:.1f})"
@@ -240,17 +237,32 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
             for drop in (0.1, 0.2)
         )
         rows.append((f"{n} problems", ends, found))
-    yield (
+    return (
         "By size: pass/regressed/no answer % (samples) at zero drop in the population, same weights ; family ; vendor; "
         "then regressed/pass % at a suite drop of 10, 20 pp",
         rows,
     )
 
-    rows = []
-    for most in SCHEDULES:
-        cells = [(results["schedule", most, n, 0.0], results["schedule", most, n, 0.1]) for n in (16, 30, 60)]
+
+def power_curve(results: Results) -> Table:
+    rows: list[Row] = []
+    for n in (16, 30, 60):
+        ends = [results["power", n, drop] for drop in DROPS]
+        found = " ; ".join(f"{100 * one.regressed:.0f}/{100 * one.passed:.0f} ({100 * one.size:.1f})" for one in ends)
+        rows.append((f"{n} problems", "", found))
+    drops = ", ".join(f"{100 * drop:g}" for drop in DROPS)
+    return (
+        f"Power: regressed/pass % (mean difference reported as regressed) at a suite drop of {drops} pp",
+        rows,
+    )
+
+
+def samples(results: Results) -> Table:
+    rows: list[Row] = []
+    for made in FIXED:
+        cells = [(results["fixed", made, n, 0.0], results["fixed", made, n, 0.1]) for n in (16, 30, 60)]
         text = " ; ".join(f"{100 * a.passed:.0f}/{100 * a.undecided:.0f}/{100 * b.regressed:.0f}" for a, b in cells)
-        rows.append((f"at most {most} samples", "", text))
+        rows.append((f"a fixed number of {made}", "", text))
     for few in (5, 6, 8, 10, 12, 15):
         text = " ; ".join(
             f"{100 * results['few', few, mean, 0.0].passed:.0f}/{100 * results['few', few, mean, 0.0].regressed:.1f}/"
@@ -258,31 +270,52 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
             for mean in (0.6, 0.9, 1.0)
         )
         rows.append((f"{few} problems, 10 samples, pass rate .6 ; .9 ; 1", "<= 5 % each error", text))
-    yield (
-        "Samples: pass/no answer % at zero drop, regressed % at 10 pp, 16 ; 30 ; 60 problems. Few problems: "
+    return (
+        "Fixed numbers: pass/no answer % at zero drop, regressed % at 10 pp, 16 ; 30 ; 60 problems. Few problems: "
         "pass/regressed % at zero drop, pass % at 10 pp, regressed % at 20 pp",
         rows,
     )
 
-    rows = [worst("scope population: pass at a drop of one margin", 0.05, of("population"), passed)]
-    for relation in RELATIONS:
-        text = " ; ".join(
-            f"{100 * one.passed:.0f}/{100 * one.regressed:.1f}/{100 * one.undecided:.0f}"
-            for one in (results["population equal", relation, n] for n in (30, 60))
-        )
-        rows.append((f"pass/regressed/no answer % at zero drop, n 30 ; 60, {relation}", "regressed <= 5 %", text))
-    grouped = of("pull requests")
-    equal_cells = {key: value for key, value in grouped.items() if key[-1] == 0.0}
-    rows.append(worst("pull requests of 3-4 problems alike by .6: regressed", 0.05, equal_cells, regressed))
-    margin = {key: value for key, value in grouped.items() if key[-1] == 0.1}
-    rows.append(worst("the same: pass at a drop of the margin", 0.05, margin, passed))
-    for scope in ("suite", "population"):
-        zero, drop = results["six pull requests", scope, 0.0], results["six pull requests", scope, 0.1]
-        text = f"regressed {percent(zero.regressed)}, pass {percent(drop.passed)}"
-        rows.append((f"six pull requests of ten problems, scope {scope}: false verdicts", "<= 5 %", text))
-    yield "Scope population, and few pull requests", rows
 
-    rows = []
+def lost_answers(results: Results) -> Table:
+    rows: list[Row] = []
+    for late, right, drop, goal, what in (
+        (0.8, 0.0, 0.1, "pass <= 8 %", "lost 10 pp, 80 % of its failing answers time out"),
+        (0.4, 0.0, 0.1, "pass <= 8 %", "lost 10 pp, 40 % of its failing answers time out"),
+        (0.04, 0.04, 0.0, "pass >= 90 %", "equal, 4 % of all answers time out"),
+    ):
+        cells = [results["late", n, mean, late, right, drop] for mean in (0.6, 1.0) for n in (30, 60)]
+        rows.append((what, goal, " ; ".join(f"{100 * one.passed:.1f}/{100 * one.regressed:.1f}" for one in cells)))
+    return (
+        "Answers lost to time-outs and asked for again: pass/regressed %, U-shaped .6 with 30 ; 60 problems, then "
+        "perfect with 30 ; 60",
+        rows,
+    )
+
+
+def luck(results: Results) -> Table:
+    rows: list[Row] = []
+    for stored in (5, 10, 15, 20):
+        found = results["luck", stored]
+        quantiles = " / ".join(f"{100 * float(np.quantile(found, q)):.1f}" for q in (0.5, 0.9, 0.95, 0.99))
+        rows.append((f"baseline of {stored} samples", "", f"{percent(float(found.mean()))}; {quantiles} %"))
+    return (
+        f"Luck of a pinned baseline, n = 30: pass at a suite drop of 10 pp, mean over {len(found)} baselines; median / "
+        "90th / 95th / 99th percentile",
+        rows,
+    )
+
+
+def floors(results: Results) -> Table:
+    rows: list[Row] = []
+    for (_, floor), shares in sorted(of(results, "floors").items()):
+        rows.append((f"floor {floor:g}", "<= 5 %", " / ".join(f"{100 * one:.1f}" for one in shares) + " %"))
+    problems = " / ".join(map(str, FLOORED))
+    return f"Floors, exact: regressed at a true rate equal to the floor, {problems} problems", rows
+
+
+def lost_samples(results: Results) -> Table:
+    rows: list[Row] = []
     for lost in (0.0, 0.02, 0.04, 0.08, 0.15):
         for n in (30, 60):
             zero, drop = results["lost", lost, n, 0.0], results["lost", lost, n, 0.1]
@@ -292,37 +325,42 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
                 f"{percent(drop.regressed)} / {zero.samples:.1f}"
             )
             rows.append((f"{100 * lost:g} % lost, n = {n}", goal, text))
-    yield (
+    return (
         "Lost samples, made again at the next look: infrastructure / regressed at zero drop / pass and regressed at "
         "10 pp / samples",
         rows,
     )
 
-    rows = []
+
+def planned(results: Results) -> Table:
+    rows: list[Row] = []
     for n in (16, 24, 30, 60):
-        for most in (3, 10):
+        for made in (3, None):
             parts = []
             for mean in (0.6, 0.9, 1.0):
-                seen = [results["seen", n, most, mean, drop] for drop in (0.0, 0.1, 0.15)]
-                told = [results["foretold", n, most, mean, drop] for drop in (0.0, 0.1, 0.15)]
+                seen = [results["seen", n, made, mean, drop] for drop in (0.0, 0.1, 0.15)]
+                told = [results["foretold", n, made, mean, drop] for drop in (0.0, 0.1, 0.15)]
                 parts.append(
                     f"{100 * seen[0].passed:.0f}/{100 * told[0][1]:.0f}, {100 * seen[1].regressed:.0f}/"
                     f"{100 * told[1][0]:.0f}, {100 * seen[2].regressed:.0f}/{100 * told[2][0]:.0f}, "
                     f"{seen[0].samples:.1f}/{told[0][2]:.1f}"
                 )
-            rows.append((f"n = {n}, at most {most} samples", "within 8 points", " ; ".join(parts)))
-    yield (
+            how = f"a fixed number of {made}" if made else "at most 10 samples"
+            rows.append((f"n = {n}, {how}", "within 8 points", " ; ".join(parts)))
+    return (
         "plan: simulated/foretold, pass rate .6 ; .9 ; 1: pass % at zero drop, regressed % at 10 pp, at 15 pp, samples",
         rows,
     )
 
+
+def confirmation(results: Results) -> Table:
     confirmed = [results["confirm", relation, 3].regressed for relation in RELATIONS]
     plain = [results["confirm", relation, 0].regressed for relation in RELATIONS]
     tenth_confirmed = [results["confirm 10 pp", confirm].regressed for confirm in (0, 3)]
-    months: list[Month] = list(of("nights").values())
-    steps: list[Month] = list(of("step").values())
+    months: list[Month] = list(of(results, "nights").values())
+    steps: list[Month] = list(of(results, "step").values())
     total = sum(month.months for month in months)
-    rows = [
+    rows: list[Row] = [
         (
             "regressed at a population drop of 10 pp, without / with confirmation, weights, family, vendor",
             "",
@@ -357,4 +395,19 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
             f"{max(month.late or 0 for month in steps):g}",
         ),
     ]
-    yield "Confirmation, several candidates, nights", rows
+    return "Confirmation, several candidates, nights", rows
+
+
+TABLES: Final[dict[str, tuple[frozenset[str], Callable[[Results], Table]]]] = {
+    "default": (frozenset({"equal", "suite", "false regressed", "false pass", "false pass, fixed"}), default_gate),
+    "size": (frozenset({"equal", "by size"}), by_size),
+    "power": (frozenset({"power"}), power_curve),
+    "samples": (frozenset({"fixed", "few"}), samples),
+    "answers": (frozenset({"late"}), lost_answers),
+    "luck": (frozenset({"luck"}), luck),
+    "floors": (frozenset({"floors"}), floors),
+    "lost": (frozenset({"lost"}), lost_samples),
+    "plan": (frozenset({"seen", "foretold"}), planned),
+    "confirmation": (frozenset({"confirm", "confirm 10 pp", "shared", "several", "nights", "step"}), confirmation),
+}
+"""By name: the simulations that a table shows, by the first word of their key, and the table itself."""

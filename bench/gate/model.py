@@ -34,9 +34,6 @@ class World:
         mean: pass rate of the baseline's model.
         drop: how much lower the candidate's is.
         shape: s of the Beta distribution; larger is less U-shaped.
-        cluster: problems per pull request.
-        alike: correlation, within a pull request, of the normal scores of rates and of their changes.
-        dead: a share ``drop / mean`` of the problems is lost outright, instead of all rates a little.
     """
 
     n: int = 60
@@ -44,9 +41,6 @@ class World:
     mean: float = 0.6
     drop: float = 0.0
     shape: float = 0.4
-    cluster: int = 1
-    alike: float = 0.6
-    dead: bool = False
 
 
 LossKind = Literal["share", "shift", "dead", "mixed", "noisier"]
@@ -86,26 +80,15 @@ def correlation(churn: float, mean: float, shape: float) -> float:
     return high
 
 
-def _scores(rng: np.random.Generator, suites: int, world: World) -> Floats:
-    own = rng.standard_normal((suites, world.n))
-    if world.cluster == 1:
-        return own
-    shared = rng.standard_normal((suites, -(-world.n // world.cluster))).repeat(world.cluster, axis=1)[:, : world.n]
-    return np.asarray(np.sqrt(world.alike) * shared + np.sqrt(1 - world.alike) * own)
-
-
 def true_rates(
     rng: np.random.Generator, suites: int, world: World, candidates: int = 1
 ) -> tuple[Floats, tuple[Floats, ...]]:
     """Return the rates of the baseline and of each candidate, all suites x problems."""
     rho = correlation(CHURN[world.relation], world.mean, world.shape)
-    score = _scores(rng, suites, world)
+    score = rng.standard_normal((suites, world.n))
 
     def candidate() -> Floats:
-        other = rho * score + np.sqrt(1 - rho * rho) * _scores(rng, suites, world) if rho < 1.0 else score
-        if world.dead:
-            kept = rng.random(score.shape) >= world.drop / world.mean
-            return np.asarray(_rate_of(other, world.mean, world.shape) * kept)
+        other = rho * score + np.sqrt(1 - rho * rho) * rng.standard_normal(score.shape) if rho < 1.0 else score
         return _rate_of(other, world.mean - world.drop, world.shape)
 
     return _rate_of(score, world.mean, world.shape), tuple(candidate() for _ in range(candidates))

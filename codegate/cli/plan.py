@@ -14,8 +14,8 @@ from codegate.cli.output import emit, note, say
 from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.errors import UsageError
-from codegate.gating import Baseline, GatePolicy, load_pinned
-from codegate.gating.power import RateModel, baseline_model, forecast, power_statement
+from codegate.gating import Baseline, load_pinned
+from codegate.gating.power import baseline_model, forecast, power_statement
 from codegate.operations import check_policy
 from codegate.reporting import render_tables
 from codegate.running import (
@@ -109,7 +109,7 @@ def command(
 
     assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
-    say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}; scope {settings.gate.scope}")
+    say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}")
     again = settings.gate.confirm_samples * model.problems
     where = repository or (home / settings.repository if settings.repository else None)
     expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), where)
@@ -120,10 +120,11 @@ def command(
     ends = endings([*settings.candidates, *([pinned.spec] if pinned is not None else [])])
     for words in ends:
         say(f"  {words}")
-    found = _found(model, settings.gate, together, drop) if drop is not None else {}
-    for most, share in found.items():
-        some = count_of(most, "sample")
-        say(f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {some}")
+    found = None
+    if drop is not None:
+        found = forecast(model, settings.gate, looks=looks, candidates=together, drop=drop).regressed
+        most = count_of(looks[-1], "sample")
+        say(f"  a drop of {drop * 100:.3g} pp is found in {found:.0%} of gates with up to {most}")
     if again:
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model")
     calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
@@ -138,9 +139,8 @@ def command(
             "suite_digest": loaded.digest,
             "problems": model.problems,
             "baseline": pinned.digest if pinned is not None else None,
-            "scope": settings.gate.scope,
             "power": {**asdict(statement), "sentences": statement.sentences()},
-            "found": {str(most): share for most, share in found.items()},
+            "found": found,
             "confirmation_samples": again,
             "endings": ends,
             "expenses": forecasts_json(expenses, settings),
@@ -178,12 +178,6 @@ def _pooled_runs(pinned: Baseline | None) -> list[Run]:
         if name not in there:
             note(f"no folder in runs/ holds run {name}: what a sample took in it is not counted; name it with --like")
     return list(there.values())
-
-
-def _found(model: RateModel, policy: GatePolicy, candidates: int, drop: float) -> dict[int, float]:
-    """Return how often gates find a drop, by the most samples that they may take."""
-    each = {most: policy.model_copy(update={"max_samples": most}) for most in (3, 5, 10)}
-    return {most: forecast(model, one, candidates=candidates, drop=drop).regressed for most, one in each.items()}
 
 
 def _calls_words(calls: CallNeeds, limit: int | None) -> str:

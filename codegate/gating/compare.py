@@ -1,9 +1,9 @@
 """Compare two sets of samples under a policy: the verdict with its evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import (
@@ -25,7 +25,7 @@ from codegate.gating.comparability import (
 )
 from codegate.gating.decision import (
     CUT,
-    POPULATION_LEVEL,
+    FEWEST_PROBLEMS,
     Decision,
     Terms,
     compare_counts,
@@ -41,10 +41,23 @@ from codegate.gating.decision import (
 )
 from codegate.gating.drop_tests import population_test
 from codegate.gating.policy import GatePolicy
-from codegate.gating.samples import CandidateSamples, clusters_of, copied, counted, flips, match, without_copies
+from codegate.gating.samples import (
+    CandidateSamples,
+    Matched,
+    clusters_of,
+    copied,
+    counted,
+    flips,
+    match,
+    without_copies,
+)
 from codegate.gating.sentence import listed, mismatch_reason, population_sentence, reason_of
-from codegate.gating.statistics import Pair
 from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
+
+_FEWEST_UNITS: Final = 12
+"""Pull requests below which nothing is said about bugs like these: a t test of so few has hardly any power."""
+_POPULATION_LEVEL: Final = 0.7
+"""Share of alpha at which the interval for bugs like these is computed."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +69,6 @@ class _Comparison:
     terms: Terms
     differing: Differences
     left_out: tuple[Exclusion, ...]
-
-    @property
-    def clusters(self) -> dict[str, str]:
-        return {**self.baseline.clusters, **self.candidate.clusters}
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
@@ -75,7 +84,6 @@ class _Comparison:
         terms = self.terms
         return Verdict(
             kind=kind,
-            scope=terms.policy.scope,
             reason=reason,
             candidate=self.candidate.candidate,
             label=self.candidate.label,
@@ -114,7 +122,7 @@ def compare(
     Args:
         baseline: samples of the pinned model.
         candidate: the candidate's samples so far.
-        policy: what counts as a drop, and in which scope.
+        policy: what counts as a drop.
         looks: samples per problem at each planned look; None for a fixed number, which is one look.
         candidates: candidates that are gated together and share the level of a regression (Bonferroni).
         confirming: ``baseline`` includes fresh samples, made because a regression was seen.
@@ -175,9 +183,9 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         for same, several in [copied(all_)]
     ]
     matched = match(baseline, candidate)
-    pairs, clusters = tuple(matched.pairs.values()), clusters_of(list(matched.pairs), sides.clusters)
-    result = compare_counts(pairs, clusters, terms)
-    if lost := lost_warning(candidate, matched, sides.clusters, terms):
+    pairs = tuple(matched.pairs.values())
+    result = compare_counts(pairs, terms)
+    if lost := lost_warning(candidate, matched, terms):
         warnings.append(lost)
     warnings += [
         f"No compared problem carries the tag {tag!r}, which has a floor{meant}"
@@ -191,7 +199,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
     exhausted = candidate is not sides.candidate
 
     decision, conclusion = decide(result, pairs, terms), None
-    if decision == "pass" and not survives_losses(sides.baseline, sides.candidate, matched, sides.clusters, terms):
+    if decision == "pass" and not survives_losses(sides.baseline, sides.candidate, matched, terms):
         words, raised = lost_words(sides.candidate), limits_words(sides.candidate, CUT)
         decision, conclusion = (
             "inconclusive",
@@ -209,8 +217,8 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         kind,
         reason,
         **known,
-        population=_population(pairs, clusters, policy) if policy.scope == "suite" else None,
-        advisory=too_few(pairs, len(set(clusters)), terms) is not None,
+        population=_population(matched, {**baseline.clusters, **candidate.clusters}, policy),
+        advisory=too_few(pairs, terms),
         baseline_rate=result.baseline_rate,
         candidate_rate=result.candidate_rate,
         difference=result.difference,
@@ -218,7 +226,6 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         p_regression=result.p_regression,
         p_noninferior=result.p_noninferior,
         detectable_drop=detectable,
-        units=result.n,
         # More samples would be cut by the same limit, are copies, or cannot pass either.
         futile=exhausted or kind != decision or blocked is not None,
         cohorts=groups,
@@ -296,17 +303,16 @@ def _demands(
     return None
 
 
-def _population(pairs: tuple[Pair, ...], clusters: list[str], policy: GatePolicy) -> PopulationFinding:
-    """Return what the counts show about problems like these, tested once at its own level."""
-    level = policy.alpha * POPULATION_LEVEL
-    found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=clusters)
-    terms = Terms(policy.model_copy(update={"scope": "population"}), (1,), 1)
-    conclusion, sentence = population_sentence(found, too_few(pairs, found.n, terms), margin=policy.margin, level=level)
+def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
+    """Return what the counts show about problems like these, at a level of its own."""
+    pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
+    units = clusters_of(list(matched.pairs), sources)
+    found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)
+    few = len(pairs) < FEWEST_PROBLEMS or found.n < _FEWEST_UNITS
     return PopulationFinding(
         units=found.n,
-        conclusion=conclusion,
-        sentence=sentence,
-        p_regression=found.p_regression,
-        p_noninferior=found.p_noninferior,
+        difference=found.difference,
+        interval=found.interval,
         level=level,
+        sentence=population_sentence(found, len(pairs), few=few, margin=policy.margin, level=level),
     )

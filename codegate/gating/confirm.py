@@ -66,7 +66,7 @@ def confirm(
 def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
     """Return that the drop against the fresh samples alone is too small; None where it is large enough."""
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
-    if second.kind != "regressed" or policy.scope == "population" or demanded:
+    if second.kind != "regressed" or demanded:
         return None
     alone, needed = compare(fresh, candidate, policy, confirming=True).difference, -FRESH_REACH * policy.margin
     if alone is None or alone <= needed + NEAR:

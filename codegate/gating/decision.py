@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from codegate.gating.drop_tests import population_test, suite_test
 from codegate.gating.policy import GatePolicy, level, look_number
-from codegate.gating.samples import CandidateSamples, Matched, Sample, clusters_of, tally
+from codegate.gating.samples import CandidateSamples, Matched, Sample, tally
 from codegate.gating.statistics import Comparison, Pair, mean, within_variance
 from codegate.gating.verdict import VerdictKind
 
@@ -22,12 +22,8 @@ CONFIRMED_REACH: Final = 0.75
 FRESH_REACH: Final = 0.5
 """The same against those fresh samples alone."""
 FEWEST_PROBLEMS: Final = 16
-"""Compared problems below which nothing passes; on the suite with ten samples ``FEWEST_SAMPLED_WELL``."""
+"""Compared problems below which nothing passes; with ten samples ``FEWEST_SAMPLED_WELL``."""
 FEWEST_SAMPLED_WELL: Final = 10
-FEWEST_UNITS: Final = 12
-"""Pull requests below which nothing passes in scope ``population``: a t test of so few has hardly any power."""
-POPULATION_LEVEL: Final = 0.7
-"""Share of alpha at which the sentence about the population is judged beside a verdict about the suite."""
 
 _POWER_QUANTILE: Final = NormalDist().inv_cdf(0.8)
 NEAR: Final = 1e-9
@@ -65,15 +61,11 @@ class Terms:
     @property
     def level_regressed(self) -> float:
         """Return the one-sided level of a regression."""
-        if self.confirming and self.policy.scope == "suite":
-            return self.policy.alpha
-        return self.level / self.candidates
+        return self.policy.alpha if self.confirming else self.level / self.candidates
 
     @property
     def reach(self) -> float:
         """Return the least measured drop that is a regression, in 0..1."""
-        if self.policy.scope == "population":
-            return 0.0
         return self.policy.margin * (CONFIRMED_REACH if self.confirming else REACH)
 
     @property
@@ -81,31 +73,22 @@ class Terms:
         """Return how many compared problems a pass takes."""
         if self.policy.min_problems is not None:
             return self.policy.min_problems
-        well = self.policy.scope == "suite" and self.looks[-1] >= 10
-        return FEWEST_SAMPLED_WELL if well else FEWEST_PROBLEMS
+        return FEWEST_SAMPLED_WELL if self.looks[-1] >= 10 else FEWEST_PROBLEMS
 
 
-def compare_counts(pairs: Sequence[Pair], clusters: Sequence[str], terms: Terms) -> Comparison:
-    """Return what the test of the policy's scope shows; ``clusters`` name the pull request of each pair.
+def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
+    """Return what the counts show about these problems.
 
     Where most problems have a single baseline sample (copies count once), sampling noise cannot be separated from
-    the differences between problems. Then the population's test decides on the suite, too: it counts both as noise.
+    the differences between problems. Then the test for bugs like these decides: it counts both as noise.
     """
-    margin, passing, failing = terms.policy.margin, terms.level, terms.level_regressed
-    on_suite = terms.policy.scope == "suite"
-    if on_suite and mean([pair.baseline_n for pair in pairs]) >= 2:
-        return suite_test(pairs, margin=margin, level=passing, level_regressed=failing)
-    units = None if on_suite else clusters
-    return population_test(pairs, margin=margin, level=passing, level_regressed=failing, clusters=units)
+    test = suite_test if mean([pair.baseline_n for pair in pairs]) >= 2 else population_test
+    return test(pairs, margin=terms.policy.margin, level=terms.level, level_regressed=terms.level_regressed)
 
 
-def too_few(pairs: Sequence[Pair], units: int, terms: Terms) -> str | None:
-    """Return why there are too few problems for a pass, as the end of a sentence; None where there are enough."""
-    if len(pairs) < terms.fewest_problems:
-        return f"a pass takes at least {terms.fewest_problems} problems"
-    if terms.policy.scope == "population" and units < FEWEST_UNITS:
-        return f"a pass takes problems of at least {FEWEST_UNITS} pull requests, and these come from {units}"
-    return None
+def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
+    """Return whether there are too few problems for a pass."""
+    return len(pairs) < terms.fewest_problems
 
 
 def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
@@ -116,7 +99,7 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"
-    if too_few(pairs, found.n, terms) is None:
+    if not too_few(pairs, terms):
         ruled_out = found.p_noninferior < terms.level and has_headroom(found, terms.policy)
         if ruled_out or found.p_gain < terms.level:
             return "pass"
@@ -127,7 +110,7 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
 
 def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
     """Return whether the baseline solves enough for a drop of the margin to show."""
-    return found.baseline_rate > (policy.margin if policy.scope == "suite" else 2 * policy.margin - NEAR)
+    return found.baseline_rate > policy.margin
 
 
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
@@ -135,10 +118,10 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
 
     The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a
     candidate that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None
-    in scope ``population``, without repeated baseline samples, and where not even the loss of everything would show.
+    without repeated baseline samples, and where not even the loss of everything would show.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
-    if terms.policy.scope == "population" or within is None:
+    if within is None:
         return None
     n, rate = len(pairs), mean([pair.baseline_rate for pair in pairs])
     stored = within * mean([1.0 / pair.baseline_n for pair in pairs])
@@ -211,7 +194,6 @@ def survives_losses(
     baseline: CandidateSamples,
     candidate: CandidateSamples,
     matched: Matched,
-    sources: Mapping[str, str],
     terms: Terms,
 ) -> bool:
     """Return whether a pass holds with losses counted as failures.
@@ -223,7 +205,7 @@ def survives_losses(
         passed, n = tally(baseline.samples.get(name, ()))
         if n:
             pairs[name] = Pair(passed, n, 0, max(terms.samples, 1))
-    return pairs == matched.pairs or _decision(pairs, sources, terms) == "pass"
+    return pairs == matched.pairs or _decision(pairs, terms) == "pass"
 
 
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
@@ -236,7 +218,7 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
     return _with_failures(candidate, pairs, every=every)
 
 
-def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
+def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
     """Return a warning with the verdict that counts losses as failures; None where few are lost.
 
     Losses are taken to be random; answers that a limit of the configuration cut would have failed.
@@ -247,7 +229,7 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping
     return (
         f"{share:.0%} of the candidate's samples were lost to infrastructure faults{lost_words(candidate)}; counted as "
         f"failures they would make the verdict "
-        f"{_decision(_with_failures(candidate, matched.pairs, every=True), sources, terms)}."
+        f"{_decision(_with_failures(candidate, matched.pairs, every=True), terms)}."
     )
 
 
@@ -277,9 +259,9 @@ def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, ev
     return {name: pair._replace(candidate_n=pair.candidate_n + lost(name)) for name, pair in pairs.items()}
 
 
-def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:
+def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
     counts = tuple(pairs.values())
-    return decide(compare_counts(counts, clusters_of(list(pairs), sources), terms), counts, terms)
+    return decide(compare_counts(counts, terms), counts, terms)
 
 
 def judge_limits(

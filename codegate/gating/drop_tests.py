@@ -1,4 +1,4 @@
-"""The test of scope ``suite``: did the pass rate fall on *these* problems? Pure, no randomness.
+"""The gate's test: did the pass rate fall on *these* problems? And the one for bugs like these. No randomness.
 
 The problems are fixed and sampling is the only noise, so the difference of the mean pass rates is stratified by
 problem. The variance of each problem is shrunk towards what the null hypothesis predicts for it, so it is never 0:
@@ -241,13 +241,3 @@ def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) ->
         below += term
         term *= (n - i) / (i + 1) * chance / (1.0 - chance)
     return min(below + (lost - whole) * term, 1.0)
-
-
-def fewest_problems(margin: float, rate: float, level: float) -> int | None:
-    """Return how many problems without any loss rule out a drop of ``margin``; None where no number does.
-
-    The smallest n with (1 - margin/rate)^n <= level.
-    """
-    if rate <= margin:
-        return None
-    return math.ceil(math.log(level) / math.log1p(-margin / rate))

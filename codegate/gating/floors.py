@@ -58,13 +58,11 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
     taken = max(map(len, candidate.samples.values()), default=0)
     return Verdict(
         kind=kind,
-        scope="suite",
         reason=reason,
         candidate=candidate.candidate,
         label=candidate.label,
         baseline_label=None,
         problems=len(pairs),
-        units=len(pairs),
         candidate_rate=mean([pair.candidate_rate for pair in pairs.values()]) if pairs else None,
         margin=policy.margin,
         alpha=policy.alpha,

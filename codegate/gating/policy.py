@@ -7,32 +7,19 @@ and Rowe 1969, JRSS A 132:235). The looks therefore share the error: a look that
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-SCHEDULES: Final[Mapping[int, tuple[int, ...]]] = MappingProxyType(
-    {1: (1,), 2: (1, 2), 3: (1, 2, 3), 5: (1, 2, 3, 4, 5), 10: (1, 2, 3, 4, 5, 6, 8, 10)}
-)
-"""Samples per problem at each look, by the most samples that a candidate may get."""
+LOOKS: Final = (1, 2, 3, 4, 5, 6, 8, 10)
+"""Samples per problem after which a gated run compares."""
 
-MAX_LOOKS: Final = max(len(looks) for looks in SCHEDULES.values())
+MAX_LOOKS: Final = len(LOOKS)
 
+_LEVELS: Final = (0.0010, 0.0030, 0.0052, 0.0081, 0.0115, 0.0151, 0.0254, 0.0340)
+"""Level of each look for an error of 5 % in all."""
 _SINGLE: Final = 0.04
-_LEVELS: Final[Mapping[tuple[int, ...], tuple[float, ...]]] = MappingProxyType(
-    {
-        (1, 2): (0.01072, 0.03592),
-        (1, 2, 3): (0.00528, 0.01688, 0.03224),
-        (1, 2, 3, 4, 5): (0.00224, 0.00672, 0.0128, 0.0204, 0.02848),
-        (1, 2, 3, 4, 5, 6, 8, 10): (0.0010, 0.0030, 0.0052, 0.0081, 0.0115, 0.0151, 0.0254, 0.0340),
-    }
-)
-"""Level of each look for an error of 5 % in all; one look of any size has ``_SINGLE``.
-
-The schedules of up to five samples have 0.8 of the spending function's levels: with few samples the variance of a
-candidate with middling rates is underestimated.
-"""
+"""Level of a single look at any number of samples."""
 
 
 def level(looks: Sequence[int], samples: int, alpha: float) -> float:
@@ -43,11 +30,10 @@ def level(looks: Sequence[int], samples: int, alpha: float) -> float:
     """
     if len(looks) == 1:
         return alpha * (_SINGLE / 0.05)
-    levels = _LEVELS.get(tuple(looks))
-    if levels is None:
-        message = f"looks at {list(looks)} samples were never calibrated; a gate has those of {sorted(SCHEDULES)}"
+    if tuple(looks) != LOOKS:
+        message = f"looks at {list(looks)} samples were never calibrated; a gate has those at {list(LOOKS)}, or one"
         raise ValueError(message)
-    return alpha * (levels[look_number(looks, samples) - 1] / 0.05)
+    return alpha * (_LEVELS[look_number(looks, samples) - 1] / 0.05)
 
 
 def look_number(looks: Sequence[int], samples: int) -> int:
@@ -55,7 +41,6 @@ def look_number(looks: Sequence[int], samples: int) -> int:
     return max(sum(planned <= samples for planned in looks), 1)
 
 
-Scope = Literal["suite", "population"]
 OnInconclusive = Literal["neutral", "fail", "pass"]
 Tier = Literal["critical", "supporting", "advisory"]
 Compared = Literal["candidate", "model"]
@@ -83,12 +68,6 @@ class GatePolicy(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    scope: Scope = Field(
-        default="suite",
-        description="Which question the verdict answers. suite: is the candidate worse on these problems? population: "
-        "is it worse on problems like these, of which the suite is a random sample? That needs more problems for the "
-        "same certainty. Its answer always stands beside the verdict.",
-    )
     alpha: float = Field(
         default=0.05,
         ge=0.001,
@@ -102,16 +81,17 @@ class GatePolicy(BaseModel):
         le=0.25,
         description="Largest tolerated drop of the pass rate, as a share: 0.10 is ten percentage points.",
     )
-    max_samples: Literal[1, 2, 3, 5, 10] = Field(
+    max_samples: Literal[1, 10] = Field(
         default=10,
-        description="Most samples of a candidate per problem. The gate compares after each of the first samples and "
-        "stops as soon as the verdict is clear: an equal candidate takes about four of ten.",
+        description="Most samples of a candidate per problem. 10: the gate compares after each of the first samples "
+        "and stops as soon as the verdict is clear; an equal candidate takes about four. 1: it compares once. For "
+        "another fixed number, which is compared once, remove this key, set `samples`.",
     )
     min_problems: int | None = Field(
         default=None,
         ge=2,
         le=100_000,
-        description="Compared problems that a pass takes; default: 10 on the suite with ten samples, else 16. Below it "
+        description="Compared problems that a pass takes; default: 10 with ten samples, else 16. Below it "
         "a regression is still reported. A smaller number than the default is for trials: its passes prove little.",
     )
     compare: Compared = Field(
@@ -178,4 +158,15 @@ class GatePolicy(BaseModel):
     @property
     def looks(self) -> tuple[int, ...]:
         """Return the samples per problem after which a run compares."""
-        return SCHEDULES[self.max_samples]
+        return LOOKS if self.max_samples == LOOKS[-1] else (1,)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_scope(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "scope" in value:
+            message = (
+                "`scope` is no key any more: a verdict is about the problems of the suite, and a sentence beside it is "
+                "about bugs like these. Remove the line."
+            )
+            raise ValueError(message)
+        return value

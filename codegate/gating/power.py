@@ -163,7 +163,7 @@ def _one_gate(
         taken = samples
         pairs = tuple(Pair(x, n, y, taken) for (x, n), y in zip(stored, passed, strict=True))
         terms = Terms(policy, looks, taken, candidates)
-        decision = decide(compare_counts(pairs, model.clusters, terms), pairs, terms)
+        decision = decide(compare_counts(pairs, terms), pairs, terms)
         if decision != "inconclusive":
             break
     return decision, taken

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from codegate.gating.comparability import ABSENT, Differences
 from codegate.gating.decision import Terms, has_headroom, too_few
-from codegate.gating.drop_tests import fewest_problems
-from codegate.gating.policy import SCHEDULES
+from codegate.gating.policy import LOOKS
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
 from codegate.suite import SANDBOX
@@ -31,7 +29,8 @@ def reason_of(
     what decided instead of the test.
     """
     what = conclusion or _conclusion(kind, found, pairs, terms)
-    head = f"{_where(found, len(pairs), terms)} {_figures(found, terms)}: {what}"
+    where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
+    head = f"{where} {_figures(found, terms)}: {what}"
     margin = terms.policy.margin
     if kind != "pass" and detectable is not None and detectable > _BLIND * margin:
         finds = f"it finds {detectable * 100:.0f} pp in 4 of 5 runs"
@@ -41,24 +40,19 @@ def reason_of(
     return head
 
 
-def _where(found: Comparison, problems: int, terms: Terms) -> str:
-    if terms.policy.scope == "suite":
-        return f"On {'this' if problems == 1 else 'these'} {count_of(problems, 'problem')}"
-    return f"For bugs like these {count_of(problems, 'problem')}" + (
-        f" from {found.n} pull requests" if found.n < problems else ""
-    )
-
-
 def _figures(found: Comparison, terms: Terms) -> str:
-    text = (
-        f"the candidate solves {found.candidate_rate:.1%}, the baseline {found.baseline_rate:.1%} "
-        f"({found.difference * 100:+.1f} pp"
-    )
+    shown = _difference(found, terms.policy.margin, terms.level + terms.level_regressed)
+    return f"the candidate solves {found.candidate_rate:.1%}, the baseline {found.baseline_rate:.1%} ({shown})"
+
+
+def _difference(found: Comparison, margin: float, error: float) -> str:
+    """Return the difference in percentage points with its interval, which is wrong with the chance ``error``."""
+    text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
-        return f"{text})"
-    low = beside(found.interval[0] * 100, -terms.policy.margin * 100, 1, "+")
+        return text
+    low = beside(found.interval[0] * 100, -margin * 100, 1, "+")
     high = beside(found.interval[1] * 100, 0.0, 1, "+")
-    return f"{text}, {100 * (1 - terms.level - terms.level_regressed):.4g}% interval {low} to {high})"
+    return f"{text}, {100 * (1 - error):.4g}% interval {low} to {high}"
 
 
 def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms) -> str:
@@ -76,9 +70,8 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
         return f"a drop of {margin} or more is ruled out ({limit}){tolerated}."
     if kind == "regressed":
         return f"it is worse ({drop})."
-    few = too_few(pairs, found.n, terms)
-    if few is not None:
-        return f"{few}."
+    if too_few(pairs, terms):
+        return f"a pass takes at least {terms.fewest_problems} problems."
     if not has_headroom(found, policy):
         return f"the baseline solves too little for a drop of {margin} to show; add problems that it solves."
     if shown:
@@ -89,39 +82,23 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
 def _advice(terms: Terms) -> str:
     if terms.pending:
         return ", and sampling goes on"
-    if terms.looks[-1] < max(SCHEDULES):
-        return f"; up to {max(SCHEDULES)} samples per problem (gate.max_samples) would settle more"
+    if terms.looks[-1] < LOOKS[-1]:
+        return f"; up to {LOOKS[-1]} samples per problem (gate.max_samples) would settle more"
     return "; more problems would settle it (codegate plan shows how much)"
 
 
-def population_sentence(
-    found: Comparison, few: str | None, *, margin: float, level: float
-) -> tuple[Literal["drop", "ruled out", "open"], str]:
-    """Return what a comparison shows about problems like these, and that as a sentence.
-
-    ``few`` is why there are too few problems for a pass, if so; ``level`` the one-sided level of both questions.
-    """
-    points = _points(margin)
-    if found.p_regression is None or found.p_noninferior is None:
-        return "open", "For bugs like these: one problem shows nothing about others."
-    if found.p_noninferior < level and few is None:
-        return "ruled out", (
-            f"For bugs like these: a drop of {points} or more is ruled out too "
-            f"({probability(found.p_noninferior, level)})."
-        )
-    if found.p_regression < level:
-        return "drop", f"For bugs like these: the candidate is worse ({probability(found.p_regression, level)})."
-    least = fewest_problems(margin, found.baseline_rate, level)
-    if few is not None:
-        why = few
-    elif least is not None and found.n < least:
-        why = f"without any loss it takes at least {least} problems, whatever the number of samples"
-    else:
-        why = "more problems would settle it, more samples would not"
-    return "open", (
-        f"For bugs like these: a drop of {points} or more is not ruled out "
-        f"({probability(found.p_noninferior, level)}); {why}."
-    )
+def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
+    """Return what a comparison shows about problems like these; ``few`` are too few, ``level`` that of each end."""
+    source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
+    if few or found.interval is None:
+        what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
+        return f"For bugs like these: {what} too few to say anything about others."
+    head = f"For bugs like these: {_difference(found, margin, 2 * level)}{source and f',{source}'}"
+    if found.interval[0] > -margin:
+        return f"{head}; a drop of {_points(margin)} or more is ruled out too."
+    if found.interval[1] < 0.0:
+        return f"{head}; the candidate is worse."
+    return f"{head}; a drop of {_points(margin)} or more is not ruled out, and only more problems would narrow this."
 
 
 def _points(share: float) -> str:

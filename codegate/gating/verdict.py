@@ -6,7 +6,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.errors import ExitCode
-from codegate.gating.policy import Scope, Tier
+from codegate.gating.policy import Tier
 
 VerdictKind = Literal["pass", "regressed", "inconclusive", "incomparable", "infrastructure"]
 _WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
@@ -92,29 +92,28 @@ class Drift(_Frozen):
 
 
 class PopulationFinding(_Frozen):
-    """What a comparison on the suite shows about bugs like these, of which the suite is a random sample.
+    """What a comparison shows about bugs like these, of which the suite is a random sample; it decides nothing.
 
-    ``units`` are pull requests, or the problems where each has its own. ``level`` is one-sided, of both p-values.
+    ``units`` are pull requests, or the problems where each has its own. ``difference`` is that of the mean over units,
+    with its paired ``interval``, each end one-sided at ``level``; None below two units.
     """
 
     units: int
-    conclusion: Literal["drop", "ruled out", "open"]
-    sentence: str
-    p_regression: float | None
-    p_noninferior: float | None
+    difference: float
+    interval: tuple[float, float] | None
     level: float
+    sentence: str
 
 
 class Verdict(_Frozen):
     """The decision of the gate about one candidate.
 
-    Rates are means over problems of the per-problem pass rate, in 0..1, or over pull requests in scope ``population``;
-    all None when nothing could be compared.
+    Rates are means over problems of the per-problem pass rate, in 0..1; all None when nothing could be compared.
 
     Attributes:
         reason: for people, with n and uncertainty.
         baseline_label: None where absolute demands alone decided.
-        population: what it shows about problems like these, beside a verdict of scope ``suite``.
+        population: what it shows about problems like these.
         advisory: too few problems, or baseline samples, for a pass.
         interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
         p_regression: one-sided p of "no drop"; small means a drop.
@@ -125,7 +124,6 @@ class Verdict(_Frozen):
         candidates: how many candidates the run gates together.
         level: one-sided level that ``p_noninferior`` was judged by; ``level_regressed`` the one of ``p_regression``.
         detectable_drop: smallest drop that ends as regressed in about 4 of 5 such runs; None where it is not known.
-        units: what was compared: problems, or in scope ``population`` the pull requests that they come from.
         futile: further looks cannot settle the question.
         confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
         mismatches: fields that must be equal and are not; ``changes``: fields that may differ and do.
@@ -133,7 +131,6 @@ class Verdict(_Frozen):
     """
 
     kind: VerdictKind
-    scope: Scope
     reason: str
     population: PopulationFinding | None = None
     candidate: str
@@ -157,7 +154,6 @@ class Verdict(_Frozen):
     level: float
     level_regressed: float
     detectable_drop: float | None = None
-    units: int = Field(default=0, ge=0)
     futile: bool = False
     confirmed: bool | None = None
     drift: Drift | None = None

@@ -202,8 +202,6 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
     found = [verdict.population.sentence] if verdict.population is not None else []
     found += [changes(verdict)] if verdict.changes else []
     found += [f"warning: {warning}" for warning in verdict.warnings]
-    if verdict.scope == "population" and verdict.units < verdict.problems:
-        found.append(f"compared by the means of {verdict.units} pull requests, because some give several problems")
     if verdict.must_pass_failed:
         failed = verdict.must_pass_failed
         more = f" and {len(failed) - _FEW} more" if len(failed) > _FEW else ""

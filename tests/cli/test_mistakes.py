@@ -136,7 +136,10 @@ MISTAKES: list[Any] = [
            "run SUITE --candidate reference"),
     config("gate: {margin: 10}\n", "gate.margin: |0.25, not 10. `margin` is: Largest tolerated drop|ten percentage"),
     config("gate: {margn: 0.1}\n", "gate.margn: there is no such key (did you mean `margin`?)."),
-    config("gate: {max_samples: 4}\n", "gate.max_samples: Input should be 1, 2, 3, 5 or 10, not 4. `max_samples` is:"),
+    *(config(f"gate: {{max_samples: {most}}}\n",
+             f"gate.max_samples: Input should be 1 or 10, not {most}. `max_samples` is:|this key, set `samples`.")
+      for most in (2, 3, 4, 5)),
+    config("gate: {scope: population}\n", "gate: `scope` is no key any more: a verdict is about|Remove the line."),
     config("gate: {must_pass: [calc-hal]}\n", "`gate.must_pass` names 'calc-hal'|suite calc. Did you mean calc-half?"),
     config('gate: {cohorts: {"language:pyton": {floor: 0.8}}}\n',
            "`gate.cohorts` has a floor for 'language:pyton'|did you mean 'language:python'?"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.drop_tests import fewest_problems, population_test, sampling_variances, suite_test
+from codegate.gating.drop_tests import population_test, sampling_variances, suite_test
 from codegate.gating.statistics import Comparison, Pair
 
 
@@ -90,7 +90,6 @@ def test_no_loss_at_all_proves_no_more_than_the_chance_of_it(samples: int) -> No
         result = population_test([Pair(10, 10, samples, samples)] * n, margin=0.1)
         assert result.p_noninferior is not None
         assert result.p_noninferior >= 0.9**n * (1 - 1e-12)
-    assert (fewest_problems(0.1, 1.0, 0.05), fewest_problems(0.1, 0.1, 0.05)) == (29, None)
     assert population_test([Pair(10, 10, 1, 1)] * 20, margin=0.1).p_noninferior == pytest.approx(0.9**20)
 
 

@@ -61,15 +61,6 @@ def test_few_problems_get_no_pass() -> None:
     assert "or no drop" not in found.sentences()[1]
 
 
-def test_the_population_takes_more_problems() -> None:
-    policy = GatePolicy(scope="population")
-    thirty = forecast(typical_model(30), policy, relation="other vendor")
-    assert thirty.inconclusive > 0.4
-    sources = [f"pr-{i // 10}" for i in range(60)]
-    few = forecast(typical_model(60, clusters=sources), policy)
-    assert few.passed == 0.0, "six pull requests are too few"
-
-
 def test_the_model_is_fitted_to_the_repeats_of_the_baseline() -> None:
     model = fitted_model([(10, 10)] * 12 + [(0, 10)] * 8, [f"p{i}" for i in range(20)])
     assert (model.rate, model.strength, model.problems, model.units) == (0.6, 0.0, 20, 20)

@@ -1,4 +1,4 @@
-"""The test of scope ``suite``: fixed problems, sampling is the only noise.
+"""The gate's test: fixed problems, sampling is the only noise.
 
 What it has in common with the other one is in ``test_population_test.py``.
 """

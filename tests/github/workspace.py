@@ -120,4 +120,4 @@ def write_transcripts(path: Path, answers: dict[str, str]) -> None:
 
 
 # Three problems are enough to decide under this policy, and no reason to believe it.
-LENIENT = "gate: {alpha: 0.2, margin: 0.25, min_problems: 2, max_samples: 3, confirm_samples: 0, must_pass: [clamp]}\n"
+LENIENT = "gate: {alpha: 0.2, margin: 0.25, min_problems: 2, confirm_samples: 0, must_pass: [clamp]}\n"

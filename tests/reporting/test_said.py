@@ -154,8 +154,6 @@ def judged(verdict: Verdict) -> Verdict:
             "look": 2,
             "candidates": 2,
             "detectable_drop": 0.091,
-            "scope": "population",
-            "units": 21,
             "must_pass_failed": ("money-00",),
             "warnings": ("kind:cache lost more than chance explains",),
             "cohorts": (
@@ -178,7 +176,6 @@ def test_everything_that_a_verdict_says_is_said(name: str) -> None:
     page = plainly(PEOPLE[name](build_view([run], [judged(verdicts[0])])))
     for said in (
         "kind:cache lost more than chance explains",
-        "compared by the means of 21 pull requests",
         "never solved, although the policy says they must be: money-00",
         "2 of 3; alpha is split over 2 candidates",
         "90%, critical",

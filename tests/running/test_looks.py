@@ -157,7 +157,7 @@ def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: Model
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("max_samples", [1, pytest.param(3, marks=pytest.mark.full)])
+@pytest.mark.parametrize("max_samples", [1, pytest.param(10, marks=pytest.mark.full)])
 def test_nothing_is_spent_where_nothing_can_pass(
     own_suite: Suite, server: ModelServer, tmp_path: Path, max_samples: int
 ) -> None:
@@ -208,10 +208,10 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
 def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(max_samples=2))
+    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy())
     gated(suite, tmp_path / "r", gate, old)
     with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
-        gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(max_samples=2, margin=0.2)))
+        gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(margin=0.2)))
 
 
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
@@ -358,14 +358,14 @@ def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
 
     server.script = limited
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy(max_samples=2))
+    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
     run = gated(suite, tmp_path / "r", gate, old)
-    assert len(lines(tmp_path / "r")) == 7, "six samples, and the fault before one of them"
+    assert len(lines(tmp_path / "r")) == 31, "thirty samples, and the fault before one of them"
     assert sorted((o.problem, o.sample) for o in run.outcomes if o.grade) == [
-        (problem, sample) for problem in sorted(run.manifest.problems) for sample in range(2)
+        (problem, sample) for problem in sorted(run.manifest.problems) for sample in range(10)
     ]
     (verdict,) = gate_run(run, gate)
-    assert (verdict.kind, verdict.look, verdict.excluded) == ("inconclusive", 2, ())
+    assert (verdict.kind, verdict.look, verdict.excluded) == ("inconclusive", 8, ())
 
 
 @pytest.mark.full
@@ -406,7 +406,7 @@ def test_an_outage_of_one_candidate_costs_no_other_its_verdict(
 def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(max_samples=2))
+    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(max_samples=1))
     server.script = lambda name, turn, request: Said(status=503, headers={"Retry-After": "0"})
     down = gated(suite, tmp_path / "r", gate, old)
     assert {o.fault.cause for o in down.outcomes if o.fault} == {"provider.overloaded"}
