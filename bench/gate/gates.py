@@ -29,8 +29,8 @@ class Plan:
         confirm: fresh baseline samples per problem after a regression.
         shared: the pinned model has the candidate's rates in these.
         lost: share of the candidate's samples that faults take, at random; they are asked for again at the next look.
-        late: the same share of its failing answers, and ``late_right`` of its right ones, by time-outs, each of which
-            counts as a failure in what a pass must hold with.
+        late: the same share of its failing answers, and ``late_right`` of its right ones, by time-outs; a
+            sample that lost an answer so counts as failed in what a pass must hold with.
     """
 
     policy: GatePolicy = field(default_factory=GatePolicy)
@@ -81,20 +81,23 @@ def candidate_verdicts(
     rng: np.random.Generator, p: Floats, q: Floats, xb: Ints, plan: Plan
 ) -> tuple[Verdicts, Floats, Floats]:
     """Return verdict, samples per problem, as asked for, and difference of each suite for one candidate."""
-    xc, kc, late = np.zeros_like(xb), np.zeros_like(xb), np.zeros_like(xb)
+    xc, kc, first = np.zeros_like(xb), np.zeros_like(xb), np.zeros_like(xb)
     difference = np.zeros(xb.shape[0])
     asked = np.zeros(xb.shape[0])
     verdict = np.zeros(xb.shape[0], dtype=np.int64)
     rows = np.arange(xb.shape[0])
     kb = np.array(plan.stored)
-    for taken in plan.looks:
+    for before, taken in zip((0, *plan.looks), plan.looks, strict=False):
         wanted = taken - kc[rows]
         made = rng.binomial(wanted, 1 - plan.lost) if plan.lost else wanted
-        right = rng.binomial(made, q[rows])
         if plan.late or plan.late_right:
-            slow = rng.binomial(made - right, plan.late), rng.binomial(right, plan.late_right)
-            late[rows] += slow[0] + slow[1]
-            right, made = right - slow[1], made - slow[0] - slow[1]
+            new = taken - before
+            right, made = _on_time(rng, np.full_like(made, new), q[rows], plan)
+            again, more = _on_time(rng, wanted - new, q[rows], plan)
+            first[rows] += right
+            right, made = right + again, made + more
+        else:
+            right = rng.binomial(made, q[rows])
         xc[rows] += right
         kc[rows] += made
         asked[rows] += wanted.mean(axis=1)
@@ -103,7 +106,7 @@ def candidate_verdicts(
         left, counts = np.where(some, xc[rows], xb[rows]), np.where(some, kc[rows], plan.stored)
         now = decide(xb[rows], kb, left, counts, taken, plan)
         if plan.late or plan.late_right:
-            held = decide(xb[rows], kb, left, counts + late[rows], taken, plan)
+            held = decide(xb[rows], kb, first[rows], np.full_like(counts, taken), taken, plan)
             now[(now == PASSED) & (held != PASSED)] = UNDECIDED
         difference[rows] = (left / counts - xb[rows] / plan.stored).mean(axis=1)
         now[some.mean(axis=1) < 0.9] = UNDECIDED
@@ -118,6 +121,13 @@ def candidate_verdicts(
     thin = (2 * kc < plan.looks[-1]).sum(axis=1) > max(1, int(0.1 * xb.shape[1]))
     verdict[(verdict <= UNDECIDED) & thin] = INFRASTRUCTURE
     return np.maximum(verdict, UNDECIDED), asked, difference
+
+
+def _on_time(rng: np.random.Generator, asked: Ints, q: Floats, plan: Plan) -> tuple[Ints, Ints]:
+    """Return the passes and the grades of answers, of which some time out."""
+    right = rng.binomial(asked, q)
+    slow_wrong, slow_right = rng.binomial(asked - right, plan.late), rng.binomial(right, plan.late_right)
+    return right - slow_right, asked - slow_wrong - slow_right
 
 
 def _confirmed(rng: np.random.Generator, p: Floats, xb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan) -> Verdicts:

@@ -211,8 +211,8 @@ def survives_losses(
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
     """Return the counts with lost samples as failures; a pass must hold with them too.
 
-    Counted is every try that a fault took which the answer may cause, because such answers are not lost at random: also
-    where the sample was asked for again and has a grade. Where many samples are lost, all of them count.
+    Counted is every sample of which a fault took an answer that may have caused it, because such answers are not lost
+    at random: also where it was asked for again and has a grade. Where many samples are lost, all of them count.
     """
     every = _share_lost(candidate, pairs) > _MANY
     return _with_failures(candidate, pairs, every=every)
@@ -246,17 +246,23 @@ def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
 
 def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float:
     samples = [sample for name in problems for sample in candidate.samples[name]]
-    lost = sum(sample.tries_lost for sample in samples)
-    return lost / max(lost + sum(sample.passed is not None for sample in samples), 1)
+    return sum(bool(sample.lost) or sample.passed is None for sample in samples) / max(len(samples), 1)
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return the counts with lost tries as failures: all, or those whose fault the answer may have caused."""
+    """Return the counts with each sample as failed that lost an answer, or (``every``) has no grade at all.
 
-    def lost(name: str) -> int:
-        return sum(sample.tries_lost if every else sum(sample.lost.values()) for sample in candidate.samples[name])
+    That is its first try, whatever a later one showed: a mean over tries until a grade would favour those that fail.
+    """
 
-    return {name: pair._replace(candidate_n=pair.candidate_n + lost(name)) for name, pair in pairs.items()}
+    def held(name: str, pair: Pair) -> Pair:
+        lost = [sample for sample in candidate.samples[name] if sample.lost or (every and sample.passed is None)]
+        passed, graded = tally(lost)
+        return pair._replace(
+            candidate_passed=pair.candidate_passed - passed, candidate_n=pair.candidate_n + len(lost) - graded
+        )
+
+    return {name: held(name, pair) for name, pair in pairs.items()}
 
 
 def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
@@ -272,8 +278,8 @@ def judge_limits(
     It does where ``again``, the verdict on samples in which these answers have passed, is another one.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
-    cut = sum((_cut(sample) for sample in samples), Counter[str]())
-    answers = sum(sample.passed is not None and sample.failure not in CUT for sample in samples) + cut.total()
+    cut = Counter(filter(None, map(_cut, samples)))
+    answers = sum(sample.passed is not None or _cut(sample) is not None for sample in samples)
     if cut.total() <= MOST_CUT * answers or kind not in {"regressed", "inconclusive"}:
         return kind, reason
     what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
@@ -286,24 +292,17 @@ def judge_limits(
     )
 
 
-def _cut(sample: Sample) -> Counter[str]:
-    """Return how many answers of a sample a limit cut, by failure class or fault."""
-    cut = Counter({name: count for name, count in sample.lost.items() if name in CUT})
-    if sample.passed is not None and sample.failure in CUT:
-        cut[sample.failure] += 1
-    return cut
+def _cut(sample: Sample) -> str | None:
+    """Return the failure class or fault of a limit that cut an answer of a sample; None where none did."""
+    causes = [*sample.lost, *([sample.failure] if sample.passed is not None and sample.failure else [])]
+    return next((cause for cause in causes if cause in CUT), None)
 
 
 def _cut_passed(candidate: CandidateSamples) -> CandidateSamples:
-    """Return the samples as if each answer that a limit cut had passed."""
+    """Return the samples as if each of which a limit cut an answer had passed."""
 
-    def passed(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
-        left = [sample for sample in entries if sample.failure not in CUT]
-        others = [
-            sample.model_copy(update={"lost": {k: n for k, n in sample.lost.items() if k not in CUT}})
-            for sample in left
-        ]
-        more = sum(_cut(sample).total() for sample in entries)
-        return (*others, *(Sample(index=entries[-1].index + 1 + number, passed=True) for number in range(more)))
+    def passed(sample: Sample) -> Sample:
+        return sample if _cut(sample) is None else Sample(index=sample.index, passed=True)
 
-    return candidate.model_copy(update={"samples": {name: passed(each) for name, each in candidate.samples.items()}})
+    samples = {name: tuple(map(passed, entries)) for name, entries in candidate.samples.items()}
+    return candidate.model_copy(update={"samples": samples})

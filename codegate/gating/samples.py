@@ -27,11 +27,6 @@ class Sample(BaseModel):
     answer: str | None = None
     lost: Mapping[str, int] = Field(default={}, exclude_if=lambda lost: not lost)
 
-    @property
-    def tries_lost(self) -> int:
-        """Return how many tries were lost; one that infrastructure alone took counts until the sample has a grade."""
-        return max(sum(self.lost.values()), int(self.passed is None))
-
 
 class CandidateSamples(BaseModel):
     """All samples of one candidate on a suite, with what they must have in common to be comparable.
