@@ -53,6 +53,7 @@ from codegate.gating.samples import (
 )
 from codegate.gating.sentence import listed, mismatch_reason, population_sentence, reason_of
 from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
+from codegate.wording import count_of
 
 _FEWEST_UNITS: Final = 12
 """Pull requests below which nothing is said about bugs like these: a t test of so few has hardly any power."""
@@ -208,11 +209,16 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
     pending = terms.pending and not exhausted
     if demanded := _demands(decision, sides, matched.pairs.keys(), groups, unsolved, pending=pending):
         decision, conclusion = demanded
-    reason = reason_of(decision, result, pairs, terms, detectable, conclusion) + notes
+    going_on = pending and blocked is None
+    reason = reason_of(decision, result, pairs, terms, detectable, conclusion, pending=going_on)
+    regressions, improvements = flips(matched)
+    lost_for_good, gained = (sum(flip.beyond_chance for flip in side) for side in (regressions, improvements))
+    if decision == "pass" and lost_for_good:
+        reason += f" Beyond chance {count_of(lost_for_good, 'problem')} lost and {gained} gained."
+    reason += notes
     kind, reason = judge_limits(
         sides.candidate, decision, reason, lambda made: _judged(replace(sides, candidate=made), blocked, "", {}).kind
     )
-    regressions, improvements = flips(matched)
     return sides.verdict(
         kind,
         reason,
@@ -283,13 +289,15 @@ def _demands(
             f"{worst.floor:.1%} beyond chance."
         )
     if unsolved and not pending:
-        return "regressed", f"it never solved a problem of `gate.must_pass`: {listed(unsolved)}."
+        tried = count_of(sides.terms.samples, "sample")
+        return "regressed", f"in {tried} it never solved a problem of `gate.must_pass`: {listed(unsolved)}."
     if decision != "pass":
         return None
     if unsolved:
         return (
             "inconclusive",
-            f"a problem of `gate.must_pass` is not solved yet ({listed(unsolved)}); sampling goes on.",
+            f"a problem of `gate.must_pass` is not solved yet ({listed(unsolved)})"
+            f"{'' if sides.terms.confirming else '; sampling goes on'}.",
         )
     if ungraded := tuple(sorted(set(policy.must_pass) - graded)):
         return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."

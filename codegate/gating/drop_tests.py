@@ -64,9 +64,11 @@ def suite_test(
     interval = consistent(
         difference - step / 4 + _NORMAL.inv_cdf(level) * at_margin,
         difference + step / 2 - _NORMAL.inv_cdf(level_regressed) * at_zero,
+        difference=difference,
         dropped=p_regression < level_regressed,
         ruled_out=p_noninferior < level,
         margin=margin,
+        rate=rate,
     )
     p_gain = _NORMAL.cdf(-(difference - step / 2) / at_zero)
     return Comparison(n, baseline_rate, candidate_rate, difference, p_regression, p_noninferior, p_gain, interval)
@@ -218,9 +220,11 @@ def population_test(
     interval = consistent(
         difference - below,
         difference + above,
+        difference=difference,
         dropped=p_regression < level_regressed,
         ruled_out=p_noninferior < level,
         margin=margin,
+        rate=mean([_shrunk(pair.baseline_passed, pair.baseline_n) for pair in pairs]),
     )
     p_gain = _p_drop(-difference, variance, n, changed)
     return Comparison(n, baseline_rate, candidate_rate, difference, p_regression, p_noninferior, p_gain, interval)

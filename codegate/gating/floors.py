@@ -18,6 +18,7 @@ from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.sentence import listed
 from codegate.gating.statistics import Pair, mean
 from codegate.gating.verdict import Cohort, Exclusion, Verdict, VerdictKind
+from codegate.wording import count_of
 
 
 def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
@@ -92,7 +93,8 @@ def _decided(
     if broken := broken_floors(groups):
         return "regressed", f"{_measured(broken[0])}, below the critical floor of {broken[0].floor:.1%} beyond chance."
     if unsolved := _unsolved(policy, pairs):
-        return "regressed", f"It never solved a problem of `gate.must_pass`: {listed(unsolved)}."
+        tried = count_of(max(map(len, candidate.samples.values())), "sample")
+        return "regressed", f"In {tried} it never solved a problem of `gate.must_pass`: {listed(unsolved)}."
     if ungraded := tuple(sorted(set(policy.must_pass) - pairs.keys())):
         return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
     if policy.min_problems is not None and len(pairs) < policy.min_problems:

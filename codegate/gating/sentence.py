@@ -12,6 +12,7 @@ from codegate.suite import SANDBOX
 from codegate.wording import count_of
 
 _BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
+_FEWEST_FORETOLD = 8  # problems below which the formula of the smallest drop that is found does not hold
 _NAMED = 5  # how many mismatches, or problems, a sentence names
 
 
@@ -22,46 +23,51 @@ def reason_of(
     terms: Terms,
     detectable: float | None,
     conclusion: str | None = None,
+    *,
+    pending: bool = False,
 ) -> str:
     """Return the reason of a verdict: by how much, how sure, and what to do.
 
     ``detectable`` is the smallest drop that such a run finds in 4 of 5 cases; ``conclusion``, the end of a sentence, is
-    what decided instead of the test.
+    what decided instead of the test. ``pending``: more samples follow where this is inconclusive.
     """
-    what = conclusion or _conclusion(kind, found, pairs, terms)
+    what = conclusion or _conclusion(kind, found, pairs, terms, pending=pending)
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
     head = f"{where} {_figures(found, terms)}: {what}"
     margin = terms.policy.margin
-    if kind != "pass" and detectable is not None and detectable > _BLIND * margin:
+    known = detectable is not None and len(pairs) >= _FEWEST_FORETOLD
+    if kind != "pass" and known and detectable is not None and detectable > _BLIND * margin:
         finds = f"it finds {detectable * 100:.0f} pp in 4 of 5 runs"
         head = f"This gate is too small to see a drop of {_points(margin)} reliably; {finds}. {head}"
-    if len(terms.looks) > 1:
+    if len(terms.looks) > 1 and not terms.confirming:
         head += f" {terms.samples} of at most {terms.looks[-1]} samples per problem."
     return head
 
 
 def _figures(found: Comparison, terms: Terms) -> str:
-    shown = _difference(found, terms.policy.margin, terms.level + terms.level_regressed)
+    error = terms.level + terms.level_regressed
+    which = f"{100 * (1 - error):.3g}% interval" if len(terms.looks) == 1 else "interval at this look's level"
+    shown = _difference(found, terms.policy.margin, which)
     return f"the candidate solves {found.candidate_rate:.1%}, the baseline {found.baseline_rate:.1%} ({shown})"
 
 
-def _difference(found: Comparison, margin: float, error: float) -> str:
-    """Return the difference in percentage points with its interval, which is wrong with the chance ``error``."""
+def _difference(found: Comparison, margin: float, which: str) -> str:
+    """Return the difference in percentage points with its interval; ``which`` says of what level it is."""
     text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
         return text
     low = beside(found.interval[0] * 100, -margin * 100, 1, "+")
     high = beside(found.interval[1] * 100, 0.0, 1, "+")
-    return f"{text}, {100 * (1 - error):.4g}% interval {low} to {high}"
+    return f"{text}, {which} {low} to {high}"
 
 
-def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms) -> str:
+def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms, *, pending: bool) -> str:
     """Return what the test decided, as the end of a sentence."""
     policy, margin = terms.policy, _points(terms.policy.margin)
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
-    drop = probability(found.p_regression, terms.level_regressed)
-    limit = probability(found.p_noninferior, terms.level)
+    drop = _against(found.p_regression, terms.level_regressed)
+    limit = _against(found.p_noninferior, terms.level)
     shown = found.p_regression < terms.level_regressed
     if kind == "pass" and not (found.p_noninferior < terms.level and has_headroom(found, policy)):
         return f"it is better ({probability(found.p_gain, terms.level)})."
@@ -76,11 +82,20 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
         return f"the baseline solves too little for a drop of {margin} to show; add problems that it solves."
     if shown:
         return f"a drop is shown ({drop}), but whether it reaches {margin} is open ({limit})."
-    return f"neither a drop ({drop}) nor the absence of one of {margin} or more ({limit}) is shown{_advice(terms)}."
+    advice = _advice(terms, pending=pending)
+    return f"neither a drop ({drop}) nor the absence of one of {margin} or more ({limit}) is shown{advice}."
 
 
-def _advice(terms: Terms) -> str:
-    if terms.pending:
+def _against(p: float, level: float) -> str:
+    """Return a p value, with the level that it does not reach."""
+    needed = "" if p < level else f", needed < {f'{level:.2g}'.removeprefix('0')}"
+    return probability(p, level) + needed
+
+
+def _advice(terms: Terms, *, pending: bool) -> str:
+    if terms.confirming:
+        return ""
+    if pending:
         return ", and sampling goes on"
     if terms.looks[-1] < LOOKS[-1]:
         return f"; up to {LOOKS[-1]} samples per problem (gate.max_samples) would settle more"
@@ -93,7 +108,10 @@ def population_sentence(found: Comparison, problems: int, *, few: bool, margin: 
     if few or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
         return f"For bugs like these: {what} too few to say anything about others."
-    head = f"For bugs like these: {_difference(found, margin, 2 * level)}{source and f',{source}'}"
+    shown = _difference(found, margin, f"{100 * (1 - 2 * level):.3g}% interval")
+    head = f"For bugs like these: {shown}{source and f',{source}'}"
+    if found.baseline_rate <= margin:
+        return f"{head}; the baseline solves too little for a drop of {_points(margin)} to show."
     if found.interval[0] > -margin:
         return f"{head}; a drop of {_points(margin)} or more is ruled out too."
     if found.interval[1] < 0.0:

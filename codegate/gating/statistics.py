@@ -41,7 +41,8 @@ class Comparison:
 
     All in units of pass rate (0..1). The p-values are one-sided, of "there is no drop", "the drop is the margin or
     more" and "there is no gain". The interval's upper end is below 0 exactly when ``p_regression`` is below its level,
-    its lower end above -margin exactly when ``p_noninferior`` is. All four are None below two units.
+    its lower end above -margin exactly when ``p_noninferior`` is, or when the baseline solves less than the margin. All
+    four are None below two units.
     """
 
     n: int
@@ -68,14 +69,17 @@ def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
     return mean([x * (k - x) / (k * (k - 1)) for x, k in repeated]) if repeated else None
 
 
-def consistent(low: float, high: float, *, dropped: bool, ruled_out: bool, margin: float) -> tuple[float, float]:
+def consistent(
+    low: float, high: float, *, difference: float, dropped: bool, ruled_out: bool, margin: float, rate: float
+) -> tuple[float, float]:
     """Return the interval with its ends on the side of 0 and of -margin that the tests decided.
 
-    The ends already are there up to rounding, except where a bound on the p-value decided, not the test itself.
+    The ends already are there up to rounding, except where a bound on the p-value decided, not the test itself. They
+    stay within what is possible: a baseline of ``rate`` cannot lose more than that, nor gain more than the rest.
     """
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
-    return max(low, -1.0), min(high, 1.0)
+    return max(low, min(-rate, difference)), min(high, max(1.0 - rate, difference))
 
 
 def beta_binomial_cdf(passed: int, n: int, a: float, b: float) -> float:

@@ -137,10 +137,27 @@ def test_too_little_evidence_is_inconclusive_and_names_the_next_step() -> None:
     verdict = compare(side(uniform(20, 12, 10)), side(uniform(20, 12)), POLICY)
     assert verdict.kind == "inconclusive"
     assert verdict.exit_code == ExitCode.INCONCLUSIVE
-    assert "neither a drop (p=" in verdict.reason
+    assert "neither a drop (p=.796, needed < .04) nor the absence of one of 10 pp or more (p=" in verdict.reason
     assert "up to 10 samples per problem (gate.max_samples) would settle more" in verdict.reason
     going_on = compare(side(uniform(20, 12, 10)), side(uniform(20, 12)), POLICY, looks=POLICY.looks)
     assert "is shown, and sampling goes on. 1 of at most 10 samples per problem." in going_on.reason
+    assert "+0.0 pp, interval at this look's level -" in going_on.reason, "no percentage that changes at each look"
+
+
+def test_a_pass_names_the_problems_that_were_lost_and_gained_beyond_chance() -> None:
+    names = [f"p{i:03}" for i in range(60)]
+    before = side({name: [i < 15 or i >= 30] * 10 for i, name in enumerate(names)})
+    verdict = compare(before, side({name: [i >= 15] * 5 for i, name in enumerate(names)}), POLICY)
+    assert (verdict.kind, verdict.difference) == ("pass", 0.0)
+    assert verdict.reason.endswith(" Beyond chance 15 problems lost and 15 gained.")
+
+
+def test_an_interval_stays_within_what_is_possible() -> None:
+    verdict = compare(side(uniform(30, 0, 10)), side(uniform(30, 3, 2)), POLICY)
+    assert verdict.interval is not None
+    assert verdict.interval[0] == pytest.approx(-0.25 / 10.5), "a baseline at 0 of 10 has hardly anything to lose"
+    assert "For bugs like these: +10.0 pp" in verdict.population.sentence  # type: ignore[union-attr]
+    assert "solves too little for a drop of 10 pp to show." in verdict.population.sentence  # type: ignore[union-attr]
 
 
 def test_below_the_minimum_there_is_no_pass() -> None:
@@ -167,6 +184,9 @@ def test_a_gate_that_cannot_see_the_margin_says_so_first() -> None:
     small = compare(side(mixed), side({name: [i % 2 > 0] for i, name in enumerate(mixed)}), GatePolicy(margin=0.05))
     assert small.kind == "inconclusive"
     assert small.reason.startswith("This gate is too small to see a drop of 5 pp reliably; it finds 3")
+    few = {name: mixed[name] for name in list(mixed)[:7]}
+    tiny = compare(side(few), side({name: [i % 2 > 0] for i, name in enumerate(few)}), GatePolicy(margin=0.05))
+    assert "it finds" not in tiny.reason, "the formula does not hold for so few"
 
 
 @pytest.mark.parametrize("solved", [0, 6])

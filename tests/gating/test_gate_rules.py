@@ -185,7 +185,7 @@ def test_what_must_pass_decides_alone_once_the_looks_are_taken() -> None:
     assert "is not solved yet (p000)" in early.reason
     late = compare(before, side(lost(60, 1, 10)), policy, looks=looks)
     assert late.kind == "regressed"
-    assert "it never solved a problem of `gate.must_pass`: p000" in late.reason
+    assert "in 10 samples it never solved a problem of `gate.must_pass`: p000" in late.reason
     once: Results = {**lost(60, 1, 10), "p000": [*[False] * 9, True]}
     assert compare(before, side(once), policy, looks=looks).kind == "pass"
 
