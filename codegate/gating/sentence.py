@@ -75,7 +75,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
         tolerated = f"; the smaller drop is real ({drop}) and tolerated" if shown else ""
         return f"a drop of {margin} or more is ruled out ({limit}){tolerated}."
     if kind == "regressed":
-        return f"it is worse ({drop})."
+        return f"it is worse ({drop}){'; stopped early, so the size is likely overstated' if terms.pending else ''}."
     if too_few(pairs, terms):
         return f"a pass takes at least {terms.fewest_problems} problems."
     if not has_headroom(found, policy):

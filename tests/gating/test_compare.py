@@ -113,6 +113,14 @@ def test_a_plain_drop_is_regressed_and_lists_what_was_lost() -> None:
     assert verdict.population.sentence.endswith("; the candidate is worse.")
 
 
+def test_a_regression_at_an_early_look_says_that_its_size_is_likely_overstated() -> None:
+    early = compare(side(uniform(24, 20, 10)), side(uniform(24, 8)), POLICY, looks=POLICY.looks)
+    assert early.kind == "regressed"
+    assert "it is worse (p<.001); stopped early, so the size is likely overstated. 1 of at most 10" in early.reason
+    last = compare(side(uniform(24, 20, 10)), side(uniform(24, 8, 10)), POLICY, looks=POLICY.looks)
+    assert "it is worse (p<.001). 10 of at most 10" in last.reason
+
+
 def test_a_real_drop_inside_the_tolerance_passes_and_says_so() -> None:
     before = uniform(200, 200, 10)
     after = uniform(200, 200, 10)

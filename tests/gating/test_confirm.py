@@ -42,6 +42,12 @@ def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
     assert verdict.drift is not None
     assert verdict.drift.drifted
     assert "the baseline needs a refresh" in verdict.reason
+    again = confirm(
+        side(uniform(40, 40, 10)), side(uniform(40, 20, 3)), side(uniform(40, 20)), POLICY, looks=POLICY.looks
+    )
+    assert again.kind == "inconclusive"
+    assert "sampling goes on" not in again.reason, "it is over"
+    assert "of at most 10 samples" not in again.reason
     assert verdict.difference == 0.0, "the candidate is compared with the fresh samples alone"
 
 
