@@ -52,6 +52,7 @@ from codegate.gating.samples import (
     without_copies,
 )
 from codegate.gating.sentence import listed, mismatch_reason, population_sentence, reason_of
+from codegate.gating.statistics import mean
 from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
 from codegate.wording import count_of
 
@@ -226,6 +227,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         population=_population(matched, {**baseline.clusters, **candidate.clusters}, policy),
         advisory=too_few(pairs, terms),
         baseline_rate=result.baseline_rate,
+        baseline_samples=mean([pair.baseline_n for pair in pairs]),
         candidate_rate=result.candidate_rate,
         difference=result.difference,
         interval=result.interval,

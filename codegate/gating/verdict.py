@@ -114,6 +114,7 @@ class Verdict(_Frozen):
         reason: for people, with n and uncertainty.
         baseline_label: None where absolute demands alone decided.
         population: what it shows about problems like these.
+        baseline_samples: mean samples per problem of the baseline, whose luck is in the verdict.
         advisory: too few problems, or baseline samples, for a pass.
         interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
         p_regression: one-sided p of "no drop"; small means a drop.
@@ -139,6 +140,7 @@ class Verdict(_Frozen):
     problems: int = Field(default=0, ge=0)
     advisory: bool = False
     baseline_rate: float | None = None
+    baseline_samples: float | None = None
     candidate_rate: float | None = None
     difference: float | None = None
     interval: tuple[float, float] | None = None

@@ -123,9 +123,9 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
         _check_keyless(job, project.settings.candidates)
     if project.lock is not None:
-        # A new baseline needs no old one; the images of one that can be read here are used all the same.
+        # A new baseline needs no old one; where one can be had, its images are used and its samples kept.
         with contextlib.suppress(CodegateError) if making else contextlib.nullcontext():
-            pinned = fetch_pinned(None if making else job.github, event, project.lock, inputs.workspace)
+            pinned = fetch_pinned(job.github, event, project.lock, inputs.workspace)
             project = replace(project, pinned=pinned)
     if making or mode in {"gate", "nightly"}:
         fetch_run(job)

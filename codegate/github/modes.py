@@ -9,8 +9,8 @@ from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Transport
-from codegate.gating.pinning import MIN_SAMPLES
+from codegate.gating import Baseline, Transport
+from codegate.gating.pinning import MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.inputs import inside
 from codegate.github.project import Project, project_of
@@ -92,13 +92,15 @@ def keep_baseline(job: Job, project: Project) -> Result:
 def make_baseline(job: Job, project: Project) -> Result:
     """Make samples of the one candidate, and a baseline of them with the lock that would pin it.
 
-    Nothing is pinned: that is what the commit of the lock does, which people review.
+    Where the pinned baseline is of the same model under the same conditions, they are added to its samples: a larger
+    one has less luck. Nothing is pinned: that is what the commit of the lock does, which people review.
     """
     inputs = job.inputs
     samples = inputs.samples or BASELINE_SAMPLES
     if len(project.settings.candidates) != 1:
         raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
-    if samples < MIN_SAMPLES:
+    before = _of_same_model(project)
+    if samples < MIN_SAMPLES and before is None:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
     request = run_request(job, project, samples=samples, gated=False)
     terms = terms_of(project.settings)
@@ -110,9 +112,35 @@ def make_baseline(job: Job, project: Project) -> Result:
     workflow = job.event.workflow_path if job.event is not None else ""
     transport = Transport(artifact=inputs.artifact_name, workflow=workflow) if workflow else None
     kept = keep_environments(job)
-    operations.pin([operations.samples_of(report.run)], path, lock, transport=transport, environments=kept)
-    lines = ("Commit this as codegate.lock to pin it:", "", *lock.read_text(encoding="utf-8").splitlines())
+    part, notes = operations.samples_of(report.run), list[str]()
+
+    def write(added_to: Baseline | None) -> Baseline:
+        made, _ = operations.pin([part], path, lock, transport=transport, environments=kept, added_to=added_to)
+        return made
+
+    try:
+        made = write(before)
+    except (DriftShown, UsageError) as error:
+        if before is None or samples < MIN_SAMPLES:
+            raise
+        notes, made = [f"The samples are not added to those that are pinned: {error.cause}", ""], write(None)
+    each = count_of(sum(run.samples for run in made.runs), "sample")
+    lines = (
+        *notes,
+        f"{each} per problem, of {count_of(len(made.runs), 'run')}. More of them leave less to luck.",
+        "",
+        "Commit this as codegate.lock to pin it:",
+        "",
+        *lock.read_text(encoding="utf-8").splitlines(),
+    )
     return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline made\n{notes_summary(lines)}")
+
+
+def _of_same_model(project: Project) -> Baseline | None:
+    """Return the pinned baseline if it is of the one candidate; None where there is none or it is of another."""
+    (candidate,) = project.settings.candidates
+    pinned = project.pinned.baseline if project.pinned is not None else None
+    return pinned if pinned is not None and pinned.spec.key() == candidate.key() else None
 
 
 def mine(job: Job) -> Result:

@@ -61,9 +61,11 @@ def pin(
     min_samples: int = MIN_SAMPLES,
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
+    added_to: Baseline | None = None,
 ) -> tuple[Baseline, Lock]:
     """Write the baseline file ``out`` of all samples of all runs, and the lock that pins it.
 
+    ``added_to`` is a baseline of the same model whose samples stay in it, else as ``refresh``.
     ``replace`` allows a lock or baseline file of the same model to be there; ``transport`` is where else the bytes will
     be, and ``environments`` are the archives that may be taken; by default both are as in the lock that is there.
     Raises UsageError where a file is there or the runs cannot be pinned.
@@ -75,7 +77,10 @@ def pin(
         pinned = load_lock(lock)
     if not replace:
         _check_new(out)  # another lock may pin what is there
-    made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
+    if added_to is None:
+        made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
+    else:
+        made, _ = pinning.refresh(added_to, runs, origin=origin(), min_samples=min_samples)
     return made, _write(made, out, lock, transport, environments)
 
 

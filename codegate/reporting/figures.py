@@ -173,13 +173,21 @@ def interval(verdict: Verdict) -> Figure:
 
 def level(verdict: Verdict) -> Figure:
     """Return the level of a verdict's interval."""
-    return Figure(f"{100 * verdict.confidence:.4g}%")
+    return Figure(f"{100 * verdict.confidence:.3g}%")
 
 
 def looks(verdict: Verdict) -> Figure:
     """Return how many looks were taken of those that were planned, and how many candidates share the error."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return Figure(f"{verdict.look} of {verdict.looks}{several}")
+
+
+def baseline_samples(verdict: Verdict) -> Figure:
+    """Return the baseline's samples per problem; where they are few, that its luck weighs."""
+    if verdict.baseline_samples is None:
+        return UNKNOWN
+    each = f"{verdict.baseline_samples:.3g} per problem"
+    return Figure(f"{each}; its luck is in every verdict, and more samples narrow it")
 
 
 def detectable(verdict: Verdict) -> Figure:

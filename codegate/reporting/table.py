@@ -111,6 +111,7 @@ def statistics(verdict: Verdict) -> Table:
         ("p (regression)", figures.probability(verdict.p_regression)),
         ("p (non-inferiority)", figures.probability(verdict.p_noninferior)),
         ("Problems", Figure(f"{verdict.problems:,}")),
+        ("Samples of the baseline", figures.baseline_samples(verdict)),
         ("Look", Figure(figures.looks(verdict))),
         ("Minimum detectable drop", figures.detectable(verdict)),
     ]

@@ -17,6 +17,7 @@ from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
+from codegate.gating.baseline import load_baseline
 from codegate.sandbox import EnvironmentRecipe, export_environments
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.environment import COMPLETE, PARTS
@@ -314,6 +315,20 @@ class TestRuns:
         denied = world.step("pull_request", pull(base), token="ghs_reader", candidates="empty")
         assert (denied.code, denied.outputs["verdict"]) == (ExitCode.USAGE, "no baseline"), denied.log
         assert "pull-requests: read" in denied.log, "and what the token lacks is named"
+
+    def test_samples_of_the_pinned_model_are_added_to_those_that_are_pinned(
+        self, world: World, quick_sandboxes: None
+    ) -> None:
+        self.pinned(world, "reference")
+        world.commit()
+        step = {"mode": "baseline", "artifact_name": "codegate-baseline"}
+        more = world.step("workflow_dispatch", pushed(), candidates="reference", samples="1", **step)
+        assert more.code == ExitCode.PASS, more.log
+        assert "6 samples per problem, of 2 runs." in more.summary
+        made = load_baseline(world.workspace / more.outputs["report-path"] / "baseline.json")
+        assert [run.samples for run in made.runs] == [5, 1]
+        other = world.step("workflow_dispatch", pushed(), candidates="empty", samples="5", **step)
+        assert "5 samples per problem, of 1 run." in other.summary, "another model begins anew"
 
     @pytest.mark.full
     def test_a_night_is_compared_with_the_nights_before(self, world: World, quick_sandboxes: None) -> None:
