@@ -87,7 +87,7 @@ def solved_words(cohort: Cohort) -> str:
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
     low, high = (beside(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))
-    return f"{cohort.candidate_rate:.1%} ({beside(cohort.confidence * 100, 100, 1)}% interval {low} to {high})"
+    return f"{cohort.candidate_rate:.1%} ({beside(cohort.confidence * 100, 100, 1)}% interval {low}% to {high}%)"
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:

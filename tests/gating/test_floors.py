@@ -63,7 +63,7 @@ def test_the_interval_of_a_floor_is_at_the_level_that_decides() -> None:
     verdict = against_floors(solving(20, 10), floor("all", 0.75))
     assert verdict.kind == "regressed"
     assert verdict.reason.startswith(
-        "On all 20 problems the candidate solves 50.0% (90.0% interval 30.2 to 69.8), below the critical floor of 75.0%"
+        "On all 20 problems the candidate solves 50.0% (90.0% interval 30.2% to 69.8%), below the critical floor of 75"
     )
 
 
@@ -119,7 +119,7 @@ def test_a_floor_for_all_problems_gates_beside_a_baseline() -> None:
     weak = side({f"p{i:03}": [i >= 40] * 5 for i in range(120)})
     verdict = compare(weak, weak, policy)
     assert verdict.kind == "regressed"
-    assert "it solves 66.7% (92.0% interval 58.4 to 74.2), below the critical floor of 95.0% beyond" in verdict.reason
+    assert "it solves 66.7% (92.0% interval 58.4% to 74.2%), below the critical floor of 95.0% beyond" in verdict.reason
     assert compare(weak, weak, GatePolicy()).kind == "pass"
 
 
