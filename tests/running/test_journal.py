@@ -69,6 +69,14 @@ def test_an_answer_that_was_kept_and_graded_later_was_not_lost(journal: Journal)
     assert (graded.lost, broken.lost) == ({}, {"sandbox": 1})
 
 
+def test_what_a_kept_answer_lost_counts_once_when_it_is_graded_later(journal: Journal) -> None:
+    late = attempt().model_copy(update={"lost": ("provider.timeout",)}).summary()
+    both = (outcome(grade, attempt=late, lost={"provider.timeout": 1}) for grade in (None, True))
+    written(journal, outcome(None, attempt=None, fault=LATE), *both)
+    (read,) = journal.outcomes()
+    assert read.lost == {"provider.timeout": 2}
+
+
 def test_bytes_that_are_not_utf8_survive_in_patches(journal: Journal) -> None:
     patch = "-a = '\udce9'\n+a = '\\xe9' \u2028\n"
     written(journal, outcome(True, attempt=attempt(patch).summary()))
