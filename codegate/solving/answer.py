@@ -10,6 +10,8 @@ from codegate.solving.attempt import DroppedPath
 from codegate.suite import MAX_PATCH_BYTES, Changes, Tree, TreeFile, make_patch
 
 MAX_DROPPED: Final = 1000
+MAX_FILES: Final = 10_000
+"""Changed files of an answer: git takes minutes over many more in one folder."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
             kept[path] = file
     while len((patch := make_patch(base, kept)).encode("utf-8", "surrogateescape")) > MAX_PATCH_BYTES:
         sizes = {path: _size(base.get(path)) + _size(file) for path, file in kept.items()}
-        for path in largest(sizes, sum(sizes.values()) // 2):
+        weights = {path: len(path) + size for path, size in sizes.items()}  # a patch names empty files, too
+        for path in largest(weights, sum(weights.values()) // 2):
             others.append(too_large(path, sizes[path], f"a patch may have {MAX_PATCH_BYTES} bytes"))
             del kept[path]
     return Frozen(patch, tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from codegate.errors import UsageError
 from codegate.sandbox import Command, Completed, Sandbox, SandboxClosed
-from codegate.solving.answer import largest, show_path, sort_paths, too_large
+from codegate.solving.answer import MAX_FILES, largest, show_path, sort_paths, too_large
 from codegate.solving.attempt import DroppedPath
 from codegate.solving.drivers import driver_source
 from codegate.suite import MAX_CHANGED_BYTES, Changes, Tree, TreeFile, find_ignored, is_plain_path, object_id
@@ -57,7 +57,7 @@ def collect_changes(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...], done:
         if not done.memory_exceeded:
             raise
         return Left()
-    except (UsageError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Left(error=f"what the agent left cannot be read: {error or type(error).__name__}")
 
 
@@ -74,6 +74,9 @@ def _collected(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...]) -> Left:
     own = [path for path in (*listing["gone"], *listing["changed"], *plain) if path.partition("/")[0] not in leaves]
     sources, dropped = sort_paths(base, [path for path in own if path not in ignored])
     dropped += [DroppedPath(path=show_path(path), reason="unsafe") for path in odd]
+    over = f"an answer may have {MAX_FILES} files"
+    dropped += [DroppedPath(path=show_path(path), reason="too_large", detail=over) for path in sources[MAX_FILES:]]
+    sources = sources[:MAX_FILES]
     sizes = {path: found[path][1] for path in sources if path in found}
     for path in largest(sizes, MAX_CHANGED_BYTES):
         dropped.append(too_large(path, sizes.pop(path), f"an answer's files may have {MAX_CHANGED_BYTES} bytes"))

@@ -20,7 +20,7 @@ from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
 from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
 from codegate.service import Answer, Route, Service
-from codegate.solving import Attempt, agent_attempt
+from codegate.solving import Attempt, agent_attempt, collecting
 from codegate.solving.agent import AgentFailed
 from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, TreeFile, apply_patch
@@ -316,6 +316,16 @@ def test_the_largest_files_over_the_limit_are_named_with_it(boxes: Sandboxes) ->
         "src/pkg/huge.bin (too_large: 9000000 bytes; a patch may have 8388608 bytes)",
         "src/pkg/zeros.bin (too_large: 70000000 bytes; an answer's files may have 67108864 bytes)",
     ]
+
+
+def test_files_over_the_number_that_an_answer_may_have_are_named_with_it(
+    boxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "MAX_FILES", 2)
+    with ScriptedModel(fixing(f"{FIX}; touch src/pkg/new1.py src/pkg/new2.py")) as model:
+        done = attempt(boxes, model)
+    assert changed(done) == {"src/pkg/maths.py": FIXED.encode(), "src/pkg/new1.py": b""}
+    assert [drop.shown for drop in done.dropped] == ["src/pkg/new2.py (too_large: an answer may have 2 files)"]
 
 
 def test_an_agent_that_calls_no_model_is_named(boxes: Sandboxes) -> None:

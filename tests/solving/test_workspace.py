@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.languages import PathClassifier
+from codegate.solving import answer
 from codegate.solving.workspace import UnsafePathError, Workspace, WorkspaceError
 from codegate.suite import Tree, TreeFile, apply_patch
 from tests.solving.worlds import BUGGY, FIXED, small_tree
@@ -227,3 +228,12 @@ def test_the_base_is_never_changed() -> None:
     assert base["a.py"].data == b"1\n"
     workspace.write("a.py", "1\n")
     assert workspace.tree() == base
+
+
+def test_empty_files_count_in_a_patch_that_is_over_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "MAX_PATCH_BYTES", 1000)
+    files = {f"src/pkg/m{number}.py": TreeFile(b"") for number in range(20)}
+    frozen = answer.freeze_answer(small_tree(), files, ())
+    kept = apply_patch(small_tree(), frozen.patch)
+    assert 0 < len(kept) < len(files)
+    assert sorted([*kept, *(drop.path for drop in frozen.dropped)]) == sorted(files)
