@@ -227,7 +227,8 @@ def _is_pair(lines: list[str], position: int) -> bool:
 
 def _is_in_git_header(lines: list[str], position: int) -> bool:
     """Return whether the names at the line belong to a ``diff --git`` line above."""
-    for line in reversed(lines[:position]):
+    for number in range(position - 1, -1, -1):
+        line = lines[number]
         if line.startswith("diff --git "):
             return True
         if line.startswith(("@@", "+", "-", " ")) or not line:
