@@ -117,7 +117,9 @@ def command(
     say(f"\n{render_tables(tables, width=_WIDTH)}")
     for one in expenses:
         say(f"  {price_words(one.spec)}")
-    ends = endings([*settings.candidates, *([pinned.spec] if pinned is not None else [])])
+    own = settings.candidates
+    trusted = [pinned.spec] if pinned is not None and pinned.spec.is_trusted_by(own) else []
+    ends = endings([*own, *trusted])
     for words in ends:
         say(f"  {words}")
     found = None

@@ -36,6 +36,7 @@ class StandIn:
         model: answers the calls; its ``requests`` are those of all hosts, in order.
         models: what the lists of models have, each with the day on which it ends or None.
         refused: the other hosts that were asked for.
+        keys: the ``authorization`` headers of the requests for lists.
         environment: leads a process here, with a key for each provider.
         url: its own address.
     """
@@ -44,6 +45,7 @@ class StandIn:
         self.model = ScriptedModel(part, served=served or {})
         self.models: dict[str, str | None] = {}
         self.refused: list[str] = []
+        self.keys: set[str] = set()
         self._authority = trustme.CA()
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._lock = threading.Lock()
@@ -76,6 +78,7 @@ class StandIn:
             self.refused.append(request.host)
             return Reply(b"This host is not played.", 403)
         if request.method == "GET" and request.path.partition("?")[0].endswith("/models"):
+            self.keys.add(request.headers.get("authorization", ""))
             listed = [_entry(name, ends) for name, ends in self.models.items()]
             return as_json({"object": "list", "data": listed, "has_more": False})
         model = str(request.body.get("model")) if request.method == "POST" else ""
