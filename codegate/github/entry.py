@@ -123,10 +123,13 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
         _check_keyless(job, project.settings.candidates)
     if project.lock is not None:
-        # A new baseline needs no old one; where one can be had, its images are used and its samples kept.
-        with contextlib.suppress(CodegateError) if making else contextlib.nullcontext():
-            pinned = fetch_pinned(job.github, event, project.lock, inputs.workspace)
-            project = replace(project, pinned=pinned)
+        try:
+            project = replace(project, pinned=fetch_pinned(job.github, event, project.lock, inputs.workspace))
+        except CodegateError as error:
+            # A new baseline needs no old one; where one can be had, its images are used and its samples kept.
+            if not making:
+                raise
+            job.log.log(f"the new baseline does not have the pinned one's samples: {error}")
     if making or mode in {"gate", "nightly"}:
         fetch_run(job)
         # The end of the step replaces them. Where it is killed first, the next step of the job keeps the run by them.

@@ -329,6 +329,10 @@ class TestRuns:
         assert [run.samples for run in made.runs] == [5, 1]
         other = world.step("workflow_dispatch", pushed(), candidates="empty", samples="5", **step)
         assert "5 samples per problem, of 1 run." in other.summary, "another model begins anew"
+        (world.workspace / "codegate.lock").write_text("{}")
+        lost = world.step("workflow_dispatch", pushed(), candidates="reference", samples="1", **step)
+        assert lost.code == ExitCode.USAGE
+        assert "the new baseline does not have the pinned one's samples: no baseline: the codegate.lock of" in lost.log
 
     @pytest.mark.full
     def test_a_night_is_compared_with_the_nights_before(self, world: World, quick_sandboxes: None) -> None:
