@@ -34,7 +34,10 @@ class BodyRoom:
         self._left, self._lock = most, threading.Lock()
 
     def take(self, size: int) -> bool:
-        """Return whether there was room for ``size`` more bytes, which are taken then; a negative size gives back."""
+        """Reserve ``size`` bytes if there is room, and return whether there was.
+
+        A negative size gives back.
+        """
         with self._lock:
             if size > self._left:
                 return False

@@ -120,7 +120,10 @@ def setting_named(body: object, message: str) -> str | None:
 
 
 def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
-    """Return the request's names of a setting that was declined, if it is a number that only an agent can have set."""
+    """Return the request's fields to leave out for a declined setting.
+
+    None, unless it is a number that the candidate does not set: then the agent has set it.
+    """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:
         return ()

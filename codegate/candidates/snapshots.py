@@ -54,7 +54,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
 
 
 def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> str | None:
-    """Return when the provider shuts a candidate's model down, or that its list lacks it; None where it goes on.
+    """Return a sentence on a model that ends or is gone; None for others.
 
     ``listed`` is the list at the provider's own address, empty where it is not known.
     """

@@ -125,7 +125,7 @@ class AgentSettings(BaseModel):
             message = "the agent `command` has a `command`, and no other agent has"
             raise ValueError(message)
         if not own and (self.files is not None or self.install is not None):
-            message = f"`files` and `install` are of the agent `command`; what {self.name} is made of, its version says"
+            message = f"`files` and `install` are for the agent `command`; {self.name} is installed by `version`"
             raise ValueError(message)
         if self.file_texts is not None and len(self.file_texts) != len(self.files or ()):
             message = "`file_texts` has another length than `files`, from which codegate reads it"
@@ -299,7 +299,7 @@ class CandidateSpec(BaseModel):
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
 
     def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
-        """Return whether its key may go where it sends it, as far as others than the user wrote it.
+        """Return whether its key may go to its address.
 
         Without anything else, a provider's key may go to the provider's own address. All that a pull request, a run's
         folder or a baseline says beyond that counts only where ``named``, the user's own candidates, have the same.

@@ -234,7 +234,7 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) ->
 
 
 def lost_words(candidate: CandidateSamples) -> str:
-    """Return the faults that took answers which may have caused them, and how often; empty without one."""
+    """Return the number of lost answers by fault, in brackets, if any."""
     lost = sum((Counter(sample.lost) for entries in candidate.samples.values() for sample in entries), Counter[str]())
     return f" ({', '.join(f'{name} {count}' for name, count in sorted(lost.items()))})" if lost else ""
 
@@ -250,7 +250,9 @@ def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return the counts with each sample as failed that lost an answer, or (``every``) has no grade at all.
+    """Return the counts with samples that lost an answer as failed.
+
+    With ``every``, samples without a grade count as failed, too.
 
     That is its first try, whatever a later one showed: a mean over tries until a grade would favour those that fail.
     """
@@ -273,7 +275,7 @@ def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
 def judge_limits(
     candidate: CandidateSamples, kind: VerdictKind, reason: str, again: Callable[[CandidateSamples], VerdictKind]
 ) -> tuple[VerdictKind, str]:
-    """Return verdict and reason, inconclusive where a limit cut many answers and the verdict rests on them.
+    """Return verdict and reason: inconclusive where cut answers decide it.
 
     It does where ``again``, the verdict on samples in which these answers have passed, is another one.
     """
@@ -293,7 +295,7 @@ def judge_limits(
 
 
 def _cut(sample: Sample) -> str | None:
-    """Return the failure class or fault of a limit that cut an answer of a sample; None where none did."""
+    """Return the failure class or fault of a sample's cut answer, if any."""
     causes = [*sample.lost, *([sample.failure] if sample.passed is not None and sample.failure else [])]
     return next((cause for cause in causes if cause in CUT), None)
 

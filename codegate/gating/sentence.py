@@ -52,7 +52,7 @@ def _figures(found: Comparison, terms: Terms) -> str:
 
 
 def _difference(found: Comparison, margin: float, which: str) -> str:
-    """Return the difference in percentage points with its interval; ``which`` says of what level it is."""
+    """Return the difference and its interval, which ``which`` names."""
     text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
         return text
@@ -103,7 +103,10 @@ def _advice(terms: Terms, *, pending: bool) -> str:
 
 
 def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
-    """Return what a comparison shows about problems like these; ``few`` are too few, ``level`` that of each end."""
+    """Return the sentence about bugs like these.
+
+    ``few``: the problems are too few for one. ``level`` is one-sided, of each end of the interval.
+    """
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
     if few or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"

@@ -81,7 +81,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
-    """Remove what the steps of the job left of their sandboxes, and give back what a killed one wrote; exit with 0."""
+    """Remove the job's sandboxes, give back its files, and return 0."""
     with open_log(environment) as log:
         with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
             _give_back(read_inputs(environment))

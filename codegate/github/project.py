@@ -119,7 +119,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
 def _changed(
     workspace: Path, base: str, suite: str, config: str, rules: Config | None, proposed: Config | None
 ) -> tuple[str, ...]:
-    """Return the suite and the rules of the configuration, as far as they are others here than at ``base``."""
+    """Return the suite and the configuration's keys that differ from ``base``."""
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
     other = ", ".join(name for name in sorted(names) if getattr(rules, name) != getattr(proposed, name, None))
@@ -187,7 +187,7 @@ def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
 
 
 def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:
-    """Refuse a candidate that sends a key, or runs a program for one, as nothing in ``place`` does."""
+    """Refuse a candidate whose key or address ``place`` does not have."""
     for spec in candidates:
         if not spec.is_trusted_by(trusted):
             fields = ("base_url", "api_key_env", "api_key_command", "headers", "query")

@@ -63,7 +63,7 @@ def classify_failure(
 
 
 def _renamed(report: TestReport, failing: Sequence[TestResult], expected: Collection[str]) -> str:
-    """Return that a missing test was reported under another id, where one of its parameters has none that lasts."""
+    """Return a hint where a missing test's id differs between runs."""
     for test in failing:
         name = test.id.partition("[")[0]
         for other in report.results:

@@ -250,7 +250,7 @@ def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 
 
 def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return that a model's name has no date, and what answered to it; nothing where the name is one model's."""
+    """Return a sentence on a model without a date, and what answered."""
     if names_one_model(spec):
         return ()
     answered = f"; served as {', '.join(model for model, _ in models[:_FEW])}" if models else ""

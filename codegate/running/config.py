@@ -165,7 +165,7 @@ def load_config(path: Path) -> Config:
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
-    """Raise UsageError where an agent's limit in US dollars cannot be kept, or allows no call at all."""
+    """Refuse a limit in US dollars that is unenforceable or too low."""
     limit = candidate.agent.usd if candidate.agent is not None else None
     if limit is None:
         return

@@ -60,7 +60,11 @@ FAULTS: Final[dict[str, FaultRule]] = {
 
 
 def lost_answers(outcome: Outcome) -> Counter[str]:
-    """Return the tries of a sample that faults took which the answer may cause, by fault; its own fault included."""
+    """Count a sample's lost answers, by fault.
+
+    Those are tries that ended in a fault which the answer itself may have caused (``by_answer``), the outcome's own
+    fault included.
+    """
     lost = Counter(outcome.lost)
     rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None
     if outcome.fault is not None and rule is not None and rule.by_answer:

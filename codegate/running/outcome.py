@@ -62,8 +62,8 @@ class Outcome(BaseModel):
     lost: dict[str, Annotated[int, Field(ge=1)]] = Field(
         default={},
         exclude_if=lambda lost: not lost,
-        description="Tries of this sample before the one recorded here that a fault took which the answer may cause, "
-        "by fault. Each counts against a pass.",
+        description="Answers of this sample that were lost before the one recorded here, by fault. An answer may "
+        "cause each of these faults, so such a sample counts against a pass.",
     )
     recall: float | None = Field(
         default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."

@@ -58,7 +58,7 @@ class SocketConnection:
         return self._raw.fileno()
 
     def close(self, *around: Any) -> None:
-        """Cut the connection, waking a blocked call, and let go of the descriptor and of what is ``around`` it."""
+        """Close the connection and what is ``around`` it; blocked calls return."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
         with self._busy:

@@ -40,7 +40,7 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 
 
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
-    """Return the patch that makes ``changes`` to ``base``, byte for byte, and what is not in it beside ``dropped``.
+    """Return the patch of ``changes`` to ``base``, and the dropped paths.
 
     Links that lead out of the tree are not, nor the largest files of a patch that is over its limit.
     """

@@ -50,7 +50,10 @@ class Left:
 
 
 def collect_changes(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...], done: Completed) -> Left:
-    """Return what the agent left, without its own ``leaves``; nothing where it took all of the sandbox's memory."""
+    """Return what the agent changed in the tree.
+
+    Its own ``leaves`` are left out. There is nothing where it took all of the sandbox's memory.
+    """
     try:
         return _collected(sandbox, base, leaves)
     except SandboxClosed:

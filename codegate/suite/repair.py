@@ -60,7 +60,7 @@ class Section:
 
 
 def without_carriage_returns(patch: str) -> str:
-    """Return a patch whose every line ends in CR LF, as some tools write any text, with LF."""
+    """Return the patch with LF where all of its lines end in CR LF."""
     lines = patch.rstrip("\n").split("\n")
     return patch.replace("\r\n", "\n") if all(line.endswith("\r") or not line for line in lines) else patch
 
@@ -102,7 +102,7 @@ def read_sections(patch: str) -> list[Section]:
 
 
 def prefix_depth(sections: list[Section], base: Tree) -> int:
-    """Return how many folders stand ahead of the names: 1 for ``a/`` and ``b/``, 0 where the names are paths."""
+    """Return git's ``-p``: 1 for names below ``a/`` and ``b/``, else 0."""
     old = [section.before for section in sections if section.before is not None]
     whole, stripped = (all(name in base for name in names) for names in (old, [_stripped(name) for name in old]))
     if whole != stripped:
@@ -114,7 +114,9 @@ def prefix_depth(sections: list[Section], base: Tree) -> int:
 
 
 def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
-    """Return the patch with the counts and places of its own lines, and the line ends and encoding of the files.
+    """Return the patch with correct headers, line ends and encoding.
+
+    Counts and places are those of its own lines, line ends and encoding those of the files.
 
     Raises:
         PatchError: a hunk's lines are not in its file, or in several places of which its header names none.
@@ -174,7 +176,7 @@ def _marked(line: str, blank: str) -> str:
 
 
 def _counted_end(lines: list[str], position: int, old: int, new: int) -> int | None:
-    """Return the position behind a hunk of so many lines, None where the lines have other counts."""
+    """Return the position after a hunk with these counts; None without it."""
     while old > 0 or new > 0:
         mark = lines[position][:1] if position < len(lines) else "?"
         if mark not in {" ", "-", "+", "\\", "", "\r"} or (position == len(lines) - 1 and not mark):
@@ -190,14 +192,14 @@ def _counted_end(lines: list[str], position: int, old: int, new: int) -> int | N
 
 
 def _is_over(lines: list[str], position: int) -> bool:
-    """Return whether no line of a hunk follows, be it behind blank ones."""
+    """Return whether the hunk ends here, blank lines aside."""
     while position < len(lines) and not lines[position].strip("\r"):
         position += 1
     return position == len(lines) or lines[position][0] not in " +-\\" or _is_start(lines, position)
 
 
 def _check_rest(lines: list[str], position: int) -> None:
-    """Raise PatchError where a line of a hunk follows a line that is none."""
+    """Raise PatchError if lines of a hunk follow another line."""
     for number in range(position, len(lines)):
         if _is_start(lines, number):
             return
@@ -237,7 +239,10 @@ def _is_in_git_header(lines: list[str], position: int) -> bool:
 
 
 def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int, list[bytes]]:
-    """Return where the hunk's old lines stand in ``data``, from 1, and its lines as they have to be to fit there."""
+    """Return the line of ``data`` where the hunk applies, and its lines.
+
+    Lines count from 1; those of the hunk get the encoding and line ends that fit there.
+    """
     if not hunk.old:
         if hunk.start is None or not hunk.counted:
             raise PatchError(f"the patch does not apply: its hunk at line {hunk.line} has no old line to be found by.")
@@ -273,7 +278,7 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
 
 
 def _ended(body: list[bytes], data: bytes, old: bytes) -> list[bytes]:
-    """Return the lines with git's mark for the end of a file without a line break, where the hunk has such an end."""
+    """Return the lines, marked as git does without a final line break."""
     if data.endswith(b"\n") or not data.endswith(old) or any(line.startswith(b"\\") for line in body):
         return body
     last = {max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")}

@@ -110,7 +110,7 @@ def test_the_files_of_an_own_agent_are_part_of_what_it_is(tmp_path: Path) -> Non
         load(tmp_path, f"candidates: [{own}]")
     with pytest.raises(UsageError, match="no path below the folder of the configuration"):
         load(tmp_path, f"candidates: [{own.replace('[a.py,', '[../a.py,')}]")
-    with pytest.raises(UsageError, match="what codex is made of, its version says"):
+    with pytest.raises(UsageError, match="codex is installed by `version`"):
         load(tmp_path, "candidates: [{agent: codex, version: '1', model: 'openai:m-1', install: [x==1]}]")
 
 

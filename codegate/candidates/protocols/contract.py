@@ -163,7 +163,9 @@ def objects(value: object, place: str) -> list[dict[str, Any]]:
 
 
 def check_parts(content: object, allowed: Collection[str], place: str) -> list[dict[str, Any]]:
-    """Return the parts of a content, which is a text, nothing, or a list of parts of the ``allowed`` types.
+    """Return the parts of a content, after a check of their types.
+
+    A content is a text, nothing, or a list of parts of the ``allowed`` types.
 
     Raises:
         RequestRefused: it is something else, such as an image, a file, or a reference to what is stored elsewhere.
