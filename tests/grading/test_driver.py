@@ -9,6 +9,7 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.docker import DockerBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits
 from tests.grading.conftest import lock
 from tests.grading.worlds import BASE, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World, manifest_of, tree
@@ -307,6 +308,16 @@ LAYOUTS: dict[str, tuple[Files, str]] = {
 @pytest.mark.parametrize(("content", "file"), LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_layouts(plain: Room, content: Files, file: str) -> None:
     assert plain.statuses(content, file or "tests/test_it.py") == {"test_it": "passed"}
+
+
+@pytest.mark.docker
+def test_a_module_named_test_is_run_where_python_has_a_package_of_that_name(
+    docker_backend: DockerBackend, recipe: EnvironmentRecipe
+) -> None:
+    sandboxes = Sandboxes(docker_backend, {"tests": recipe.lock})
+    room = Room(sandboxes, manifest_of(recipe), recipe)
+    assert room.statuses({"test.py": "def test_it(): pass\n"}, "test.py") == {"test_it": "passed"}
+    sandboxes.close()
 
 
 def test_a_doctest_is_a_test(plain: Room) -> None:

@@ -42,8 +42,9 @@ class PythonFiles(FileRules):
         return "test_support" if path.rpartition("/")[2] == "conftest.py" else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: whether pytest would collect it."""
-        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py"} and _matches(path, self.patterns)
+        """See ``FileRules.is_test``: whether pytest or unittest would collect it."""
+        name = path.rpartition("/")[2]
+        return name in _TEST_MODULES or (name not in {"conftest.py", "__init__.py"} and _matches(path, self.patterns))
 
     def is_test_area(self, path: str) -> bool:
         """See ``FileRules.is_test_area``."""

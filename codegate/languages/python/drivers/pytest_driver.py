@@ -48,7 +48,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
 
 
 class OwnTests:
-    """Finds the repository's package ``test``, which the standard library has one of too."""
+    """Finds the repository's ``test``, a package or a module: the standard library has such a package too."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = roots
@@ -112,7 +112,7 @@ def make_recorder(
             path.first = path.index(packages)
             path[path.first : path.first] = roots
             sys.path = path
-            if any(os.path.isfile(os.path.join(root, "test", "__init__.py")) for root in roots):
+            if any(os.path.isfile(f"{root}/{name}") for root in roots for name in ("test/__init__.py", "test.py")):
                 sys.meta_path.insert(0, OwnTests(roots))
             for module in own:
                 with contextlib.suppress(ImportError):
