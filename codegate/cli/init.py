@@ -165,7 +165,7 @@ def _ignore(path: Path) -> bool:
 
 
 def _following(out: Path, project: Project | None) -> list[str]:
-    """Return the next three commands."""
+    """Return the next commands: up to the pinned baseline, or, where there is one, to a gate."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
@@ -173,6 +173,8 @@ def _following(out: Path, project: Project | None) -> list[str]:
         known = project is None or not project.commits or project.language
         other = "" if known else " --command 'make test' --reports report.xml"
         first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{other}"
+    if out.with_name("codegate.lock").exists():
+        return [first, f"codegate run{own}"]
     return [
         first,
         f"codegate run{own} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned",

@@ -158,6 +158,9 @@ def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
     assert ("--command" in mining) == ("no language" in words)
     assert running == "codegate run --no-gate --samples 10 --out runs/pinned"
     assert pinning == "codegate baseline pin runs/pinned"
+    (empty / "own/codegate.lock").touch()
+    init()
+    assert capsys.readouterr().out.splitlines()[-2:] == [f"  {mining}", "  codegate run"], "the baseline is pinned"
 
 
 def test_on_a_terminal_it_asks_for_the_candidate_and_the_workflows(repository: Path) -> None:
