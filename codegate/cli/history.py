@@ -58,7 +58,8 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None
     added, entries = append(path, [load_run(folder) for folder in runs], name)
     for entry in added:
         say(f"{entry.run}  {entry.label} ({entry.model}): {pass_rate(entry.counts).words()} problems")
-    say(f"{len(added)} of {len(entries)} appended to {path}, the others were there")
+    others = ", the others were there" if len(added) < len(entries) else ""
+    say(f"{len(added)} of {len(entries)} appended to {path}{others}")
     emit({"schema": "codegate.history-append/1", "appended": [_point(entry) for entry in added]})
 
 

@@ -38,6 +38,7 @@ def test_a_history_is_appended_once_and_shown(home: Path) -> None:
     runs = ["pinned", *(nightly(home, day, pattern(20, 1, shift=day)) for day in range(1, 5))]
     first = codegate("history", "append", *runs[:3], "--json", cwd=home)
     assert (first.code, len(first.document["appended"])) == (0, 3), first.stderr
+    assert "the others" not in first.stderr, "none was there"
     again = codegate("history", "append", *runs, "--json", cwd=home)
     assert [one["run"] for one in again.document["appended"]] == runs[3:]
     with (home / "history.jsonl").open("a") as file:
