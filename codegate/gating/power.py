@@ -209,7 +209,10 @@ class PowerStatement:
     def found_words(self) -> str:
         """Return which drop gates find."""
         if self.detectable_drop is None:
-            return "no drop is found in 4 of 5 gates"
+            return (
+                "no drop, however large, is found in 4 of 5 gates: "
+                "too few problems, or too few that the baseline solves"
+            )
         return f"the smallest drop found in 4 of 5 gates is {self.detectable_drop * 100:.1f} pp"
 
     def sentences(self) -> tuple[str, ...]:

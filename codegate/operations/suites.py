@@ -132,7 +132,10 @@ def mining_words(report: MineReport) -> list[str]:
     if report.rewrites and report.usage is not None:
         tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
         lines.append(f"statements: {count_of(report.rewrites, 'call')} of the rewriting model, {tokens}")
-    return [*lines, f"suite: {report.out} ({cost})"]
+    lines.append(f"suite: {report.out} ({cost})")
+    if not report.problems:
+        lines.append("no problem was found; what helps, by reason: docs/mining.md, When little comes out")
+    return lines
 
 
 def validate(

@@ -59,6 +59,7 @@ def test_few_problems_get_no_pass() -> None:
     found = power_statement(typical_model(6), POLICY)
     assert (found.equal.passed, found.family.passed, found.vendor.passed) == (0.0, 0.0, 0.0)
     assert "or no drop" not in found.sentences()[1]
+    assert "too few problems" in power_statement(typical_model(1), POLICY).found_words()
 
 
 def test_the_model_is_fitted_to_the_repeats_of_the_baseline() -> None:

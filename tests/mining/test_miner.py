@@ -12,6 +12,7 @@ from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
 from codegate.mining.sources.history import path_from
+from codegate.operations import mining_words
 from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch
@@ -304,6 +305,7 @@ def test_nothing_to_mine_is_told_and_writes_no_suite(
     report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     assert report.suite is None
     assert report.reasons == {"no_test": 1}
+    assert mining_words(report)[-1].endswith("docs/mining.md, When little comes out")
     assert sorted(path.name for path in report.out.iterdir()) == ["funnel.jsonl", "mining.json"]
     assert mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None).suite is None
 
