@@ -17,6 +17,7 @@ WORDS = [
     "messages", "input", "role", "content", "type", "text", "tools", "tool_calls", "function", "name", "arguments",
     "tool_use", "tool_result", "message", "output", "function_call", "system", "image", "max_tokens", "stream",
     "thinking", "budget_tokens", "choices", "delta", "usage", "status", "index", "instructions", "call_id", "summary",
+    "tool_choice",
 ]  # fmt: skip
 TEXTS = st.sampled_from([*WORDS, "assistant", "user", "\udcff", ""]) | st.text(max_size=5)
 JSON = st.recursive(
@@ -59,3 +60,16 @@ def test_a_tool_whose_schema_speaks_of_images_is_no_image() -> None:
     tools = [{"type": "function", "name": "look", "parameters": schema}]
     request = {"model": "m", "input": "x", "tools": tools}
     assert PROTOCOLS["responses"].clean(request, "m", Sampling()).request["tools"] == tools
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_values_of_other_types_in_a_request_fail_no_run(name: str) -> None:
+    spoken = PROTOCOLS[name]
+    tools = [{"type": "web_search", "name": ["x"]}, {"type": {}}]
+    odd = [{"role": ["a"], "content": None}]
+    request = {
+        "model": "m", spoken.conversation_fields[-1]: odd, "tools": tools, "tool_choice": {"type": ["q"], "name": {}}
+    }  # fmt: skip
+    cleaned = spoken.clean(request, "m", Sampling())
+    assert cleaned.dropped[0] == "the tool web_search"
+    assert spoken.turn(request, cleaned.request)

@@ -6,11 +6,11 @@ To add one: a class with the methods of ``ModelProtocol`` in a module here, and 
 from typing import Final
 
 from codegate.candidates.protocols.chat import ChatCompletions
-from codegate.candidates.protocols.contract import Cleaned, ModelProtocol, RequestRefused
+from codegate.candidates.protocols.contract import ModelProtocol, RequestRefused
 from codegate.candidates.protocols.messages import Messages
 from codegate.candidates.protocols.responses import Responses
 
-__all__ = ["PROTOCOLS", "Cleaned", "ModelProtocol", "RequestRefused"]
+__all__ = ["PROTOCOLS", "ModelProtocol", "RequestRefused"]
 
 PROTOCOLS: Final[dict[str, ModelProtocol]] = {
     protocol.name: protocol for protocol in (ChatCompletions(), Responses(), Messages())

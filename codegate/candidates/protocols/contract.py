@@ -79,9 +79,9 @@ class ModelProtocol(ABC):
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
-        names = {name for tool in dropped for name in (tool.get("type"), tool.get("name")) if name}
-        choice = [part for part in parts(kept.get("tool_choice")) if {part.get("type"), part.get("name")} & names]
-        if "tool_choice" in kept and (choice or not kept["tools"]):
+        names = {text(tool.get(key)) for tool in dropped for key in ("type", "name")} - {""}
+        wanted = {text(part.get(key)) for part in parts(kept.get("tool_choice")) for key in ("type", "name")}
+        if "tool_choice" in kept and (wanted & names or not kept["tools"]):
             del kept["tool_choice"]
         return [tool_name(tool) for tool in dropped]
 

@@ -159,7 +159,7 @@ class Responses(ModelProtocol):
                 call = ToolCall(id=text(key), name=text(name), arguments=text(arguments))
                 yield Message(role="assistant", tool_calls=(call,))
             elif kind == "message":
-                role = item.get("role")
+                role = text(item.get("role"))
                 role = "assistant" if role == "assistant" else "system" if role in {"system", "developer"} else "user"
                 yield Message(role=role, text=text_of_parts(item.get("content")))
 
