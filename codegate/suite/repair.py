@@ -5,6 +5,7 @@ refused with the number of the line; no part of it is applied then.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -127,10 +128,10 @@ def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> byt
     out: list[bytes] = []
     done = 0
     split: dict[str, list[bytes]] = {}
+    grown: defaultdict[str | None, list[tuple[int, int]]] = defaultdict(list)  # places, and by how many lines
     for section in sections:
         name = _stripped(section.before) if section.before and depth else section.before
         file = base.get(name) if name is not None else None
-        shift = 0
         for hunk in section.hunks:
             out += [_encoded(line) for line in lines[done : hunk.line - 1]]
             done = hunk.end
@@ -140,9 +141,10 @@ def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> byt
                     split[name] = file.data.split(b"\n")
                 start, body = _placed(hunk, file.data, split[name], name)
             old, new = len(hunk.old), sum(line[:1] in {" ", "+"} for line in hunk.lines)
-            first = start + shift + (0 if old else 1) - (0 if new else 1)
+            place, above = start + (0 if old else 1), grown[name or section.after]
+            first = place + sum(more for other, more in above if other <= place) - (0 if new else 1)
             out += [b"@@ -%d,%d +%d,%d @@" % (start, old, max(0, first), new), *body]
-            shift += new - old
+            above.append((place, new - old))
     return b"\n".join([*out, *(_encoded(line) for line in lines[done:])])
 
 

@@ -82,6 +82,24 @@ def test_hunks_of_one_file_are_shifted_by_those_above() -> None:
     assert apply_patch(tree(), patch) == {CALC: TreeFile(fixed.encode())}
 
 
+@pytest.mark.parametrize("between", ["", NAMES])
+@pytest.mark.parametrize(
+    ("commented", "hunk", "meant", "made"),
+    [
+        ("def b():\n", "@@ -2 +2 @@\n-    return 1\n+    return 2\n", "a():\n    return 1", "a():\n    return 2"),
+        ("def b():\n", "@@ -3,0 +4 @@\n+ONE = 1\n", "1\n\n\n", "1\n\nONE = 1\n\n"),
+        ("def a():\n", "@@ -7,0 +8 @@\n+ONE = 1\n", "n\n\n\n", "n\n\nONE = 1\n\n"),
+    ],
+)
+def test_a_hunk_is_shifted_by_all_above_it_and_by_none_below(
+    commented: str, hunk: str, meant: str, made: str, between: str
+) -> None:
+    comments = "    # one\n" * 10
+    other = f"@@ -9,9 +9,9 @@\n {commented}{comments.replace('    #', '+    #')}"
+    fixed = TEXT.replace(meant, made).replace(commented, commented + comments)
+    assert apply_patch(tree(), f"{NAMES}{other}{between}{hunk}") == {CALC: TreeFile(fixed.encode())}
+
+
 def test_names_without_prefixes_are_told_from_those_with_one() -> None:
     base = Tree({path: TreeFile(b"one\n") for path in ("x.py", "a/x.py", "src/x.py")})
     hunk = "@@ -1 +1 @@\n-one\n+two\n"
