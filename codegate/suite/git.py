@@ -40,6 +40,7 @@ _SEALED_OPTIONS: Final = (
     "-c", "core.fsmonitor=false",
     "-c", "core.attributesFile=/dev/null",
     "-c", "core.quotePath=false",
+    "-c", "core.protectNTFS=false",  # nothing is checked out: ``is_plain_path`` alone says which names pass
     "-c", "core.pager=cat",
     "-c", "log.showSignature=false",
     "-c", "safe.directory=*",

@@ -108,6 +108,8 @@ def test_links_are_made_moved_and_pointed_elsewhere() -> None:
     end = "\\ No newline at end of file\n"
     made = new_file("newlink", "120000", "src/a.py") + end
     assert apply_patch(BASE, made) == {"newlink": TreeFile(b"src/a.py", "120000")}
+    short = {"gitmod~1": TreeFile(b"src/a.py", "120000")}  # a name that only git on Windows refuses
+    assert apply_patch(BASE, make_patch(BASE, short)) == short
     pointed = f"--- a/link\n+++ b/link\n@@ -1 +1 @@\n-src\n{end}+docs\n{end}"
     assert apply_patch(BASE, pointed) == {"link": TreeFile(b"docs", "120000")}
     moved = "diff --git a/link b/other\nsimilarity index 100%\nrename from link\nrename to other\n"
