@@ -19,6 +19,7 @@ from codegate.errors import InfrastructureError
 from codegate.suite.git import GitError, git, object_id
 from codegate.suite.tree import FileMode, Tree
 
+_IGNORE_SECONDS: Final = 30.0  # rules can be written so that each name takes git for ever
 _PREFIX: Final = "codegate-patch-"
 _YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held yet
 
@@ -103,6 +104,7 @@ def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[
         defaults: patterns that ``rules`` may overrule, a line each.
 
     Raises:
+        GitError: the rules take too long.
         InfrastructureError: the disk is full.
     """
     asked = "".join(f"./{path}\0" for path in paths)  # with a folder ahead, no name is a pattern of git's own
@@ -114,7 +116,8 @@ def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[
         git(store, "update-index", "--skip-worktree", "-z", "--stdin", stdin=_bytes(names))
         (store / ".git/info").mkdir(exist_ok=True)
         (store / ".git/info/exclude").write_text(defaults, encoding="utf-8")
-        found = git(store, "check-ignore", "-z", "--stdin", stdin=_bytes(asked), codes=(0, 1))
+        options = ("-z", "--stdin")
+        found = git(store, "check-ignore", *options, stdin=_bytes(asked), timeout=_IGNORE_SECONDS, codes=(0, 1))
     return frozenset(path.decode("utf-8", "surrogateescape")[2:] for path in found.split(b"\0")[:-1])
 
 

@@ -1,6 +1,9 @@
 """Which files git ignores, by rules that stand in an index alone."""
 
-from codegate.suite import Tree, TreeFile, find_ignored
+import pytest
+
+from codegate.suite import Tree, TreeFile, find_ignored, gitstore
+from codegate.suite.git import GitError
 
 RULES = {".gitignore": "build/\n*.bin\n!keep.bin\n", "sub/env/.gitignore": "*\n", "a\udcff/.gitignore": "x\n"}
 
@@ -11,3 +14,10 @@ def test_ignored_files_are_those_of_the_rules_in_every_folder_and_the_defaults()
     kept = ["a/keep.bin", "build", "x", "src/x.py", "tmp"]
     assert find_ignored(rules, [*ignored, *kept], "tmp/\n") == set(ignored)
     assert find_ignored(Tree(), kept, "") == frozenset()
+
+
+def test_rules_that_would_keep_git_busy_for_ever_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitstore, "_IGNORE_SECONDS", 0.5)
+    rules = Tree({".gitignore": TreeFile(b"*a*a*a*a*a*a*a*a*a*a*a*b\n" * 200)})
+    with pytest.raises(GitError, match="took longer"):
+        find_ignored(rules, ["a" * 200 + ".py"], "")
