@@ -81,7 +81,8 @@ def forecasts(
         except UsageError as error:
             prompts = None
             note(f"the prompts of {spec.label} cannot be measured: {error}")
-        expense = sample_expense(runs, spec.prices)
+        alike = [run for run in runs if any(one.solver == spec.solver for one in run.manifest.candidates)]
+        expense = sample_expense(alike, spec.prices)
         dollars = sample_dollars(spec, expense, prompts, settings.concurrency.models)
         found.append(Forecast(spec, each, expense, prompts, dollars))
     return tuple(found)
@@ -110,7 +111,7 @@ def expense_table(every: Sequence[Forecast], settings: Config) -> Table:
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])
     notes = [f"token counts assume {BYTES_PER_TOKEN} bytes a token; retries are not included"]
     if any(one.expense.samples == 0 for one in every):
-        notes.append("nothing is measured before a first run (--like names one)")
+        notes.append("nothing is measured before a first run with the same solver (--like names one)")
     if any(one.dollars.expected is not None and not one.dollars.measured for one in every):
         notes.append(f"{ASSUMED_OUTPUT:,} output tokens an answer are assumed")
     if any(one.spec.solver == "tool_loop" and one.dollars.worst is not None for one in every):

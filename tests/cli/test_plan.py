@@ -108,10 +108,11 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
     assert loop["gate_usd"]["expected"] is None, "what its turns send is not known before"
     # Five calls of 400,000 tokens in and 32,000 out, on three problems, twice and thrice again to confirm.
     assert loop["gate_usd"]["worst"] == pytest.approx(15 * 5 * (0.402 * 1.25 + 0.032 * 10))
-    assert "calls that fill the model's whole context" in re.sub(r"\s+", " ", done.stderr)
+    notes = " ".join(done.stderr.split())
+    assert "calls that fill the model's whole context" in notes
     assert (agent["gate_usd"]["worst"], agent["baseline_usd"]["worst"]) == (15 * 2.0, 30 * 2.0), "its own limit"
     assert own["gate_usd"]["worst"] is None, "how much its model takes is not known"
-    assert "`budget_usd` stops each run at $20" in done.stderr
+    assert "`budget_usd` stops each run at $20" in notes
 
     # What a run sets aside, and then pays, is what the plan said.
     (tmp_path / "codegate.yml").write_text(json.dumps({**config, "candidates": candidates[:1]}))
@@ -120,8 +121,10 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
     calls = (tmp_path / "runs" / "r" / "calls.log").read_text().split("\n")
     reserved = sum(Decimal(line.split()[2]) for line in calls if line.startswith("call "))
     assert float(reserved) == pytest.approx(shot["baseline_usd"]["worst"] / 10)
+    (tmp_path / "codegate.yml").write_text(json.dumps({**config, "candidates": candidates[:2]}))
     again = codegate("plan", "--json", "--like", "runs/r", cwd=tmp_path)
-    (known,) = again.document["expenses"].values()
+    known, loop = again.document["expenses"].values()
+    assert loop["samples_known"] == 0 < known["samples_known"], "single answers tell nothing about a loop of calls"
     assert (known["measured"], known["baseline_usd"]["expected"]) == (True, pytest.approx(30 * 0.006))
 
 
