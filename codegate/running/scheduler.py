@@ -349,6 +349,11 @@ class _Execution:
                 result = explain_ending(result, attempt, job.candidate)
             except Faulted as error:
                 fault = error.fault
+            except CallLimitReached as error:
+                if not lost:
+                    raise
+                # The next execution asks again, and the answers that were lost count then.
+                self._limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
             self._keep(problem)
         outcome = Outcome(

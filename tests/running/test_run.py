@@ -240,6 +240,17 @@ def test_an_answer_that_was_lost_is_kept_beside_the_one_that_replaced_it(
     assert {o.problem: o.lost for o in run.outcomes if o.lost} == {"calc-half": {"provider.malformed": 1}}
 
 
+def test_an_answer_that_was_lost_before_a_limit_ended_the_run_counts_when_it_is_resumed(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = lambda name, turn, request: Said(raw=b"{") if not turn else Said(answer(name))
+    with pytest.raises(CallLimitReached):
+        run_here(suite, tmp_path / "r", server.spec(), max_model_calls=1, models=1)
+    (first,) = server.asked
+    run = run_here(suite, tmp_path / "r")
+    assert {o.problem: o.lost.get("provider.malformed") for o in run.outcomes}[f"calc-{first}"] == 1
+
+
 def test_garbage_is_a_fault_of_the_provider(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: Said(raw=b"<html>502</html>")
     run = run_here(suite, tmp_path / "r", server.spec())
