@@ -12,6 +12,7 @@ import resource
 import select
 import selectors
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -64,6 +65,7 @@ def git(
     stdin: bytes = b"",
     timeout: float = 300.0,
     memory: int | None = None,
+    processor_seconds: int | None = None,
     limit: int = MAX_OUTPUT_BYTES,
     codes: Container[int] = (0,),
 ) -> bytes:
@@ -77,6 +79,7 @@ def git(
         stdin: its standard input.
         timeout: seconds.
         memory: most bytes of address space, for hostile input; None: no limit.
+        processor_seconds: of the process, for hostile input on a busy machine; None: no limit.
         limit: most bytes of output: a few objects can stand for a tree without end.
         codes: exit statuses that are no failure.
 
@@ -101,9 +104,10 @@ def git(
         )
     except OSError as error:
         raise GitError(f"cannot run git in {repository}: {error.strerror or error}.") from error
-    if memory is not None:
-        with suppress(ProcessLookupError):  # it reads its input before it needs memory, or has ended
-            resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, processor_seconds)):
+        if most is not None:
+            with suppress(ProcessLookupError):  # it reads its input before it needs either, or has ended
+                resource.prlimit(process.pid, kind, (most, most))
     try:
         output, errors = _exchanged(process, stdin, began + timeout, limit)
         process.wait(max(0.0, began + timeout - time.monotonic()))
@@ -118,6 +122,8 @@ def git(
             cast("IO[bytes]", stream).close()
     _LOG.debug("git %s in %s: exit %s, %.2f s", command, repository, process.returncode, time.monotonic() - began)
     if process.returncode not in codes:
+        if process.returncode in {-signal.SIGXCPU, -signal.SIGKILL} and processor_seconds is not None:
+            raise GitError(f"git {command} in {repository} took longer than {processor_seconds} s of processor time.")
         words = " ".join(errors.decode("utf-8", "replace").split())[:500]
         raise GitError(f"git {command} failed in {repository}: {words or f'exit {process.returncode}'}.")
     return bytes(output)

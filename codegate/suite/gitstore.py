@@ -19,7 +19,7 @@ from codegate.errors import InfrastructureError
 from codegate.suite.git import GitError, git, object_id
 from codegate.suite.tree import FileMode, Tree
 
-_IGNORE_SECONDS: Final = 30.0  # rules can be written so that each name takes git for ever
+_IGNORE_SECONDS: Final = 30  # of processor time: rules can be written so that each name takes git for ever
 _PREFIX: Final = "codegate-patch-"
 _YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held yet
 
@@ -117,7 +117,9 @@ def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[
         (store / ".git/info").mkdir(exist_ok=True)
         (store / ".git/info/exclude").write_text(defaults, encoding="utf-8")
         options = ("-z", "--stdin")
-        found = git(store, "check-ignore", *options, stdin=_bytes(asked), timeout=_IGNORE_SECONDS, codes=(0, 1))
+        found = git(
+            store, "check-ignore", *options, stdin=_bytes(asked), processor_seconds=_IGNORE_SECONDS, codes=(0, 1)
+        )
     return frozenset(path.decode("utf-8", "surrogateescape")[2:] for path in found.split(b"\0")[:-1])
 
 
