@@ -190,7 +190,7 @@ def _entry(spec: CandidateSpec) -> str:
     if spec.base_url:
         lines.append((f"    base_url: {spec.base_url}", "where its server is"))
     if spec.calls_a_model:
-        lines.append(("    solver: tool_loop", "or single_shot"))
+        lines.append(("    # solver: tool_loop", "reads files and runs public tests; default: one answer"))
     return "\n".join(f"{line:<31} # {words}" for line, words in lines)
 
 
@@ -203,10 +203,10 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
             "# max_model_calls:              # no limit yet: there is no suite to compute it from. Once there is one,\n"
             "#                               # `codegate plan` prints a limit that the workflows can finish with"
         )
-    problems, spec = len(load_suite(suite).active), spec.model_copy(update={"solver": "tool_loop"})
-    needs, calls = call_needs(problems, (spec,), GatePolicy()), spec.max_iterations
+    problems = len(load_suite(suite).active)
+    needs = call_needs(problems, (spec,), GatePolicy())
     return (
-        f"# {count_of(problems, 'problem')}, up to {count_of(calls, 'call')} an answer: a baseline of "
+        f"# {count_of(problems, 'problem')}, one call an answer: a baseline of "
         f"{BASELINE_SAMPLES} samples makes at most {needs.baseline} calls,\n"
         f"# a gate with one candidate and the confirmation of a regression {needs.gate}; a tenth more is for retries\n"
         f"max_model_calls: {needs.limit:<15}# the run stops, resumable, before it makes more (codegate plan)"

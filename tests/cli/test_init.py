@@ -13,11 +13,13 @@ import pytest
 import yaml
 
 import codegate
+from codegate.candidates import EXAMPLE_CANDIDATE, parse_candidate
 from codegate.cli.init import PLACEHOLDER, command
 from codegate.errors import UsageError
+from codegate.running.config import load_config
 from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
 from tests.kit.repository import make_repository
-from tests.kit.scripted_model import Use
+from tests.kit.scripted_model import Say
 from tests.kit.stand_in import StandIn
 from tests.running.world import codegate as run_codegate
 from tests.running.world import lines
@@ -237,7 +239,7 @@ def test_a_candidate_without_a_model_has_no_limit_either(empty: Path) -> None:
 @pytest.mark.full
 @pytest.mark.bwrap
 def test_the_limit_that_init_writes_lets_its_own_workflows_finish(own_suite: Suite, empty: Path) -> None:
-    """A model that uses every call that it may: 12 problems take 600 calls for a baseline of 10 samples."""
+    """A model that uses every call that it may: 12 problems take 120 calls for a baseline of 10 samples."""
     problems = [
         make_problem(one.manifest.model_copy(update={"id": f"{one.id}-{copy}"}), one.statement, one.tests, one.hidden,
                      one.fix, one.environment)
@@ -251,15 +253,22 @@ def test_the_limit_that_init_writes_lets_its_own_workflows_finish(own_suite: Sui
     config = empty / "codegate.yml"
     settings = yaml.safe_load(config.read_text())
     plan = run_codegate("plan", "--json", cwd=empty)
-    assert plan.document["model_calls"]["baseline"] == 600
+    assert plan.document["model_calls"]["baseline"] == 120
     assert plan.document["model_calls"]["limit"] == settings["max_model_calls"]
     command = ("run", "--sandbox", "bwrap", "--repository", own_suite.folder.parent / "repository", "--no-precheck")
-    with StandIn(lambda turn: Use("list_files", {}), empty) as stand_in:
+    with StandIn(lambda turn: Say("I do not know."), empty) as stand_in:
         there: Any = {"cwd": empty, "environment": stand_in.environment}
         made = run_codegate(*command, "--no-gate", "--samples", "10", "--out", "baseline", **there)
         assert made.code == 0, made.stderr
-        assert (len(lines(empty / "baseline")), len(stand_in.model.requests)) == (120, 600)
+        assert (len(lines(empty / "baseline")), len(stand_in.model.requests)) == (120, 120)
         assert run_codegate("baseline", "pin", "baseline", **there).code == 0
         gated = run_codegate(*command, "--out", "gated", **there)
     assert "model calls is reached" not in gated.stderr
     assert (empty / "gated" / "reports").exists(), gated.stderr
+
+
+def test_the_candidate_that_is_written_is_the_one_that_its_short_form_runs(empty: Path) -> None:
+    """A baseline by `--candidate` and a gate by the file compare the same solver."""
+    init()
+    (written,) = load_config(empty / "codegate.yml").candidates
+    assert written.key() == parse_candidate(EXAMPLE_CANDIDATE).key()
