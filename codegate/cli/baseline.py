@@ -136,6 +136,8 @@ def _conclude(
     counts = [len(entries) for entries in baseline.samples.samples.values()]
     what = f"{baseline.samples.label} ({baseline.samples.model})"
     say(f"{done} {what}: {count_of(len(counts), 'problem')}, {count_of(sum(counts), 'sample')}")
+    if not any(sample.passed for entries in baseline.samples.samples.values() for sample in entries):
+        say("warning: no sample passed, so nothing can be worse than this baseline; `codegate report RUN` shows why")
     say(f"baseline  {out}\nlock      {lock}")
     emit(_pinned_document(written, baseline, change))
 

@@ -53,6 +53,15 @@ def test_all_samples_of_all_runs_are_pinned_and_shown(home: Path) -> None:
         assert words in shown.stderr, shown.stderr
 
 
+def test_a_baseline_without_a_pass_is_warned_of(tmp_path: Path) -> None:
+    write_run(tmp_path / "r-1", {"p-00": [False] * 5})
+    done = codegate("baseline", "pin", "r-1", cwd=tmp_path)
+    assert "no sample passed, so nothing can be worse than this baseline" in done.stdout
+    write_run(tmp_path / "r-2", {"p-00": [True, False, False, False, False]})
+    done = codegate("baseline", "pin", "r-2", "--replace", cwd=tmp_path)
+    assert (done.code, "no sample passed" in done.stdout) == (0, False)
+
+
 def test_git_says_who_and_on_what(tmp_path: Path) -> None:
     write_run(tmp_path / "r-1", pattern(4, 5))
     git(tmp_path, "init", "--quiet", ".")
