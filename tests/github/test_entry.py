@@ -252,7 +252,7 @@ class TestRuns:
 
     @pytest.mark.requirement("D5")
     def test_floors_alone_decide_without_a_baseline(self, act: Act, workspace: Path) -> None:
-        floors = "gate: {alpha: 0.2, cohorts: {all: {floor: 0.5, tier: critical}}}\n"
+        floors = "gate: {alpha: 0.2, cohorts: {all: {floor: 0.6, tier: critical}}}\n"
         (workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [reference]\n{floors}")
         for candidates, code, kind, rate in (
             ("reference", ExitCode.PASS, "pass", "1.0000"),
@@ -261,7 +261,7 @@ class TestRuns:
             step = act(report_path=f"out/{kind}", candidates=candidates)
             assert (step.code, step.outputs["verdict"], step.outputs["pass-rate"]) == (code, kind, rate), step.log
             assert (step.outputs["baseline-pass-rate"], step.outputs["difference"]) == ("", "")
-            assert "the floor is 50.0%" in step.summary
+            assert "the floor is 60.0%" in step.summary
 
     def test_hostile_answers_and_tests_give_no_command(self, act: Act, workspace: Path) -> None:
         write_transcripts(workspace / "answers.jsonl", {p.name: p.broken + f"# {p.name}\n" for p in PROBLEMS})
