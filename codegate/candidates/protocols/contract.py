@@ -91,9 +91,11 @@ class ModelProtocol(ABC):
         Raises:
             RequestRefused: ``tools`` is no list of objects.
         """
-        offered = objects(tools, "tools")
-        kept = [tool for tool in offered if self.runs_at_client(tool)]
-        return kept, [tool for tool in offered if not self.runs_at_client(tool)]
+        kept: list[dict[str, Any]] = []
+        dropped: list[dict[str, Any]] = []
+        for tool in objects(tools, "tools"):
+            (kept if self.runs_at_client(tool) else dropped).append(tool)
+        return kept, dropped
 
     @abstractmethod
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
@@ -109,7 +111,7 @@ class ModelProtocol(ABC):
         The results of tools count only by their number: clocks and process ids in them differ each time. Ids that the
         client makes anew are in no message.
         """
-        said = [
+        messages = [
             (
                 message.role,
                 message.text if message.role != "tool" else "",
@@ -118,7 +120,7 @@ class ModelProtocol(ABC):
             for message in self.conversation(asked)
         ]
         rest = {name: value for name, value in cleaned.items() if name not in self.conversation_fields}
-        return digest([said, rest])
+        return digest([messages, rest])
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request that hold the candidate's settings, but its limit and its stop texts.
