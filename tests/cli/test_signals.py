@@ -128,7 +128,7 @@ NEVER_CLOSED = """
 
 
 HANGING = """
-    import sys, threading
+    import os, sys, threading
     from codegate.cli.main import run
     from codegate.sandbox.bubblewrap import BubblewrapBackend
 
@@ -139,7 +139,7 @@ HANGING = """
         calls.append(given)
         if name == "_open" and len(calls) == 1:
             return real(*given)
-        print("hanging", flush=True)
+        os.write(1, b"hanging\\n")
         threading.Event().wait()
 
     setattr(BubblewrapBackend, name, hang)
@@ -154,10 +154,10 @@ def test_a_sandbox_that_never_starts_keeps_no_run_alive(suite: Suite, tmp_path: 
     words = ["run", str(suite.folder), "--candidate", "reference", "--sandbox", "bwrap", "--out", str(tmp_path / "r")]
     command = [sys.executable, "-c", textwrap.dedent(HANGING), name, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "hanging\n"
-        process.send_signal(signal.SIGTERM)
         try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "hanging\n"
+            process.send_signal(signal.SIGTERM)
             _, said = process.communicate(timeout=120)
         finally:
             process.kill()
