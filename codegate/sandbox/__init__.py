@@ -14,11 +14,13 @@ from codegate.sandbox.archives import (
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Backend,
+    BuildSandbox,
     Command,
     Completed,
     Description,
     EnvironmentRecipe,
     FilesRefused,
+    Layer,
     PreparedEnvironment,
     Sandbox,
     SandboxClosed,
@@ -26,6 +28,7 @@ from codegate.sandbox.contract import (
     SandboxFile,
     SandboxLimits,
     SandboxUnavailable,
+    Toolchain,
 )
 from codegate.sandbox.environment import TOOLS_LOCK
 from codegate.sandbox.pool import Lease, SandboxPool
@@ -38,12 +41,14 @@ __all__ = [
     "TOOLS_LOCK",
     "Assurance",
     "Backend",
+    "BuildSandbox",
     "Choice",
     "Command",
     "Completed",
     "Description",
     "EnvironmentRecipe",
     "FilesRefused",
+    "Layer",
     "Lease",
     "PreparedEnvironment",
     "Sandbox",
@@ -53,6 +58,7 @@ __all__ = [
     "SandboxLimits",
     "SandboxPool",
     "SandboxUnavailable",
+    "Toolchain",
     "cache_folder",
     "check_choice",
     "export_environments",

@@ -26,6 +26,7 @@ from codegate.sandbox.bubblewrap_program import (
     system_links,
 )
 from codegate.sandbox.contract import (
+    BuildSandbox,
     Description,
     EnvironmentRecipe,
     PreparedEnvironment,
@@ -152,6 +153,10 @@ class BubblewrapBackend:
         variables = {} if environment.interpreter.prefix.is_relative_to("/usr") else LIBRARIES
         scope = command_scope(variables, limits, grouped=group is not None)
         return self._fleet.open(enclosure, connection, scope, limits, environment.folder.python)
+
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:  # noqa: ARG002
+        """See ``Backend.open_build``."""
+        raise SandboxError("this kind of sandbox cannot record builds yet.", "Use Docker or bubblewrap.")
 
     def close(self) -> None:
         """See ``Backend.close``."""

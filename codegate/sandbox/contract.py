@@ -6,8 +6,9 @@ Inside it a supervisor runs as PID 1, takes files and commands over one stream a
 are never fetched out; only what the supervisor itself observed comes back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from codegate.errors import InfrastructureError
@@ -78,10 +79,11 @@ class Command:
     """A command to run in the workspace.
 
     Attributes:
-        argv: program and arguments; no shell is involved. ``{python}`` (the environment's interpreter),
-            ``{site}`` (its wheels), ``{packages}`` (those of other package managers), ``{tools}`` (folder with
-            ``ruff``), ``{agent}`` (folder with the agent's ``site`` and ``packages``) and ``{workspace}``, each as a
-            whole argument, are replaced by the sandbox's own paths.
+        argv: program and arguments; no shell is involved. ``{python}`` (the supervisor's interpreter),
+            ``{interpreter}`` (the project's own where a recorded build has one, else the same), ``{site}`` (the
+            environment's wheels), ``{packages}`` (those of other package managers), ``{tools}`` (folder with ``ruff``),
+            ``{agent}`` (folder with the agent's ``site`` and ``packages``) and ``{workspace}``, each as a whole
+            argument, are replaced by the sandbox's own paths.
         stdin: bytes given to the program; its end follows them.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
@@ -141,6 +143,37 @@ class Completed:
 
 
 @dataclass(frozen=True)
+class Toolchain:
+    """A tool that set-up and tests need, such as an interpreter or a compiler.
+
+    Attributes:
+        name: as recipes have it: ``python``, ``node``, ``go``, ``java``, ``rust``, …
+        version: of it, as precise as the recipe says: ``3.13``, ``1.26.2``.
+    """
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a recorded build left. Each sandbox gets it writable and afresh: nothing that a run writes stays.
+
+    Attributes:
+        sha256: of the archive.
+        archive: tar file on the host; its folder ``env`` is ``/opt/env`` in sandboxes, and what its folder ``tree`` has
+            lies in the workspace, beside the files that are put there.
+        variables: environment of every command, ``PATH`` among it; those of the command itself win.
+        python: the project's own interpreter, as a path in the sandbox; empty: it has none.
+    """
+
+    sha256: str
+    archive: Path
+    variables: tuple[tuple[str, str], ...] = ()
+    python: str = ""
+
+
+@dataclass(frozen=True)
 class EnvironmentRecipe:
     """What a prepared environment is made from; equal recipes give interchangeable environments.
 
@@ -154,6 +187,9 @@ class EnvironmentRecipe:
         image: base image by digest; None for the usual one.
         agent: what an agent is installed from, apart from all that code under test may import. It is the same
             environment otherwise.
+        layer: what a recorded build left; None: the environment is what ``lock`` and ``packages`` say.
+        toolchains: what the machine (or the image) has to show; a recorded build names them.
+        system: packages of the system, likewise.
     """
 
     python: str
@@ -161,6 +197,9 @@ class EnvironmentRecipe:
     packages: tuple[tuple[str, str], ...] = ()
     image: str | None = None
     agent: "EnvironmentRecipe | None" = None
+    layer: Layer | None = None
+    toolchains: tuple[Toolchain, ...] = ()
+    system: tuple[str, ...] = ()
 
 
 class PreparedEnvironment(Protocol):
@@ -230,6 +269,26 @@ class Sandbox(Protocol):
         ...
 
 
+class BuildSandbox(Sandbox, Protocol):
+    """A sandbox for a recorded build: a plain user, ``/opt/env`` and the workspace writable, on disk.
+
+    It has no network either: what its commands reach goes through their ``Command.relay``.
+    """
+
+    def freeze(self, tracked: Collection[str], archive: Path) -> str:
+        """Write what was built to ``archive`` (see ``Layer.archive``), and return its SHA-256.
+
+        Args:
+            tracked: paths of the files that were put: they and what was written over them are left out; empty folders
+                that were made are not.
+            archive: where to; the file must not exist.
+
+        Raises:
+            SandboxError: the stream broke, or the disk refused.
+        """
+        ...
+
+
 class Backend(Protocol):
     """A kind of sandbox. Thread-safe."""
 
@@ -276,6 +335,18 @@ class Backend(Protocol):
 
         Raises:
             SandboxError: the daemon or the kernel refused.
+        """
+        ...
+
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
+        """Start a sandbox for a recorded build.
+
+        Args:
+            recipe: its image, toolchains and packages of the system; its layer, if any, is what the build begins with.
+            limits: of it; ``disk_bytes`` bounds all that it writes.
+
+        Raises:
+            SandboxError: the daemon or the kernel refused, or a toolchain is not to be had; the remedy names it.
         """
         ...
 

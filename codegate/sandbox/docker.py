@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox import images
 from codegate.sandbox.contract import (
+    BuildSandbox,
     Description,
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
+    SandboxError,
     SandboxLimits,
 )
 from codegate.sandbox.daemon import connect, explained, read_daemon
@@ -141,6 +143,10 @@ class DockerBackend:
                 container, connection = self._start(environment, limits)
             scope = _scope(limits, self._description)
             return self._fleet.open(container, connection, scope, limits, environment.python)
+
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:  # noqa: ARG002
+        """See ``Backend.open_build``."""
+        raise SandboxError("this kind of sandbox cannot record builds yet.", "Use Docker or bubblewrap.")
 
     def close(self) -> None:
         """See ``Backend.close``."""

@@ -20,6 +20,7 @@ from typing import Final, Protocol
 from codegate.errors import CodegateError, UsageError
 from codegate.sandbox.bubblewrap_program import command_scope, contents, isolation
 from codegate.sandbox.contract import (
+    BuildSandbox,
     Description,
     EnvironmentRecipe,
     PreparedEnvironment,
@@ -199,6 +200,10 @@ class RemoteBackend:
             raise
         scope = command_scope({}, limits, grouped=self._provider.totals)
         return self._fleet.open(rented, rented.carrier.connection, scope, limits, environment.python)
+
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:  # noqa: ARG002
+        """See ``Backend.open_build``."""
+        raise SandboxError("this kind of sandbox cannot record builds yet.", "Use Docker or bubblewrap.")
 
     def close(self) -> None:
         """See ``Backend.close``."""

@@ -94,11 +94,13 @@ class Scope:
         resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.
         environment: variables that a command's interpreter needs there, on top of ``ENVIRONMENT``.
         near_limit: without a control group, a peak from here on (in bytes) that ends badly counts as memory.
+        interpreter: the project's own Python; empty: the supervisor's.
     """
 
     resource_limits: Mapping[str, int]
     environment: Mapping[str, str] = field(default_factory=dict)
     near_limit: int | None = None
+    interpreter: str = ""
 
 
 class SandboxSession:
@@ -109,7 +111,7 @@ class SandboxSession:
         enclosure: the process or container around the supervisor.
         scope: limits for every command.
         limits: the sandbox's limits.
-        python: the interpreter's expected minor version.
+        python: the interpreter's expected minor version; empty: any that the supervisor runs on.
 
     Raises:
         SandboxError: the supervisor did not start, or runs on another Python version.
@@ -140,7 +142,7 @@ class SandboxSession:
             self.close()
             raise SandboxError(f"the kernel refused the sandbox's supervisor its protection ({', '.join(unarmed)}).")
         version = ".".join(str(part) for part in header["version"][:2])
-        if version != python:
+        if python and version != python:
             self.close()
             raise SandboxError(
                 f"the sandbox runs Python {version}, the environment is for Python {python}.",
@@ -187,6 +189,7 @@ class SandboxSession:
     def _request(self, command: Command) -> dict[str, Any]:
         places = {
             "{python}": self._python,
+            "{interpreter}": self._scope.interpreter or self._python,
             "{site}": SITE,
             "{packages}": PACKAGES,
             "{tools}": TOOLS,

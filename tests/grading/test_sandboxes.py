@@ -17,6 +17,7 @@ from codegate.grading import test_selection as selection_of
 from codegate.grading.controls.search import SitesUnknown, search_once
 from codegate.grading.controls.sites import Sites
 from codegate.sandbox import (
+    BuildSandbox,
     Command,
     Completed,
     Description,
@@ -79,6 +80,9 @@ class WatchedBackend:
 
     def describe(self) -> Description:
         return self.backend.describe()
+
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
+        return self.backend.open_build(recipe, limits)
 
     def close(self) -> None:
         """The backend is the fixture's."""

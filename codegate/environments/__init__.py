@@ -1,0 +1,9 @@
+"""Environments as recorded builds: a project's own set-up commands run once, and what they leave is frozen.
+
+A ``Recipe`` says how a project is set up and tested; it is written by hand or found in the project's own files. The
+build runs it once with the package indexes in reach; tests then run on what it left, without a network.
+"""
+
+from codegate.environments.recipe import Recipe, ServiceRecipe, parse_recipe
+
+__all__ = ["Recipe", "ServiceRecipe", "parse_recipe"]

@@ -1,0 +1,102 @@
+"""A project's own set-up: what its environment is built by, and how its tests are run in it."""
+
+import re
+import shlex
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.suite import PlainPath
+
+_VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+"""Of a variable."""
+Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]{0,99}$")]
+"""Of the system, as Debian names it."""
+Host = Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+
+
+def _words(text: str) -> str:
+    """Return a test command that can be split into words; a ``ValueError`` says why one cannot."""
+    shlex.split(text)
+    return text
+
+
+class ServiceRecipe(BaseModel):
+    """A program that runs beside the tests, for which there is no preset."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: Line = Field(description="The command that serves, in the foreground.")
+    ready: Line = Field(description="A command that succeeds once it serves.")
+
+
+class Recipe(BaseModel):
+    """``environment:`` of codegate.yml: how a project is set up, and how its tests are run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
+        default=None, description="Image for Docker; null: one that has the tools. Bubblewrap takes the machine's own."
+    )
+    tools: dict[Name, Annotated[str, StringConstraints(pattern=_VERSION)]] = Field(
+        default={},
+        description="Toolchains and their versions, such as `python: '3.13'`, `node: '22'` or `go: '1.26'`.",
+    )
+    setup: tuple[Line, ...] = Field(
+        default=(), description="Commands that set the project up, once, with the package indexes in reach."
+    )
+    env: dict[Name, str] = Field(default={}, description="Variables of set-up and tests.")
+    packages: tuple[Package, ...] = Field(default=(), description="Packages of the system that it needs.")
+    services: tuple[str | ServiceRecipe, ...] = Field(
+        default=(), description="Servers beside the tests: `postgres`, `mysql`, `redis`, or `{run: …, ready: …}`."
+    )
+    before: tuple[Line, ...] = Field(default=(), description="Commands before each test run, without a network.")
+    tests: Annotated[Line, AfterValidator(_words)] | None = Field(
+        default=None,
+        description="What runs the tests: a command with the project's own flags; `{files}` stands for the test files. "
+        "Null: what the tree says.",
+    )
+    report: tuple[PlainPath, ...] = Field(
+        default=(), description="JUnit XML files, or folders of them, that `tests` writes; none: its runner is known."
+    )
+    folder: str = Field(default="", description="Folder that all commands run in; empty: the repository's root.")
+    hosts: tuple[Host, ...] = Field(default=(), description="Hosts that set-up reaches beside the package indexes.")
+    secrets: tuple[Name, ...] = Field(
+        default=(), description="Variables of the caller that set-up alone is given, such as an index's token."
+    )
+    seconds: float = Field(default=600, gt=0, le=3600, description="Processor time that a test run may take.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Recipe":
+        if self.report and self.tests is None:
+            message = "`report` is what the command `tests` writes: give both"
+            raise ValueError(message)
+        if both := set(self.env) & set(self.secrets):
+            message = f"{', '.join(sorted(both))} cannot be both in `env` and in `secrets`"
+            raise ValueError(message)
+        return self
+
+    @property
+    def identity(self) -> str:
+        """Return the SHA-256 of all that makes one recipe build or test otherwise than another."""
+        return digest(self.model_dump(mode="json", exclude={"seconds"}))
+
+
+def parse_recipe(value: Any, place: str) -> Recipe:
+    """Return the recipe that ``value``, read from ``place``, describes.
+
+    Raises:
+        UsageError: a key is unknown or its value is wrong; the message names it.
+    """
+    try:
+        return Recipe.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "environment"
+        reason = re.sub(r"^Value error, ", "", str(first["msg"]))
+        raise UsageError(f"{place}: environment.{where}: {reason}.", "See docs/configuration.md.") from error
