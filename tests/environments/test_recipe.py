@@ -38,7 +38,7 @@ def test_a_wrong_recipe_is_told_by_its_key(changed: dict[str, Any], why: str) ->
 
 def test_all_but_the_time_limit_makes_another_recipe() -> None:
     recipe = parse_recipe(WRITTEN, "codegate.yml")
-    other = {
+    other: dict[str, Any] = {
         "image": "python:3.13", "tools": {}, "setup": (), "env": {}, "packages": ("git",), "services": (), "before": (),
         "tests": None, "report": ("a.xml",), "folder": "web", "hosts": ("a.example",), "secrets": ("KEY",),
     }  # fmt: skip
