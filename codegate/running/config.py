@@ -21,6 +21,7 @@ from codegate.candidates import (
 )
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.matrix import MATRIX_SCHEMA, expanded
+from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
@@ -78,6 +79,11 @@ class Config(BaseModel):
 
     suite: str | None = Field(default=None, description="Folder of the suite.")
     repository: str | None = Field(default=None, description="Repository that the base commits are in.")
+    environment: Recipe | None = Field(
+        default=None,
+        description="How the project is set up and its tests are run, for mining; default: as its CI says. On a pull "
+        "request the base commit's counts.",
+    )
     candidates: Annotated[tuple[Annotated[CandidateSpec, WrapValidator(_listed)], ...], AfterValidator(_flat)] = Field(
         min_length=1, description="Each `provider:model[@base_url]`, or the long form."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.github.inputs import read_inputs
 from codegate.github.project import Project, project_of
@@ -71,6 +72,32 @@ def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, sc
     assert not (found.suite.parent / "easy").exists()
     assert found.lock == "codegate.lock"
     assert (found.repository, found.transcripts) == (workspace, workspace)
+
+
+def test_a_pull_request_does_not_choose_what_the_project_is_built_with(workspace: Path, scratch: Path) -> None:
+    own = "environment: {setup: [uv sync --frozen], secrets: [INDEX_TOKEN], hosts: [index.example.com]}\n"
+    base = commit(workspace, {"codegate.yml": RULES + own, "suites/own/suite.yml": "own"})
+    other = "environment: {image: evil:1, setup: [./steal], packages: [nc], secrets: [KEY], hosts: [evil.example]}\n"
+    (workspace / "codegate.yml").write_text(RULES + other)
+    commit_all(workspace)
+    found = project(workspace, base, scratch)
+    assert found.settings.environment == Recipe(
+        setup=("uv sync --frozen",), secrets=("INDEX_TOKEN",), hosts=("index.example.com",)
+    )
+    assert found.notes == (
+        "This pull request changes codegate.yml (environment); until it is merged, what the base commit has counts.",
+    )
+
+
+@pytest.mark.parametrize("rules", ["", None])
+def test_a_base_without_a_recipe_takes_none_from_a_pull_request(
+    workspace: Path, scratch: Path, rules: str | None
+) -> None:
+    files = {"suites/own/suite.yml": "own"} | ({"codegate.yml": RULES} if rules is not None else {})
+    base = commit(workspace, files)
+    (workspace / "codegate.yml").write_text(RULES + "environment: {setup: [./steal], secrets: [KEY]}\n")
+    commit_all(workspace)
+    assert project(workspace, base, scratch, suite="suites/own").settings.environment is None
 
 
 def test_a_pull_request_runs_no_program_for_a_key_and_sends_none_elsewhere(workspace: Path, scratch: Path) -> None:

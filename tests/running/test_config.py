@@ -49,6 +49,7 @@ budget_usd_per_month: 300
 prices: {gpt-4o-2024-08-06: {input: 2.5, output: 10}}
 sandbox_hour_usd: 0.12
 score: {correctness: 0.5, latency: 0.1, cost: 0.2, context: 0.1, reliability: 0.1, latency_half: 60, cost_half: 1}
+environment: {tools: {python: "3.13"}, setup: [uv sync --frozen], env: {KEY: dummy}, tests: pytest}
 baseline: gate/codegate.lock
 gate: {alpha: 0.01, margin: 0.05, min_problems: 20, max_samples: 1}
 """
