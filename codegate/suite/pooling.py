@@ -11,7 +11,8 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.suite.git import git
 from codegate.suite.loaded import LockedEnvironment, Problem, Suite
-from codegate.suite.repository import find_repository, load_base
+from codegate.suite.model import Base
+from codegate.suite.repository import find_repository, load_base, load_tree
 from codegate.suite.store import write_suite
 from codegate.suite.tree import Tree
 
@@ -44,6 +45,11 @@ def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, P
     for suite in suites:
         for environment in suite.manifest.environments:
             locked = suite.locked(environment.id)
+            if environment.recorded is not None and environment.recorded.base.folder is not None:
+                place = f"bases/{environment.id}"
+                folders[place] = load_tree(suite, environment.recorded.base, f"base of environment {environment.id}")
+                recorded = environment.recorded.model_copy(update={"base": Base(folder=place)})
+                locked = replace(locked, manifest=environment.model_copy(update={"recorded": recorded}))
             if environments.setdefault(environment.id, locked) != locked:
                 raise UsageError(f"{suite.folder}: another suite has another environment {environment.id}.")
         for problem in suite.problems:
@@ -97,7 +103,9 @@ def _check(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path])
 
 def _copy_bases(suite: Suite, repository: Path | None, bases: Path) -> list[str]:
     """Copy the base commits of ``suite`` with their trees into the repository ``bases``; return their ids."""
-    commits = sorted({problem.manifest.base.commit for problem in suite.problems if problem.manifest.base.commit})
+    bases_of = [problem.manifest.base for problem in suite.problems]
+    bases_of += [entry.recorded.base for entry in suite.manifest.environments if entry.recorded is not None]
+    commits = sorted({base.commit for base in bases_of if base.commit})
     if not commits:
         return []
     try:

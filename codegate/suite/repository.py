@@ -12,23 +12,34 @@ from codegate.strict import read_text
 from codegate.suite.folder import base_folder
 from codegate.suite.git import GitError, git, read_commit
 from codegate.suite.loaded import Problem, Suite
+from codegate.suite.model import Base
 from codegate.suite.tree import Tree
 
 
 def load_base(suite: Suite, problem: Problem, repository: Path | None = None) -> Tree:
-    """Return the base tree of ``problem``, from the suite's folder or from git, as ``find_repository`` finds it.
+    """Return the base tree of ``problem``; raises as ``load_tree``."""
+    return load_tree(suite, problem.manifest.base, f"base of problem {problem.id}", repository)
+
+
+def load_tree(suite: Suite, base: Base, name: str, repository: Path | None = None) -> Tree:
+    """Return a tree from the suite's folder or from git, as ``find_repository`` finds it.
+
+    Args:
+        suite: the suite.
+        base: where in it the tree is.
+        name: what messages call the tree.
+        repository: see ``find_repository``.
 
     Raises:
         UsageError: no repository, or it does not have the commit.
     """
-    commit = problem.manifest.base.commit
-    if commit is None:
-        return base_folder(suite.folder, problem.manifest)
+    if base.folder is not None:
+        return base_folder(suite.folder, base.folder)
     home = find_repository(suite, repository)
     try:
-        return read_commit(home, commit)
+        return read_commit(home, base.commit or "")
     except GitError as error:
-        raise UsageError(f"base of problem {problem.id}: {error.cause}", error.remedy) from error
+        raise UsageError(f"{name}: {error.cause}", error.remedy) from error
 
 
 def find_repository(suite: Suite, repository: Path | None = None) -> Path:

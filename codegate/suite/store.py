@@ -46,19 +46,14 @@ def make_problem(
 ) -> Problem:
     """Return the problem with its digest, which covers everything that can change a grade.
 
-    That is the base, the trees, the tests, the service, the environment's lock, the statement and the limits; not
+    That is the base, the trees, the tests, the service, the environment's identity, the statement and the limits; not
     tags, provenance or status. ``base_digest`` is the digest of a base folder.
     """
     audit = manifest.controls
     controls = {"killed": audit.killed, "unfit": audit.unfit} if audit else {}
     graded = {
         "base": manifest.base.commit or base_digest,
-        "environment": {
-            "python": environment.python,
-            "lock": environment.lock_sha256,
-            **({"packages": [entry.sha256 for entry in environment.packages]} if environment.packages else {}),
-            **({"image": environment.image} if environment.image else {}),
-        },
+        "environment": environment.identity,
         "limits": manifest.limits.model_dump(mode="json"),
         **({"service": manifest.service.model_dump(mode="json")} if manifest.service else {}),
         **({"answer": manifest.answer} if manifest.answer else {}),
@@ -158,7 +153,7 @@ def _load_problem(folder: Path, name: str, environments: Mapping[str, Environmen
         if {"hidden": hidden, "fix": fix}.get(kind, {}).get(below) is None:
             raise UsageError(f"{place}: file_modes: there is no file {path!r} in hidden/ or fix/.")
     manifest = ProblemManifest.model_validate(stored.model_dump(exclude={"file_modes"}, by_alias=True))
-    base_digest = base_folder(folder, manifest).digest() if manifest.base.folder else None
+    base_digest = base_folder(folder, manifest.base.folder).digest() if manifest.base.folder else None
     return make_problem(manifest, statement, tests, hidden, fix, environments[manifest.environment], base_digest)
 
 

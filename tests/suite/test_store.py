@@ -20,6 +20,7 @@ from codegate.suite import (
     Problem,
     ProblemManifest,
     Provenance,
+    RecordedBuild,
     TestSets,
     Tree,
     TreeFile,
@@ -29,6 +30,7 @@ from codegate.suite import (
     write_suite,
 )
 from codegate.suite.folder import MAX_FOLDER_FILES, read_folder
+from tests.kit import problem as kit
 
 from .builders import ENVIRONMENT, FIX, HIDDEN, LOCK, STATEMENT, TESTS, problem, suite
 
@@ -326,6 +328,25 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "8").write_bytes(b"")
     with pytest.raises(UsageError, match="more than 9 files"):
         read_folder(tmp_path)
+
+
+def test_a_recorded_environment_is_stored_whole_and_known_by_its_inputs_and_what_was_resolved(tmp_path: Path) -> None:
+    def recorded(resolved: str = "six 1.17.0\n", recipe: str = "setup: [make]\n", inputs: str = "0" * 64) -> Problem:
+        locked = kit.locked(resolved, "recorded", packages={"recipe.yml": recipe})
+        build = RecordedBuild(base=Base(commit="b" * 40), inputs=inputs)
+        manifest = locked.manifest.model_copy(update={"recorded": build})
+        entry = LockedEnvironment(manifest, locked.lock, locked.packages)
+        written = write_suite(
+            tmp_path / "s", name="demo", repository=None, environments=[entry], problems=[problem(environment=manifest)]
+        )
+        loaded = load_suite(tmp_path / "s")
+        assert loaded.locked("recorded") == entry
+        assert loaded.digest == written.digest
+        return loaded.problems[0]
+
+    first = recorded().digest
+    assert recorded(recipe="setup: [make]\nseconds: 60\n").digest == first
+    assert len({first, recorded(resolved="six 1.16.0\n").digest, recorded(inputs="1" * 64).digest}) == 3
 
 
 def test_a_base_folder_is_part_of_the_suite_and_of_the_digest(tmp_path: Path) -> None:
