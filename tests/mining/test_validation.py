@@ -230,6 +230,26 @@ class TestExecution:
         assert self._validate(parts, opener) == Rejected("env_no_passing_test", "all tests are skipped (1)")
 
     @pytest.mark.parametrize(
+        ("path", "text", "named"),
+        [
+            ("cases.txt", f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 5\n",
+             "cases.txt, which is in LFS,"),
+            (".gitmodules", '[submodule "data"]\n\tpath = data\n\turl = https://example.org/data\n',
+             "the submodule data"),
+        ],
+    )  # fmt: skip
+    def test_what_git_does_not_have_is_named_where_the_fixed_tests_fail(
+        self, opener: _Opener, path: str, text: str, named: str
+    ) -> None:
+        parts = _cut("x = 1", "x = 2", "def test_it(): assert open('data/cases.txt').read()")
+        more = {path: TreeFile(text.encode())}
+
+        found = self._validate(replace(parts, base=parts.base.overlay(more), fixed=parts.fixed.overlay(more)), opener)
+
+        assert isinstance(found, Rejected)
+        assert found.detail.startswith(f"{named} is not here; ")
+
+    @pytest.mark.parametrize(
         ("old", "new", "tests", "reason", "runs"),
         [
             ("x = 1", "x = 2", "def test_it(): pass", "no_f2p", 2),

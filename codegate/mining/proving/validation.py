@@ -18,6 +18,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
 from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean, status_of
+from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, TreeFile
@@ -204,7 +205,8 @@ def try_cut(
     first = trial.run("after", graded_selection(cut.test_files, python_path, allowed, settings))
     rejected = _reject_fixed(first)
     if rejected is not None:
-        return rejected
+        absent = absent_parts(cut.fixed)
+        return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
     trial.limits = allowed.model_copy(update={"seconds": max(least, time_limit(first))})
     graded = graded_selection(cut.test_files, python_path, trial.limits, settings)
     trial.run("before", graded)

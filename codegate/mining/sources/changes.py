@@ -1,12 +1,14 @@
 """What commits changed, path by path: blob ids, modes and line counts, as git has them."""
 
+import configparser
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal, cast
 
-from codegate.suite import GitError, git
+from codegate.suite import GitError, Tree, TreeFile, git
 
 ChangeStatus = Literal["A", "M", "D", "T"]
 Range = tuple[str, str]
@@ -16,6 +18,7 @@ SUBMODULE_MODE: Final = "160000"
 LINK_MODE: Final = "120000"
 
 _LFS_BYTES: Final = 1024
+_MOST_NAMED: Final = 3
 _DIFF_TREE: Final = (
     "diff-tree", "--stdin", "-r", "--no-renames", "--no-abbrev", "--no-color", "--ignore-submodules=none",
     "--diff-algorithm=myers",
@@ -86,6 +89,17 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
 def is_lfs_pointer(data: bytes) -> bool:
     """Return whether a file's bytes only say where Git LFS keeps the real ones (its specification's version 1)."""
     return len(data) < _LFS_BYTES and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
+
+
+def absent_parts(tree: Tree) -> str:
+    """Return which parts of a tree git does not have, for people; empty where it has all."""
+    parser = configparser.RawConfigParser(strict=False)
+    with contextlib.suppress(configparser.Error):
+        parser.read_string(tree.get(".gitmodules", TreeFile(b"")).data.decode("utf-8", "replace"))
+    found = [f"the submodule {parser[name]['path']}" for name in parser.sections() if "path" in parser[name]]
+    found += [f"{path}, which is in LFS," for path, file in tree.items() if is_lfs_pointer(file.data)]
+    named = [*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else [])]
+    return " and ".join(named)
 
 
 def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
