@@ -224,6 +224,15 @@ class TestExecution:
         assert found.outcomes.pass_to_pass == ("test_pkg.py::test_other",)
         assert found.outcomes.kinds == {"test_pkg.py::test_ends": "timeout"}
 
+    def test_a_tree_with_a_large_file_gets_the_room_that_it_takes(self, opener: _Opener) -> None:
+        parts = _cut("x = 1", "x = 2", "import pkg\n\ndef test_it():\n    assert pkg.x == 2\n")
+        large = {"big.bin": TreeFile(bytes(300 << 20))}
+
+        found = self._validate(replace(parts, base=parts.base.overlay(large), fixed=parts.fixed.overlay(large)), opener)
+
+        assert isinstance(found, Validated)
+        assert (found.limits.disk_mb, found.limits.memory_mb) == (556, 1112)
+
     def test_tests_that_are_all_skipped_are_counted(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "x = 2", "import pytest\n\n@pytest.mark.skip\ndef test_it(): pass")
 

@@ -21,7 +21,7 @@ from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_cl
 from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
-from codegate.suite import ProblemLimits, TreeFile
+from codegate.suite import ProblemLimits, Tree, TreeFile
 from codegate.wording import count_of
 
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
@@ -30,6 +30,7 @@ Narrowing = Callable[[Mapping[str, TreeFile | None], str], Mapping[str, TreeFile
 _SLOWNESS: Final = 10.0
 _SLEEPINESS: Final = 3.0
 _MOST_NARROWINGS: Final = 4
+_MOST_DISK: Final = 2048
 _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 
@@ -201,6 +202,7 @@ def try_cut(
     Raises:
         SandboxError: ours or the daemon's fault.
     """
+    allowed = with_room(allowed, cut.fixed)
     trial = Trial(cut, open_sandbox, today, allowed)
     first = trial.run("after", graded_selection(cut.test_files, python_path, allowed, settings))
     rejected = _reject_fixed(first)
@@ -240,6 +242,15 @@ def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut 
             failed = any(result.status in {"failed", "error"} for result in before.results.values())
             return trial.cut if failed else None
     return None
+
+
+def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
+    """Return ``allowed``, with more disk and memory where the tree takes over half of the disk."""
+    size = sum(len(file.data) for file in tree.values()) >> 20
+    if size <= allowed.disk_mb // 2:
+        return allowed
+    disk = min(size + allowed.disk_mb, _MOST_DISK)
+    return allowed.model_copy(update={"disk_mb": disk, "memory_mb": max(allowed.memory_mb, 2 * disk)})
 
 
 def time_limit(report: TestReport) -> float:
