@@ -1,0 +1,256 @@
+"""Archives of recorded builds: written from what a sandbox holds, checked before a sandbox is laid from one.
+
+Code of a repository wrote what is in them, so nothing here unpacks an archive, follows a link or trusts a name.
+An archive is a tar with two folders, ``env`` and ``tree``. Each folder comes before what is in it. Owners are not kept.
+"""
+
+import contextlib
+import hashlib
+import os
+import tarfile
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Final, Protocol, TypeAlias, cast
+
+from codegate.sandbox.contract import Layer, SandboxError
+
+BUILT: Final = "/opt/env"
+"""Where sandboxes have an archive's folder ``env``; ``tree`` is their workspace."""
+TRANSIENT: Final = ("cache", "tmp")
+"""Folders of ``BUILT`` that only serve the build: caches of downloads, and TMPDIR, which archives have empty."""
+_ROOTS: Final = ("env", "tree")
+_COPY_BYTES: Final = 1 << 18
+_CUT_SHORT: Final = "the archive of a build is cut short."
+_TYPES: Final = {tarfile.AREGTYPE: tarfile.REGTYPE} | {
+    kind: kind for kind in (tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE)
+}
+
+Entry: TypeAlias = tuple[tarfile.TarInfo, IO[bytes] | None]
+"""A member of an archive; a file with a stream of its bytes, which is to be read before the next entry is taken."""
+
+
+class Source(Protocol):
+    """What a tar is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most ``size``; none at the end."""
+        ...
+
+
+def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -> str:
+    """Write the archive of a build, see ``BuildSandbox.freeze``; return its SHA-256.
+
+    Args:
+        env: tar of the folder ``/opt/env``, with that folder as its first member.
+        tree: likewise of the workspace.
+        tracked: see ``BuildSandbox.freeze``.
+        archive: where to.
+
+    Raises:
+        SandboxError: a tar is cut short, or the disk refused.
+    """
+    written = hashlib.sha256()
+    try:
+        with archive.open("xb") as file, tempfile.TemporaryFile(dir=archive.parent) as spare:
+            try:
+                for block in stream(_checked(_frozen(env, tree, frozenset(tracked), spare))):
+                    written.update(block)
+                    file.write(block)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    archive.unlink()
+                raise
+    except OSError as error:
+        raise SandboxError(f"cannot write what was built to {archive}: {error}.", "Free some space.") from error
+    return written.hexdigest()
+
+
+def read_layer(layer: Layer) -> Iterator[Entry]:
+    """Yield the members of a layer's archive; what is made of them counts only once all have come.
+
+    Raises:
+        SandboxError: the archive is missing or changed, or has a member that no build leaves.
+    """
+    remedy = "Remove it and what is beside it; the next run builds it again."
+    try:
+        with layer.archive.open("rb") as file:
+            whole = _Whole(file)
+            yield from _checked((_plain(member, member.name), data) for member, data in _members(whole))
+            if whole.sha256.hexdigest() != layer.sha256:
+                raise SandboxError(f"the environment's archive {layer.archive} has changed since it was made.", remedy)
+    except OSError as error:
+        raise SandboxError(f"the environment's archive {layer.archive} cannot be read: {error}.", remedy) from error
+
+
+def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """Yield the bytes of a tar of ``entries``.
+
+    Raises:
+        SandboxError: a file has fewer bytes than its entry says.
+    """
+    block = bytearray()
+    for entry, data in entries:
+        block += entry.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
+        left = entry.size if data is not None else 0
+        while data is not None and left:
+            part = _part(data, min(left, _COPY_BYTES))
+            if not part:
+                raise SandboxError(_CUT_SHORT)
+            left -= len(part)
+            block += part
+            if len(block) >= _COPY_BYTES:
+                yield bytes(block)
+                block.clear()
+        block += bytes(-entry.size % tarfile.BLOCKSIZE)
+    yield bytes(block + bytes(2 * tarfile.BLOCKSIZE))
+
+
+class _Whole:
+    """Reads ``source``; knows the SHA-256 of what was read, and whether a tar's end was."""
+
+    def __init__(self, source: Source) -> None:
+        self.sha256 = hashlib.sha256()
+        self._source = source
+        self._last = b""
+
+    def read(self, size: int, /) -> bytes:
+        data = self._source.read(size)
+        self.sha256.update(data)
+        self._last = (self._last + data)[-tarfile.BLOCKSIZE :]
+        return data
+
+    def ended(self) -> bool:
+        """Read to the end; return whether it was that of a tar, and not a broken stream's."""
+        while self.read(_COPY_BYTES):
+            pass
+        return self._last == bytes(tarfile.BLOCKSIZE)
+
+
+def _members(source: _Whole) -> Iterator[Entry]:
+    try:
+        file = cast("IO[bytes]", source)  # of which it only reads
+        with tarfile.open(fileobj=file, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
+            while (member := archive.next()) is not None:
+                archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+                yield member, archive.extractfile(member) if member.isreg() else None
+    except tarfile.TarError as error:
+        raise SandboxError(f"the archive of a build cannot be read: {error}.") from error
+    if not source.ended():  # for tarfile any rubbish after the first member is the end
+        raise SandboxError(_CUT_SHORT)
+
+
+def _plain(member: tarfile.TarInfo, name: str, target: str | None = None) -> tarfile.TarInfo:
+    """Return ``member`` as ``name``, without owners, set-id bits and what else archives do not keep."""
+    entry = tarfile.TarInfo(name)
+    entry.type = b"sparse" if member.issparse() else _TYPES.get(member.type, member.type)
+    entry.mode = member.mode & 0o777
+    entry.mtime = max(0, int(member.mtime))
+    entry.size = member.size if entry.type == tarfile.REGTYPE else 0
+    entry.linkname = member.linkname if target is None else target
+    return entry
+
+
+def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield ``entries``; raise a SandboxError at one that could be laid anywhere but below ``env`` and ``tree``."""
+    seen: dict[str, bytes] = {}
+    for entry, data in entries:
+        first, *rest = entry.name.split("/")
+        if first not in _ROOTS or any(part in {"", ".", ".."} for part in rest) or "\0" in entry.name + entry.linkname:
+            fault = "is neither below env nor below tree"
+        elif entry.name in seen:
+            fault = "is there twice"
+        elif rest and seen.get(entry.name.rpartition("/")[0]) != tarfile.DIRTYPE:
+            fault = "does not come after its folder"  # which else could be a link to anywhere
+        elif entry.type == tarfile.LNKTYPE and seen.get(entry.linkname, tarfile.DIRTYPE) == tarfile.DIRTYPE:
+            fault = "is a hard link to no file before it"
+        elif entry.type not in _TYPES or (entry.type == tarfile.SYMTYPE and not entry.linkname):
+            fault = "is no file, folder or link"
+        elif not rest and entry.type != tarfile.DIRTYPE:
+            fault = "is no folder"
+        else:
+            seen[entry.name] = entry.type
+            yield entry, data
+            continue
+        raise SandboxError(f"the archive of a build has a member that {fault}: {entry.name[:200]!a}.")
+
+
+def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
+    for root, source, left_out in ((_ROOTS[0], env, frozenset(TRANSIENT)), (_ROOTS[1], tree, tracked)):
+        yield from _kept(root, _members(_Whole(source)), left_out, spare)
+
+
+def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
+    """Yield the members that are kept of one folder, as members of ``root``.
+
+    Args:
+        root: name of the folder in the archive.
+        members: of the folder's tar.
+        left_out: paths in the folder.
+        spare: takes the bytes of what is left out: a hard link that is kept may be to it.
+    """
+    shared = {folder for path in left_out for folder in _folders(path)}
+    waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them
+    aside: dict[str, tuple[tarfile.TarInfo, int]] = {}
+    names: dict[str, str] = {}  # of what is kept, or its bytes, by path
+    for member, given in members:
+        path, data = _inside(member.name), given
+        entry = _plain(member, f"{root}/{path}" if path else root)
+        if entry.type not in _TYPES:
+            continue
+        if path in left_out or any(folder in left_out for folder in _folders(path)):
+            if entry.type in {tarfile.REGTYPE, tarfile.SYMTYPE}:
+                aside[path] = entry, _append(spare, data)
+            continue
+        if entry.type == tarfile.DIRTYPE and path in shared:
+            waiting[path] = entry
+            continue
+        if entry.type == tarfile.LNKTYPE:
+            target = _inside(member.linkname)
+            if target in names:
+                entry.linkname = names[target]
+            elif target in aside:
+                original, place = aside[target]
+                entry = _plain(original, entry.name)
+                data = spare if entry.type == tarfile.REGTYPE else None
+                spare.seek(place)
+                names[target] = entry.name
+            else:
+                continue
+        for folder in _folders(path):
+            if folder in waiting:
+                yield waiting.pop(folder), None
+        if entry.type != tarfile.DIRTYPE:
+            names[path] = entry.name
+        yield entry, data
+        if not path and root == _ROOTS[0]:
+            temporary = _plain(entry, f"{root}/{TRANSIENT[1]}")
+            temporary.mode = 0o755
+            yield temporary, None
+
+
+def _inside(name: str) -> str:
+    """Return a member's path in the folder that the tar is of, which is the first part of its name."""
+    return name.rstrip("/").partition("/")[2]
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders that ``path`` is in, the outermost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts))]
+
+
+def _append(spare: IO[bytes], data: IO[bytes] | None) -> int:
+    """Append ``data`` to ``spare``; return where it begins there."""
+    place = spare.seek(0, os.SEEK_END)
+    while data is not None and (part := _part(data, _COPY_BYTES)):
+        spare.write(part)
+    return place
+
+
+def _part(data: IO[bytes], size: int) -> bytes:
+    """Return the next bytes of a file in a tar, at most ``size``."""
+    try:
+        return data.read(size)
+    except tarfile.TarError as error:
+        raise SandboxError(_CUT_SHORT) from error
