@@ -290,10 +290,15 @@ class ProblemManifest(Strict):
     language: Language = "python"
     runner: RunnerName = "pytest"
     command: tuple[str, ...] = Field(
-        default=(), description="For the runner `junit`: the command that writes its reports; no shell is involved."
+        default=(),
+        description="The words of the command that runs the tests; no shell is involved. For the runner `junit`: what "
+        "writes its reports; for others, in a recorded build: the project's own command, whose options count.",
     )
     reports: tuple[PlainPath, ...] = Field(
         default=(), description="For the runner `junit`: the JUnit XML files (or folders of them) that it writes."
+    )
+    before: tuple[str, ...] = Field(
+        default=(), description="In a recorded build: command lines that run before the tests, in the same sandbox."
     )
     folder: ImportRoot = Field(
         default="", description="Folder that the tests run in, such as a service of a monorepo; empty: the tree itself."
@@ -338,9 +343,9 @@ class ProblemManifest(Strict):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     @model_validator(mode="after")
-    def _command_goes_with_junit(self) -> "ProblemManifest":
-        if (self.runner == "junit") != bool(self.command and self.reports):
-            message = "`command` and `reports` go with the runner `junit`, and only with it"
+    def _reports_go_with_junit(self) -> "ProblemManifest":
+        if (self.runner == "junit") != bool(self.reports) or (self.reports and not self.command):
+            message = "`reports` go with a `command` and the runner `junit`, and only with these"
             raise ValueError(message)
         return self
 

@@ -140,6 +140,8 @@ def test_the_same_suite_is_the_same_bytes(tmp_path: Path) -> None:
         {"python_path": ("lib",)},
         {"test_files": ("tests/test_add.py", "tests/run.sh")},
         {"public_tests": ()},
+        {"command": ("pytest", "-x")},
+        {"before": ("make assets",)},
         {"service": SERVICE},
     ],
 )
