@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from codegate.languages.declared import mapping, read_ini, read_text, read_toml, strings
 from codegate.suite import Tree, TreeFile, is_plain_path
+from codegate.suite.declared import mapping, read_ini, read_text, read_toml, strings
 
 _MAX_TEXT: Final = 500
 _MAX_ENTRIES: Final = 200

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from codegate.errors import UsageError
 from codegate.languages.contract import is_test_data
-from codegate.languages.declared import read_json
 from codegate.languages.javascript.packages import check_npm_manifest, normal_lock
 from codegate.suite import Part, RunnerName, Tree
+from codegate.suite.declared import read_json
 
 _LARGEST: Final = 16 << 20
 _RELEASED: Final = re.compile(r"(?!0\.0\.0)\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[\w.-]{1,40})?")

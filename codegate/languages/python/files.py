@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from codegate.languages.contract import TEST_FOLDERS, FileRules, PathClass
-from codegate.languages.declared import at, mapping, read_ini, read_toml
 from codegate.suite import Tree
+from codegate.suite.declared import at, mapping, read_ini, read_toml
 
 _TEST_MODULES: Final = frozenset({"test.py", "tests.py"})
 _TEST_WORDS: Final = frozenset({"test", "tests", "testing"})

@@ -16,7 +16,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from codegate.languages.contract import is_test_data
-from codegate.languages.declared import (
+from codegate.mining.environments.lockfiles import read_pins
+from codegate.mining.environments.recipes import read_recipe
+from codegate.mining.environments.setup_script import setup_arguments
+from codegate.suite import Part, Tree, is_plain_path
+from codegate.suite.declared import (
     at,
     first_text,
     lines,
@@ -26,10 +30,6 @@ from codegate.languages.declared import (
     read_toml,
     strings,
 )
-from codegate.mining.environments.lockfiles import read_pins
-from codegate.mining.environments.recipes import read_recipe
-from codegate.mining.environments.setup_script import setup_arguments
-from codegate.suite import Part, Tree, is_plain_path
 
 _TEST_GROUPS: Final = ("tests", "test", "testing", "pytest", "unittest", "ci")
 _DEV_GROUPS: Final = ("dev", "develop", "development", "all")

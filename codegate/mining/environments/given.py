@@ -7,10 +7,10 @@ from typing import Final
 from packaging.requirements import InvalidRequirement, Requirement
 
 from codegate.errors import UsageError
-from codegate.languages.declared import MAX_LOCK_BYTES, lines
 from codegate.mining.environments.lockfiles import read_pins
 from codegate.sandbox.environment import check_lock
 from codegate.suite import Tree, TreeFile
+from codegate.suite.declared import MAX_LOCK_BYTES, lines
 
 _LOCKS: Final = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock"})
 

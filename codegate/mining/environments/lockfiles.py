@@ -14,8 +14,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from codegate.languages.declared import MAX_LOCK_BYTES, mapping, read_json, read_requirements, read_toml
 from codegate.suite import Tree, TreeFile
+from codegate.suite.declared import MAX_LOCK_BYTES, mapping, read_json, read_requirements, read_toml
 
 _TOML_LOCKS: Final = {"uv.lock": "package", "poetry.lock": "package", "pdm.lock": "package", "pylock.toml": "packages"}
 _REQUIREMENTS: Final = (

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from codegate.languages.declared import lines, mapping, read_ini, read_plain_yaml, read_text
 from codegate.languages.syntax import parse_python
 from codegate.suite import Tree
+from codegate.suite.declared import lines, mapping, read_ini, read_plain_yaml, read_text
 
 _TESTING: Final = re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|coverage run|make (?:test|check|ci)|trial)\b")
 _FILLED_IN: Final = re.compile(r"\$\{\{[^}\n]*\}\}")  # GitHub's expressions

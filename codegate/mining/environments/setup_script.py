@@ -4,9 +4,9 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from codegate.languages.declared import MAX_FILE_BYTES
 from codegate.languages.syntax import parse_python
 from codegate.suite import Tree
+from codegate.suite.declared import MAX_FILE_BYTES
 
 
 def setup_arguments(tree: Tree) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from codegate.durable import sha256
 from codegate.grading.drivers import driver_source
-from codegate.languages.declared import read_json, read_text
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.environments.declarations import read_declarations
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile
+from codegate.suite.declared import read_json, read_text
 
 _ISOLATED: Final = ("{python}", "-I", "-S", "-B", "-c")
 _MIN_LENGTH: Final = 20

@@ -19,9 +19,9 @@ from pydantic import AfterValidator, AliasPath, AwareDatetime, BaseModel, Before
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API, GitHub, GitHubError, TooMuch
-from codegate.languages.declared import mapping
 from codegate.mining.sources.history import Unit
 from codegate.suite import GitError, git
+from codegate.suite.declared import mapping
 
 Node = dict[str, Any]
 """What GraphQL has of an issue or a pull request; empty: nothing."""

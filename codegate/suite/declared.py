@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from codegate.errors import UsageError
-from codegate.suite import Tree, parse_yaml
+from codegate.suite.reader import parse_yaml
+from codegate.suite.tree import Tree
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_LOCK_BYTES: Final = 8 << 20
