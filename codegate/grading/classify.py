@@ -40,6 +40,8 @@ def classify_failure(
         return "memory_exceeded", "the sandbox's memory limit was hit"
     if report.timed_out:
         return "timeout", f"the tests were stopped after {report.seconds:.0f} s"
+    if report.unprepared:
+        return "runtime_error", report.unprepared
     broken = broken_collection(report, failing)
     if broken is not None:
         lines = broken.text.strip().splitlines()

@@ -20,7 +20,8 @@ class TestSelection:
     Attributes:
         files: paths in the tree; each runs in a process of its own (of Go: the files of a package do), in this order.
         runner: what runs them.
-        command: for the runner ``junit``: the program and its arguments.
+        command: the words of what runs the tests: of the runner ``junit``, the program and its arguments; of others,
+            in a recorded build, the project's own command, whose options count.
         reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
         folder: where the tests run, relative to the tree, by the runners of Python and JavaScript; empty: its root.
         python_path: import roots, relative to the tree.
@@ -36,6 +37,9 @@ class TestSelection:
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
         service: what the tests can call; each of its expectations becomes a result of the run.
+        recorded: the environment is a recorded build, in which the tests can write: each process that runs tests gets a
+            sandbox of its own, and runs by the project's interpreter and with all of its options and plugins.
+        before: command lines that run in each of these sandboxes before the tests.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -58,6 +62,8 @@ class TestSelection:
     output_bytes: int = 1 << 20
     instruments: Instruments | None = None
     service: Service | None = None
+    recorded: bool = False
+    before: tuple[str, ...] = ()
 
 
 def test_selection(problem: Problem) -> TestSelection:
@@ -108,6 +114,7 @@ class TestReport:
         unsteady: ids of repeated tests that passed at times only; their result is the worst.
         complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
+        unprepared: why the tests did not run: a command that comes before them failed; empty when none did.
         output: the last part of the output, marked where it was cut; untrusted text.
     """
 
@@ -121,6 +128,7 @@ class TestReport:
     unsteady: frozenset[str] = frozenset()
     complete: bool = True
     tampering: str = ""
+    unprepared: str = ""
     timed_out: bool = False
     memory_exceeded: bool = False
     exit_code: int | None = None

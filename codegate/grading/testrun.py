@@ -2,12 +2,15 @@
 
 Nothing is parsed from the tests' output. A test that was not reported to its end has not passed. Every file (of Go:
 every package) gets a process and a workspace of its own: what an earlier one left behind, on disk or running, is gone.
+In a recorded build the tests can write to the environment too, so there every file gets a sandbox of its own.
 """
 
 import secrets
-from collections.abc import Mapping
-from contextlib import closing
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -20,7 +23,7 @@ from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes, count
 from codegate.grading.shared import SharedSandbox, tidy
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
-from codegate.sandbox import FilesRefused, Sandbox, SandboxFile
+from codegate.sandbox import Command, FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.suite import Changes, Problem, Tree
@@ -30,14 +33,17 @@ _CUT: Final = "[output truncated]"
 _FORGED: Final = "something other than the test driver wrote to the result channel"
 
 
-def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestReport:
-    """Put ``tree`` into the empty ``sandbox`` and run the selected files there, by the selection's runner.
+def run_tests(
+    opened: Callable[[], AbstractContextManager[Sandbox]], tree: Tree, selection: TestSelection
+) -> TestReport:
+    """Put ``tree`` into an empty sandbox that ``opened`` gives, and run the selected files by the selection's runner.
 
-    The run ends early when its time is up, when memory ran out, or when what a file left cannot be cleared.
+    The run ends early when its time is up, when memory ran out, when what a file left cannot be cleared, or when a
+    command that comes before the tests fails.
 
     Raises:
         FilesRefused: the tree cannot be put: it is too large, or its own paths are in each other's way.
-        SandboxError: the sandbox failed; the tests' own failures are in the report.
+        SandboxError: a sandbox failed; the tests' own failures are in the report.
     """
     runner = find_runner(selection.runner)
     tree = tree.overlay(installed_files(tree))
@@ -48,16 +54,31 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
     left = selection.timeout_seconds
     reports: list[TestReport] = []
     batches = runner.batches(selection.files)
-    for number, files in enumerate(batches, start=1):
-        put_tree(sandbox, tree)
-        report = _run_batch(sandbox, runner, selection, files, max(left, 0.001), service)
-        left -= report.seconds
-        if report.timed_out or report.memory_exceeded:
-            reports.append(report)
-            break  # the sandbox itself may be gone
-        reports.append(_after(sandbox, report, watched, wipe=number < len(batches), cached=selection.cached))
-        if report.complete and not reports[-1].complete:
-            break  # what it left cannot be cleared
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(opened())
+        for number, files in enumerate(batches, start=1):
+            if selection.recorded and number > 1:
+                stack.close()
+                sandbox = stack.enter_context(opened())
+            put_tree(sandbox, tree)
+            prepared = _prepare(sandbox, selection, left)
+            left -= prepared.seconds
+            report = prepared
+            if not prepared.unprepared:
+                report = _run_batch(sandbox, runner, selection, files, max(left, 0.001), service)
+                left -= report.seconds
+                report = replace(
+                    report,
+                    seconds=prepared.seconds + report.seconds,
+                    cpu_seconds=prepared.cpu_seconds + report.cpu_seconds,
+                )
+            if report.unprepared or report.timed_out or report.memory_exceeded:
+                reports.append(report)
+                break  # the sandbox itself may be gone
+            wipe = number < len(batches) and not selection.recorded
+            reports.append(_after(sandbox, report, watched, wipe=wipe, cached=selection.cached))
+            if report.complete and not reports[-1].complete:
+                break  # what it left cannot be cleared
     count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
     return _with_calls(_merge(reports, len(batches)), service)
 
@@ -66,8 +87,8 @@ def run_hidden_tests(
     problem: Problem, tree: Tree, sandboxes: Sandboxes | SharedSandbox, selection: TestSelection
 ) -> TestReport:
     """Run the hidden tests on ``tree`` (sources as given) in a sandbox of ``sandboxes``; raises as ``run_tests``."""
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        return run_tests(sandbox, tree.overlay(problem.hidden), selection)
+    opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
+    return run_tests(opened, tree.overlay(problem.hidden), selection)
 
 
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
@@ -78,11 +99,10 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
     # What is expected of the calls is as hidden as the hidden tests.
     service = service.model_copy(update={"expects": ()}) if service else None
     selection = replace(test_selection(problem), files=files, service=service)
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        try:
-            return run_tests(sandbox, tree, selection).summary
-        except FilesRefused as error:  # caused by the model, so no infrastructure fault
-            return f"The tests could not be run: {error}"
+    try:
+        return run_tests(partial(sandboxes.open, problem.environment, problem.manifest.limits), tree, selection).summary
+    except FilesRefused as error:  # caused by the model, so no infrastructure fault
+        return f"The tests could not be run: {error}"
 
 
 def put_tree(sandbox: Sandbox, tree: Tree) -> None:
@@ -97,6 +117,33 @@ def _watched(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
         folders = file.split("/")[:-1]
         paths.update("/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1))
     return {path: sha256(tree[path].data).hexdigest() for path in paths if path in tree and not tree[path].is_link}
+
+
+def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float) -> TestReport:
+    """Run what comes before the tests; return its time, and what failed of it."""
+    report = TestReport(results={})
+    folder = f"cd {shlex.quote(selection.folder or '.')}\n"
+    for line in selection.before:
+        limit = max(seconds - report.seconds, 0.001)
+        argv = ("bash", "-e", "-o", "pipefail", "-c", folder + line)
+        done = sandbox.run(Command(argv, timeout_seconds=limit, output_bytes=selection.output_bytes))
+        report = replace(
+            report, seconds=report.seconds + done.wall_seconds, cpu_seconds=report.cpu_seconds + done.cpu_seconds
+        )
+        if not done.ok:
+            ended = f"exit status {done.exit_code}" if done.exit_code is not None else f"signal {done.signal}"
+            ended = f"no end within {limit:.0f} s" if done.timed_out else ended
+            output = (done.stdout + done.stderr).decode("utf-8", "replace")
+            return replace(
+                report,
+                complete=False,
+                unprepared=f"before: `{line[:200]}` failed ({ended}): {' '.join(output.split())[-300:]}",
+                timed_out=done.timed_out,
+                memory_exceeded=done.memory_exceeded,
+                exit_code=done.exit_code,
+                output=_last(output),
+            )
+    return report
 
 
 def _run_batch(
@@ -188,6 +235,7 @@ def _merge(reports: list[TestReport], batches: int) -> TestReport:
         behaviour=merge_behaviour(report.behaviour for report in reports),
         complete=len(reports) == batches and all(report.complete for report in reports),
         tampering=next((report.tampering for report in reports if report.tampering), ""),
+        unprepared=next((report.unprepared for report in reports if report.unprepared), ""),
         timed_out=any(report.timed_out for report in reports),
         memory_exceeded=any(report.memory_exceeded for report in reports),
         exit_code=next((code for code in codes if code), 0) if codes else None,

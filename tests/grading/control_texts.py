@@ -1,6 +1,7 @@
 """Test files with everything that tests have, and what the tests of controls do with them."""
 
 from dataclasses import replace
+from functools import partial
 
 from codegate.grading import Sandboxes, TestReport, run_tests
 from codegate.grading.controls.instruments import Instruments
@@ -128,9 +129,8 @@ def find(world: World) -> Sites:
 
 def run_on(world: World, sources: Tree, sandboxes: Sandboxes, used: Instruments) -> TestReport:
     problem = world.problem
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        whole = sources.overlay(problem.hidden)
-        return run_tests(sandbox, whole, replace(selection_of(problem), instruments=used))
+    opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
+    return run_tests(opened, sources.overlay(problem.hidden), replace(selection_of(problem), instruments=used))
 
 
 def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:

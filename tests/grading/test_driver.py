@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,7 @@ class Room:
 
     def run(self, content: Files, *test_files: str, selection: TestSelection | None = None) -> TestReport:
         chosen = replace(selection or TestSelection(()), files=test_files)
-        with self.sandboxes.open(self.environment, LIMITS) as sandbox:
-            return run_tests(sandbox, tree(content), chosen)
+        return run_tests(partial(self.sandboxes.open, self.environment, LIMITS), tree(content), chosen)
 
     def statuses(self, content: Files, *test_files: str, selection: TestSelection | None = None) -> dict[str, str]:
         report = self.run(content, *test_files, selection=selection)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -101,8 +101,7 @@ class Workshop:
 
     def run(self, content: Files, *test_files: str, used: Instruments | None = None) -> TestReport:
         selection = TestSelection(test_files, runner="go", instruments=used)
-        with self.sandboxes.open(self.manifest, LIMITS) as sandbox:
-            return run_tests(sandbox, tree(content), selection)
+        return run_tests(partial(self.sandboxes.open, self.manifest, LIMITS), tree(content), selection)
 
     def grade(self, change: Files) -> Grade:
         return grade(self.validated, tree(BASE), make_patch(tree(BASE), changes(change)), self.sandboxes)

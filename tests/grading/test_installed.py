@@ -1,6 +1,7 @@
 """A project's own version module, metadata and plugins are there in a test run, as if it were installed."""
 
 from email.parser import Parser
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -123,8 +124,7 @@ OWN = {
 
 
 def _run(sandboxes: Sandboxes, recipe: EnvironmentRecipe, name: str, files: dict[str, str], test: str) -> TestReport:
-    with sandboxes.open(manifest_of(recipe, name), LIMITS) as sandbox:
-        return run_tests(sandbox, tree(files), TestSelection((test,)))
+    return run_tests(partial(sandboxes.open, manifest_of(recipe, name), LIMITS), tree(files), TestSelection((test,)))
 
 
 @pytest.mark.bwrap

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -209,8 +209,9 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
     selection = TestSelection((path,), runner="vitest")
 
     def run(used: Instruments) -> TestReport:
-        with sandboxes.open(problem.environment, LIMITS) as sandbox:
-            return run_tests(sandbox, content, replace(selection, instruments=used))
+        return run_tests(
+            partial(sandboxes.open, problem.environment, LIMITS), content, replace(selection, instruments=used)
+        )
 
     sites = find_sites(content, (path,), "vitest")
     found = sites[path]

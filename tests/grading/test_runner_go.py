@@ -1,6 +1,7 @@
 """Go's tests as they come out: statuses, subtests, what breaks a package, and what only looks like a result."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -35,8 +36,7 @@ def run(go: tuple[Sandboxes, EnvironmentManifest]) -> RunGo:
 
     def started(content: Files, *test_files: str, **selection: object) -> TestReport:
         chosen = TestSelection(test_files, runner="go", **selection)  # type: ignore[arg-type]  # passed through
-        with sandboxes.open(manifest, LIMITS) as sandbox:
-            return run_tests(sandbox, tree({**PROJECT, **content}), chosen)
+        return run_tests(partial(sandboxes.open, manifest, LIMITS), tree({**PROJECT, **content}), chosen)
 
     return started
 

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -68,8 +69,7 @@ def run(bwrap_backend: BubblewrapBackend) -> Iterator[Run]:
         content = {**PROJECT, framework.file: framework.head + text, **files}
         tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
         chosen = selection or TestSelection((framework.file,), runner=framework.name)
-        with sandboxes.open(environment, LIMITS) as sandbox:
-            return run_tests(sandbox, tree, chosen)
+        return run_tests(partial(sandboxes.open, environment, LIMITS), tree, chosen)
 
     yield run
     sandboxes.close()

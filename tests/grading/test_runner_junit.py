@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -43,8 +44,7 @@ def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-unt
         selection = TestSelection(
             ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",)
         )
-        with sandboxes.open(manifest_of(recipe), ProblemLimits()) as sandbox:
-            return run_tests(sandbox, tree, selection)
+        return run_tests(partial(sandboxes.open, manifest_of(recipe), ProblemLimits()), tree, selection)
 
     return run
 

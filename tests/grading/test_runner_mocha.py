@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -34,8 +35,8 @@ def run(bwrap_backend: BubblewrapBackend, version: str) -> Iterator[Run]:
         package = json.dumps({"name": "sums", "scripts": {"test": script}})
         content = {"package.json": package, FILE: "const assert = require('assert');\n" + text, **files}
         tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
-        with sandboxes.open(environment, LIMITS) as sandbox:
-            return run_tests(sandbox, tree, TestSelection((FILE,), runner="mocha", order=order))  # type: ignore[arg-type]
+        selection = TestSelection((FILE,), runner="mocha", order=order)  # type: ignore[arg-type]
+        return run_tests(partial(sandboxes.open, environment, LIMITS), tree, selection)
 
     yield run
     sandboxes.close()

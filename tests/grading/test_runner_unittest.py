@@ -1,6 +1,7 @@
 """unittest's and Django's tests as they come out, by their own loading protocols."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -81,8 +82,7 @@ PROJECT: Files = {
 
 
 def started(sandboxes: Sandboxes, recipe: EnvironmentRecipe, content: Files, selection: TestSelection) -> TestReport:
-    with sandboxes.open(manifest_of(recipe), LIMITS) as sandbox:
-        return run_tests(sandbox, tree(content), selection)
+    return run_tests(partial(sandboxes.open, manifest_of(recipe), LIMITS), tree(content), selection)
 
 
 def statuses(report: TestReport) -> dict[str, str]:

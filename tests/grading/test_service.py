@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -168,9 +169,12 @@ def test_each_process_begins_with_the_first_answer_and_all_calls_count(shop: Sho
     route = {"method": "GET", "path": "/next", "answers": [{"body": "1"}, {"body": "2"}]}
     expects = [{"method": "GET", "path": "/next", "exactly": 6}]
     service = Service.model_validate({"routes": [route], "expects": expects})
-    with shop.sandboxes.open(shop.problem.environment, shop.problem.manifest.limits) as sandbox:
-        files = {"test_a.py": text, "test_b.py": text}
-        report = run_tests(sandbox, tree(files), TestSelection(tuple(files), service=service))
+    files = {"test_a.py": text, "test_b.py": text}
+    report = run_tests(
+        partial(shop.sandboxes.open, shop.problem.environment, shop.problem.manifest.limits),
+        tree(files),
+        TestSelection(tuple(files), service=service),
+    )
     assert {test: result.status for test, result in report.results.items()} == dict.fromkeys(
         ["test_a.py::test_answers", "test_b.py::test_answers", "service::GET /next exactly 6"], "passed"
     )
@@ -187,8 +191,11 @@ def test_a_report_of_the_tests_own_does_not_count(shop: Shop) -> None:
     service = Service.model_validate({"routes": [{"method": "GET", "path": "/b"}], "expects": expects})
     command, reports = ("python3", "run.py"), ("report.xml",)
     selection = TestSelection(("run.py",), runner="junit", command=command, reports=reports, service=service)
-    with shop.sandboxes.open(shop.problem.environment, shop.problem.manifest.limits) as sandbox:
-        report = run_tests(sandbox, tree({"run.py": program}), selection)
+    report = run_tests(
+        partial(shop.sandboxes.open, shop.problem.environment, shop.problem.manifest.limits),
+        tree({"run.py": program}),
+        selection,
+    )
     assert report.proven, report.output
     statuses = {test: result.status for test, result in report.results.items()}
     assert statuses == {"service::GET /a exactly 1": "failed", "service::GET /b exactly 1": "passed"}

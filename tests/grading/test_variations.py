@@ -1,6 +1,7 @@
 """What a run of Python tests may vary inside their own process: the clock, the zone, company, and solitude."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -120,8 +121,11 @@ class _Room:
 
     def run(self, text: str, **varied: object) -> TestReport:
         selection = TestSelection(("test_it.py",), **varied)  # type: ignore[arg-type]  # passed through
-        with self.sandboxes.open(self.manifest, ProblemLimits(seconds=60)) as sandbox:
-            return run_tests(sandbox, tree({"test_it.py": text}), selection)
+        return run_tests(
+            partial(self.sandboxes.open, self.manifest, ProblemLimits(seconds=60)),
+            tree({"test_it.py": text}),
+            selection,
+        )
 
     def failing(self, text: str, **varied: object) -> list[str]:
         report = self.run(text, **varied)
@@ -169,10 +173,10 @@ def test_travelled():
 """
     settings = {"pytest.ini": "[pytest]\nfilterwarnings = error\n"}
     selection = TestSelection(("test_it.py",), clock_days=400)
-    with travelling.sandboxes.open(travelling.manifest, ProblemLimits(seconds=60)) as sandbox:
-        text = own + _CLOCK.format(ahead=400, offset=0).replace("named.utcnow()", "named.now(utc)")
-        text = text.replace("time.ctime()[-4:] == time.asctime()[-4:] == ", "")  # which that package leaves alone
-        report = run_tests(sandbox, tree({"test_it.py": text, **settings}), selection)
+    text = own + _CLOCK.format(ahead=400, offset=0).replace("named.utcnow()", "named.now(utc)")
+    text = text.replace("time.ctime()[-4:] == time.asctime()[-4:] == ", "")  # which that package leaves alone
+    opened = partial(travelling.sandboxes.open, travelling.manifest, ProblemLimits(seconds=60))
+    report = run_tests(opened, tree({"test_it.py": text, **settings}), selection)
     assert report.proven
     assert {id_: result.message for id_, result in report.results.items() if result.status != "passed"} == {}
 
@@ -211,8 +215,11 @@ def pytest_runtest_protocol(item):
     signal.setitimer(signal.ITIMER_REAL, 0)
 """
     selection = TestSelection(("test_it.py",), isolated=("test_it.py::test_slow", "test_it.py::test_quick"))
-    with room.sandboxes.open(room.manifest, ProblemLimits(seconds=60)) as sandbox:
-        report = run_tests(sandbox, tree({"test_it.py": text, "conftest.py": timer}), selection)
+    report = run_tests(
+        partial(room.sandboxes.open, room.manifest, ProblemLimits(seconds=60)),
+        tree({"test_it.py": text, "conftest.py": timer}),
+        selection,
+    )
     assert (report.proven, report.exit_code) == (True, 1)
     assert {test.partition("::")[2]: result.status for test, result in report.results.items()} == {
         "test_slow": "missing", "test_quick": "passed",

@@ -57,8 +57,11 @@ def test_tests_run_with_the_newest_toolchain(bwrap_backend: BubblewrapBackend) -
     *_, newest = Go(PYTHON).environments(Tree(), fixed, DAY)
     with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
         sandboxes.add(newest)
-        with sandboxes.open(newest.manifest, Go(PYTHON).limits()) as sandbox:
-            report = run_tests(sandbox, fixed, TestSelection(("shop_test.go",), runner="go"))
+        report = run_tests(
+            partial(sandboxes.open, newest.manifest, Go(PYTHON).limits()),
+            fixed,
+            TestSelection(("shop_test.go",), runner="go"),
+        )
     assert [(test, result.status) for test, result in report.results.items()] == [
         ("shop_test.go::TestNothing", "passed")
     ], report.output

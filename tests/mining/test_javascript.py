@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +205,9 @@ def test_a_project_that_the_test_runner_depends_on_is_tested_and_the_runner_keep
     sandboxes = Sandboxes(bwrap_backend, {})
     sandboxes.add(environment)
     limits = JavaScript(PYTHON).limits()
-    with sandboxes.open(environment.manifest, limits) as sandbox:
-        report = run_tests(sandbox, fixed, TestSelection(("test/tests.js",), runner="mocha"))
+    report = run_tests(
+        partial(sandboxes.open, environment.manifest, limits), fixed, TestSelection(("test/tests.js",), runner="mocha")
+    )
     sandboxes.close()
     assert {test.partition("::")[2]: result.status for test, result in report.results.items()} == {
         "is the tree": "passed",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from random import Random
 from textwrap import dedent
@@ -568,8 +569,11 @@ def examples(
 
 def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opened: OpenSandbox) -> frozenset[int]:
     """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
-    with opened(validated.limits) as sandbox:
-        report = run_tests(sandbox, tree.overlay(cut.hidden).overlay(beside_tests(cut, found)), validated.selection)
+    report = run_tests(
+        partial(opened, validated.limits),
+        tree.overlay(cut.hidden).overlay(beside_tests(cut, found)),
+        validated.selection,
+    )
     assert all(test in report.results for test in validated.outcomes.fail_to_pass)
     return differing(found, report)
 

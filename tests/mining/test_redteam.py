@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,11 @@ def _manifest(recipe: EnvironmentRecipe) -> EnvironmentManifest:
 
 def test_a_model_finds_nothing(sandboxes: Sandboxes, recipe: EnvironmentRecipe, base: Tree) -> None:
     def run_public(tree: Tree) -> str:
-        with sandboxes.open(_manifest(recipe), ProblemLimits(seconds=100)) as sandbox:
-            return run_tests(sandbox, tree, TestSelection(("test_pkg.py",), timeout_seconds=100)).output
+        return run_tests(
+            partial(sandboxes.open, _manifest(recipe), ProblemLimits(seconds=100)),
+            tree,
+            TestSelection(("test_pkg.py",), timeout_seconds=100),
+        ).output
 
     assert WORD not in "".join(file.data.decode() for file in base.values())
     toolbox = Toolbox(Workspace(base), run_public)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date
+from functools import partial
 
 import pytest
 
@@ -100,8 +101,7 @@ def run(sandboxes: Sandboxes, environment: LockedEnvironment, source: str | None
     project = '[project]\nname = "pluggy"\nversion = "77.0"\n'
     content = tree({"pyproject.toml": project, "src/pluggy/__init__.py": source, "testing/test_tree.py": TESTS})
     selection = TestSelection(("testing/test_tree.py",), python_path=("", "src"))
-    with sandboxes.open(environment.manifest, ProblemLimits()) as sandbox:
-        return run_tests(sandbox, content, selection)
+    return run_tests(partial(sandboxes.open, environment.manifest, ProblemLimits()), content, selection)
 
 
 @pytest.mark.bwrap

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from codegate.grading import TestReport, TestSelection, run_tests
@@ -216,8 +217,8 @@ def overturned_tests(cut: Cut, validated: Validated, opened: OpenSandbox) -> fro
     selection = replace(validated.selection, files=changed)
     failing: set[str] = set()
     for tree, wanted in ((cut.base.overlay(cut.fix), {"failed", "error"}), (cut.base, {"passed"})):
-        with opened(validated.limits) as sandbox:
-            results = run_tests(sandbox, tree, selection).results if selection.files else {}
+        limited = partial(opened, validated.limits)
+        results = run_tests(limited, tree, selection).results if selection.files else {}
         found = {test for test, result in results.items() if result.status in wanted}
         failing = found & failing if failing else found
         if not failing:
@@ -271,8 +272,7 @@ class Probing:
     def run(self, state: str) -> dict[str, list[Record]]:
         """Return the records by the id of the test that has them; ``errors`` says which files did not compile."""
         tree: Tree = self._trees[state]
-        with self._open(self._limits) as sandbox:
-            report: TestReport = run_tests(sandbox, tree, self._selection)
+        report: TestReport = run_tests(partial(self._open, self._limits), tree, self._selection)
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
         return {test: kept for test, kept in read if kept is not None}

@@ -7,6 +7,7 @@ something that the statement does not show.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from codegate.grading import run_tests
@@ -59,8 +60,7 @@ def run_partial_fixes(
     most = (MAX_CHANGES, MAX_STATEMENTS) if found else (MAX_UNSHOWN, 0)
     runs: list[PartialRun] = []
     for changes in partial_fixes(cut.base, cut.fix, *most):
-        with open_sandbox(validated.limits) as sandbox:
-            report = run_tests(sandbox, tree.overlay(changes), selection)
+        report = run_tests(partial(open_sandbox, validated.limits), tree.overlay(changes), selection)
         failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
         # Nobody would write what names something that is no more, or what breaks a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
@@ -106,8 +106,7 @@ def untold_tests(
         files = tuple(path for path in cut.test_files if path in cut.base and path in own)
         selection, failing = replace(validated.selection, files=files), False
         if files:
-            with opened(validated.limits) as sandbox:
-                report = run_tests(sandbox, cut.base.overlay(run.changes), selection)
+            report = run_tests(partial(opened, validated.limits), cut.base.overlay(run.changes), selection)
             failing = any(status_of(report, test) in _BROKEN for test in known)
         found |= frozenset() if failing else run.tests
     return found

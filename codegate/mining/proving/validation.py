@@ -99,8 +99,7 @@ class Trial:
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
         """Run a state; its first report is the one as graded."""
-        with self._open(self.limits) as sandbox:
-            report = run_tests(sandbox, self._trees[state], selection)
+        report = run_tests(partial(self._open, self.limits), self._trees[state], selection)
         self.first.setdefault(state, report)
         return report
 
@@ -265,7 +264,9 @@ def time_limit(report: TestReport) -> float:
 def _reject_fixed(report: TestReport) -> Rejected | None:
     errors = "; ".join(f"{error.id}: {error.exception}: {error.text[-150:]}" for error in report.collection_errors)
     if report.timed_out:
-        return Rejected("timeout", f"the fixed tests took over {report.seconds:.0f} s")
+        return Rejected("timeout", report.unprepared or f"the fixed tests took over {report.seconds:.0f} s")
+    if report.unprepared:
+        return Rejected("env_no_passing_test", report.unprepared)
     if not any(result.status == "passed" for result in report.results.values()):
         failed = next((result for result in report.results.values() if result.status in {"failed", "error"}), None)
         # What a runner prints at its end has the seconds in it, which are others each time.
