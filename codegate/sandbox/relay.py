@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from codegate.sandbox.supervisor_relay import PIECE, UNSENT_BYTES
+from codegate.sandbox.supervisor_relay import AHEAD_BYTES, PIECE, UNSENT_BYTES
 
 if TYPE_CHECKING:
     from codegate.sandbox.stream import Reply, SupervisorStream
@@ -62,16 +62,18 @@ class Relay:
 
 @dataclass
 class _Carried:
-    """A connection: our end of it, and what the sandbox has sent that is not yet read."""
+    """A connection: our end of it, what the sandbox has sent that is not yet read, and how far we are ahead of it."""
 
     number: int
     end: socket.socket
     unread: bytearray = field(default_factory=bytearray)
     closed_inside: bool = False
+    ahead: int = 0
 
     @property
     def events(self) -> int:
-        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unread else 0)
+        reads = selectors.EVENT_READ if self.ahead < AHEAD_BYTES else 0
+        return reads | (selectors.EVENT_WRITE if self.unread else 0)
 
 
 def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
@@ -127,7 +129,7 @@ class _Pump:
                 return  # for a connection that this side has closed
             self._newest = number
             carried = self._open[number] = _Carried(number, self._relay.connect(reply.header["port"]))
-            self._selector.register(carried.end, carried.events, carried)
+        carried.ahead -= reply.header.get("taken", 0)
         carried.unread += reply.blob
         carried.closed_inside = carried.closed_inside or bool(reply.header.get("closed"))
         if reply.header.get("gone") or len(carried.unread) > UNSENT_BYTES:
@@ -146,7 +148,10 @@ class _Pump:
             except OSError:
                 data = b""
             if data:
+                carried.ahead += len(data)
                 self._send({"relay": carried.number}, data)
+                if carried.ahead >= AHEAD_BYTES:
+                    self._watch(carried)
             else:
                 self._drop(carried, tell=True)
 
@@ -161,10 +166,18 @@ class _Pump:
         if carried.closed_inside and not carried.unread:
             with contextlib.suppress(OSError):
                 carried.end.shutdown(socket.SHUT_WR)
-        self._selector.modify(carried.end, carried.events, carried)
+        self._watch(carried)
+
+    def _watch(self, carried: _Carried) -> None:
+        """Have the selector wait for what the connection is ready for, which may be nothing."""
+        if carried.end in self._selector.get_map():
+            self._selector.unregister(carried.end)
+        if carried.events:
+            self._selector.register(carried.end, carried.events, carried)
 
     def _drop(self, carried: _Carried, *, tell: bool) -> None:
-        self._selector.unregister(carried.end)
+        if carried.end in self._selector.get_map():
+            self._selector.unregister(carried.end)
         del self._open[carried.number]
         carried.end.close()
         if tell:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CONNECTIONS = 64  # more wait in the listeners' queues
 PIECE = 1 << 16
 UNSENT_BYTES = 32 << 20  # what one connection may leave unread before it is cut
+AHEAD_BYTES = 8 << 20  # what the host sends on one connection before it waits for the reader inside
+TAKEN_BYTES = 1 << 20  # what was read of it is reported so often
 
 
 class Carried:
@@ -25,6 +27,7 @@ class Carried:
     def __init__(self, number: int, end: Any) -> None:
         self.number, self.end = number, end
         self.unsent = bytearray()
+        self.taken = 0
         self.reads, self.host_closed = True, False
 
     @property
@@ -37,7 +40,8 @@ class Relay:
     """Listening ports on the sandbox's loopback, and their connections.
 
     Messages to the host are ``{"relay": NUMBER}`` with bytes, the first of which opens the connection and names its
-    ``"port"``; ``"closed": true`` says that no more will come. Those from the host look the same.
+    ``"port"``; ``"closed": true`` says that no more will come. Those from the host look the same. ``"taken"`` is how
+    many of the host's bytes were read since the last time.
     """
 
     def __init__(self, host: Host, ports: list[int]) -> None:
@@ -133,12 +137,17 @@ class Relay:
     def _write(self, carried: Carried) -> None:
         try:
             while carried.unsent:
-                del carried.unsent[: carried.end.send(carried.unsent[:PIECE])]
+                sent = carried.end.send(carried.unsent[:PIECE])
+                del carried.unsent[:sent]
+                carried.taken += sent
         except BlockingIOError:
             pass
         except OSError:
             self._drop(carried)
             return
+        if carried.taken >= TAKEN_BYTES:
+            self.host.send({"relay": carried.number, "taken": carried.taken})
+            carried.taken = 0
         self._wait_for_more(carried)
 
     def _wait_for_more(self, carried: Carried) -> None:

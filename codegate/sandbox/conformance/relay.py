@@ -96,6 +96,19 @@ def relay_closed_outside(subject: Subject) -> None:
     expect(answer(done) is True and len(answered) == 40, "each connection once", len(answered))
 
 
+def relay_slow_reader(subject: Subject) -> None:
+    """A connection that is read late carries all that the host sends, however much that is."""
+    program = (
+        "import time\n"
+        "end = connect(); end.recv(1); time.sleep(1); got = 1\n"
+        "while part := end.recv(1 << 20): got += len(part)\n"
+        "print(got)"
+    )
+    with subject.sandbox() as sandbox:
+        got = answer(_run(sandbox, program, lambda end: end.sendall(bytes(48 << 20))))
+    expect(got == 48 << 20, "every byte", got)
+
+
 def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], object]) -> Completed:
     relay = Relay({RELAY_PORT: answerer})
     try:
@@ -109,4 +122,11 @@ def _echo(end: socket.socket) -> None:
         end.sendall(data)
 
 
-CHECKS = (relayed_bytes, relayed_only_when_asked, relay_ends, relay_flood, relay_closed_outside)
+CHECKS = (
+    relayed_bytes,
+    relayed_only_when_asked,
+    relay_ends,
+    relay_flood,
+    relay_closed_outside,
+    relay_slow_reader,
+)
