@@ -1,0 +1,210 @@
+"""The environment variables of set-up and of tests: where each tool keeps its files, and how it reaches an index."""
+
+import os
+import re
+import ssl
+from collections.abc import Collection, Mapping
+from datetime import date, timedelta
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
+
+from codegate.environments.recipe import Recipe
+from codegate.errors import UsageError
+
+ROOT: Final = "/opt/env"
+HOME: Final = f"{ROOT}/home"
+VENV: Final = f"{ROOT}/venv"
+BIN: Final = f"{ROOT}/bin"
+CACHE: Final = f"{ROOT}/cache"
+"""What is dropped at the freeze: downloads, and what the build alone is given."""
+AUTHORITIES: Final = f"{CACHE}/authorities.pem"
+JAVA_AUTHORITIES: Final = f"{CACHE}/authorities.jks"
+PROXY_PORT: Final = 4181
+"""The port of the sandbox's loopback where the way out is."""
+
+_FOLDERS: Final = (f"{VENV}/bin", BIN, f"{HOME}/.local/bin", f"{HOME}/go/bin", f"{HOME}/.cargo/bin")
+_COMMON: Final = {
+    "HOME": HOME,
+    "CI": "true",
+    "GITHUB_ACTIONS": "true",
+    "UV_LINK_MODE": "copy",
+    "UV_PYTHON_DOWNLOADS": "never",
+    "UV_CACHE_DIR": f"{CACHE}/uv",
+    "PIP_CACHE_DIR": f"{CACHE}/pip",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+    "npm_config_cache": f"{CACHE}/npm",
+    "npm_config_audit": "false",
+    "npm_config_fund": "false",
+    "npm_config_update_notifier": "false",
+    "npm_config_store_dir": f"{CACHE}/pnpm",
+    "pnpm_config_store_dir": f"{CACHE}/pnpm",
+    "YARN_GLOBAL_FOLDER": f"{HOME}/.yarn/berry",
+    "YARN_ENABLE_TELEMETRY": "0",
+    "COREPACK_ENABLE_DOWNLOAD_PROMPT": "0",
+    "GOPATH": f"{HOME}/go",
+    "GOMODCACHE": f"{HOME}/go/pkg/mod",
+    "GOCACHE": f"{HOME}/.cache/go-build",
+    "GOFLAGS": "-modcacherw",
+    "CARGO_HOME": f"{HOME}/.cargo",
+}
+_PYTHON: Final = {"VIRTUAL_ENV": VENV, "UV_PROJECT_ENVIRONMENT": VENV}
+_OFFLINE: Final = {
+    "UV_OFFLINE": "1",
+    "UV_NO_SYNC": "1",
+    "PIP_NO_INDEX": "1",
+    "npm_config_offline": "true",
+    "YARN_ENABLE_NETWORK": "0",
+    "GOPROXY": "off",
+    "CARGO_NET_OFFLINE": "true",
+    "MAVEN_ARGS": "--offline",
+}
+_AUTHORITIES: Final = (
+    "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO", "YARN_HTTPS_CA_FILE_PATH", "npm_config_cafile",
+)  # fmt: skip
+_PROXY: Final = f"http://127.0.0.1:{PROXY_PORT}"
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+_INDEXES: Final = re.compile(
+    r"PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_INDEX|INDEX|INDEX_URL|EXTRA_INDEX_URL)|(?i:npm_config_registry)"
+    r"|YARN_NPM_REGISTRY_SERVER|GOPROXY|GOSUMDB|GONOSUMDB|GOPRIVATE"
+)
+# Names of pip and what uv calls the same: where the caller set one of them, both tools get it.
+_SAME: Final = {
+    "PIP_INDEX_URL": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
+    "PIP_EXTRA_INDEX_URL": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
+}
+_NPM_LOCKS: Final = frozenset({
+    "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
+})  # fmt: skip
+_ADDRESS: Final = re.compile(r"https?://[^\s,|]+")
+_CREDENTIALS: Final = re.compile(r"(?<=//)[^/\s,|]+@")
+_NAMED: Final = re.compile(r"(?:^|(?<=\s))[\w.-]+=(?=https?://)")  # uv's names of indexes, which pip does not know
+
+
+def secret_values(recipe: Recipe) -> dict[str, str]:
+    """Return the variables of the caller that set-up alone is given.
+
+    Raises:
+        UsageError: one is not set.
+    """
+    if missing := [name for name in recipe.secrets if not os.environ.get(name)]:
+        raise UsageError(
+            f"environment.secrets: {', '.join(missing)} not set.", "Set it, or remove it from codegate.yml."
+        )
+    return {name: os.environ[name] for name in recipe.secrets}
+
+
+def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
+    """Return the indexes of the caller's environment, for each tool that reads variables.
+
+    An address has its user and password only where its variable is one of the secrets.
+    """
+    found = {}
+    for name, value in os.environ.items():
+        if value and _INDEXES.fullmatch(name):
+            found[name] = value if name in secrets else _CREDENTIALS.sub("", value)
+    for pips, uvs in _SAME.items():
+        given = next((name for name in uvs if name in found), None)
+        if given is not None:
+            found.setdefault(pips, _NAMED.sub("", found[given]))
+        elif pips in found:
+            found[uvs[0]] = found[pips]
+    return found
+
+
+def index_addresses(variables: Mapping[str, str]) -> list[str]:
+    """Return all addresses in the variables of indexes."""
+    values = (value for name, value in variables.items() if _INDEXES.fullmatch(name))
+    return [address for value in values for address in _ADDRESS.findall(value)]
+
+
+def path_variable(inherited: str) -> str:
+    """Return ``PATH``: what set-up installs, then the sandbox's own, its toolchains among it."""
+    return ":".join(dict.fromkeys((*_FOLDERS, *filter(None, inherited.split(":")))))
+
+
+def set_up_variables(
+    recipe: Recipe, path: str, names: Collection[str], day: date, indexes: Mapping[str, str], *, python: bool
+) -> dict[str, str]:
+    """Return the environment of set-up commands; that of secrets comes on top.
+
+    Args:
+        recipe: its ``env`` wins over all others.
+        path: ``PATH``.
+        names: paths of the tree: what has no lock file is dated.
+        day: indexes answer as of its end, where they can.
+        indexes: what ``index_variables`` returned.
+        python: whether there is a virtual environment.
+    """
+    own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
+    direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]
+    variables = {
+        **_COMMON,
+        **(_PYTHON if python else {}),
+        "PATH": path,
+        **dict.fromkeys(_AUTHORITIES, AUTHORITIES),
+        "NODE_USE_ENV_PROXY": "1",
+        "COREPACK_NPM_REGISTRY": "https://registry.npmjs.org",
+        "JAVA_TOOL_OPTIONS": " ".join(_java_options()),
+        "YARN_HTTP_PROXY": _PROXY,
+        "YARN_HTTPS_PROXY": _PROXY,
+        **_dates(names, recipe.folder, day),
+        **indexes,
+    }
+    for name, value in {"HTTP_PROXY": _PROXY, "HTTPS_PROXY": _PROXY, "NO_PROXY": ",".join(direct)}.items():
+        variables |= {name: value, name.lower(): value}
+    return {**variables, **recipe.env}
+
+
+def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
+    """Return the environment of tests and of what goes before them: the same places, and no index."""
+    return {**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE, **recipe.env}
+
+
+def authorities() -> bytes:
+    """Return the certificates of the authorities that this machine trusts, as PEM."""
+    paths = (os.environ.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile, DEFAULT_CA_BUNDLE_PATH)
+    return next(Path(path).read_bytes() for path in paths if path and Path(path).is_file())
+
+
+def java_authorities() -> bytes | None:
+    """Return those of this machine's Java, or None where it has none: Java reads no PEM."""
+    try:
+        return Path("/etc/ssl/certs/java/cacerts").read_bytes()
+    except OSError:
+        return None
+
+
+def maven_settings() -> bytes:
+    """Return a ``settings.xml`` with the way out: Maven reads no variable for it."""
+    proxies = "".join(
+        f"<proxy><id>{scheme}</id><active>true</active><protocol>{scheme}</protocol><host>127.0.0.1</host>"
+        f"<port>{PROXY_PORT}</port></proxy>"
+        for scheme in ("http", "https")
+    )
+    return f"<settings><proxies>{proxies}</proxies></settings>\n".encode()
+
+
+def _java_options() -> list[str]:
+    options = [
+        f"-D{scheme}.{name}={value}"
+        for scheme in ("http", "https")
+        for name, value in (("proxyHost", "127.0.0.1"), ("proxyPort", str(PROXY_PORT)))
+    ]
+    return [*options, *([f"-Djavax.net.ssl.trustStore={JAVA_AUTHORITIES}"] if java_authorities() else [])]
+
+
+def _dates(names: Collection[str], folder: str, day: date) -> dict[str, str]:
+    """Return what keeps packages that were released after ``day`` away; a lock file already does."""
+    moment = f"{(day + timedelta(days=1)).isoformat()}T00:00:00Z"
+    dates = {"PIP_UPLOADED_PRIOR_TO": moment}
+    above = PurePosixPath(folder, "uv.lock")
+    uv_lock = any(str(place / "uv.lock") in names for place in above.parents)
+    dates |= {"UV_FROZEN": "1"} if uv_lock else {"UV_EXCLUDE_NEWER": moment}  # with a date, uv rewrites the lock
+    if not _NPM_LOCKS & {name.rpartition("/")[2] for name in names}:
+        dates["npm_config_before"] = moment
+    return dates
