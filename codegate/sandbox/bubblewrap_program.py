@@ -96,7 +96,9 @@ def system_links() -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
 
 
-def contents(folder: PurePath, interpreter: str, masks: Sequence[str], limits: SandboxLimits) -> list[str]:
+def contents(
+    folder: PurePath, interpreter: str, masks: Sequence[str], limits: SandboxLimits, writable: Sequence[str] = ()
+) -> list[str]:
     """Return the arguments that every sandbox ends with: file systems, the environment, the supervisor.
 
     Args:
@@ -104,35 +106,50 @@ def contents(folder: PurePath, interpreter: str, masks: Sequence[str], limits: S
         interpreter: its path inside.
         masks: arguments that hide files of ``/proc``.
         limits: the sandbox's.
+        writable: arguments for the workspace, ``/tmp`` and what else can be written; none: the first two, empty.
     """
+    usual = (
+        "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
+        "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
+        "--symlink", f"{PACKAGES}/node_modules", NODE_MODULES,
+    )  # fmt: skip
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     return [
         "--proc", "/proc", *masks, "--remount-ro", "/proc", "--dev", "/dev",
         "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
-        "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
-        "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
+        *(writable or usual),
         "--ro-bind", str(folder / "site"), SITE, "--ro-bind", str(folder / "tools"), TOOLS,
-        "--ro-bind", str(folder / "packages"), PACKAGES, "--symlink", f"{PACKAGES}/node_modules", NODE_MODULES,
+        "--ro-bind", str(folder / "packages"), PACKAGES,
         "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
         "--", interpreter, "-I", "-S", "-B", "-c", BOOTSTRAP,
     ]  # fmt: skip
 
 
-def command_scope(environment: Mapping[str, str], limits: SandboxLimits, *, grouped: bool) -> Scope:
-    """Return the limits of a command; without a control group each of its processes has its own memory limit."""
+def command_scope(
+    environment: Mapping[str, str], limits: SandboxLimits, *, grouped: bool, file_bytes: int = 0, interpreter: str = ""
+) -> Scope:
+    """Return the limits of a command; without a control group each of its processes has its own memory limit.
+
+    Args:
+        environment: see ``Scope``.
+        limits: the sandbox's.
+        grouped: there is a control group.
+        file_bytes: size of the largest file; 0: that of the workspace.
+        interpreter: see ``Scope``.
+    """
     resource_limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_CPU": int(limits.lifetime_seconds * max(limits.cpus, 1)) + 1,
-        "RLIMIT_FSIZE": workspace_bytes(limits),
+        "RLIMIT_FSIZE": file_bytes or workspace_bytes(limits),
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_NOFILE": limits.open_files,
         "RLIMIT_NPROC": limits.pids,
     }
     if grouped:
-        return Scope(resource_limits, environment)
+        return Scope(resource_limits, environment, interpreter=interpreter)
     near_limit = int(limits.memory_bytes * 0.9)
-    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit)
+    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit, interpreter)
 
 
 def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":

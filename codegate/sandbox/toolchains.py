@@ -1,0 +1,257 @@
+"""Which toolchains this machine has for bubblewrap sandboxes, asked of the tools themselves."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from codegate.sandbox.contract import SandboxError, Toolchain
+from codegate.sandbox.interpreter import find_interpreter
+
+_SECONDS: Final = 20.0
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?")
+
+
+@dataclass(frozen=True)
+class MachineToolchain:
+    """A toolchain of this machine, which sandboxes see read-only at its own place.
+
+    Attributes:
+        name: see ``Toolchain``.
+        version: as the tool itself says it, in full.
+        folder: all that belongs to it.
+        programs: its folder for ``PATH``.
+        extra: files elsewhere that it reads.
+        variables: what else tells tools where it is.
+    """
+
+    name: str
+    version: str
+    folder: Path
+    programs: Path
+    extra: tuple[Path, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shown(self) -> tuple[Path, ...]:
+        """Return the folders that a sandbox has to be shown beside ``/usr``."""
+        own = () if self.folder.is_relative_to("/usr") else (self.folder,)
+        return (*own, *self.extra)
+
+
+def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
+    """Return this machine's toolchain of that version, the newest where several fit, or None.
+
+    Args:
+        wanted: its version may be a beginning (``3.13``, ``22``); empty: the one that is first on ``PATH``.
+    """
+    found = (one for one in _installed(wanted) if _fits(one.version, wanted.version))
+    return max(found, key=lambda one: _order(one.version), default=None) if wanted.version else next(found, None)
+
+
+def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
+    """Return the toolchains ``wanted``, then what the machine has of the kinds that ``wanted`` does not name.
+
+    Raises:
+        SandboxError: one is not on this machine.
+    """
+    asked = tuple(wanted)
+    found = []
+    for one in asked:
+        there = find_toolchain(one)
+        if there is None:
+            raise SandboxError(_missing(one), f"Install {one.name} {one.version}, or use Docker: --sandbox docker.")
+        found.append(there)
+    named = {one.name for one in asked}
+    others = (find_toolchain(Toolchain(name, "")) for name in _KINDS if name not in named)
+    return (*found, *(one for one in others if one is not None))
+
+
+def toolchain_paths(wanted: Iterable[Toolchain]) -> tuple[str, ...]:
+    """Return the folders for ``PATH`` of ``machine_toolchains(wanted)``, in its order.
+
+    Raises:
+        SandboxError: one is not on this machine.
+    """
+    usual = {"/usr/local/bin", "/usr/bin", "/bin"}
+    places = (str(one.programs) for one in machine_toolchains(wanted))
+    return tuple(dict.fromkeys(place for place in places if place not in usual))
+
+
+def check_system(packages: Iterable[str]) -> None:
+    """Check that the system's packages are installed; a machine without dpkg is not asked.
+
+    Raises:
+        SandboxError: one is not; the remedy names them all.
+    """
+    names = sorted(packages)
+    if not names or shutil.which("dpkg-query") is None:
+        return
+    text = _say(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\\n", *names])
+    there = {line.split()[0] for line in text.splitlines() if line.endswith(" installed")}
+    if missing := [name for name in names if name not in there]:
+        raise SandboxError(
+            f"this machine does not have the system's packages {', '.join(missing)}, which the recipe names.",
+            f"Install them (`apt-get install {' '.join(missing)}`), or use Docker: --sandbox docker.",
+        )
+
+
+def _fits(version: str, wanted: str) -> bool:
+    """Return whether ``version`` is ``wanted`` or a later part of it: 3.13.0 is 3.13, and 3.130 is not."""
+    if wanted in {"stable", "nightly", "beta"}:
+        return wanted == (version.partition("-")[2].partition(".")[0] or "stable")
+    return not wanted or version == wanted or version.startswith((f"{wanted}.", f"{wanted}-"))
+
+
+def _order(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version.partition("-")[0])]
+
+
+def _missing(wanted: Toolchain) -> str:
+    others = sorted({one.version for one in _installed(wanted)}, key=_order)
+    return f"this machine has no {wanted.name} {wanted.version}" + (
+        f" (it has {', '.join(others)})." if others else "."
+    )
+
+
+def _installed(wanted: Toolchain) -> Iterator[MachineToolchain]:
+    """Yield what is installed of a kind, first what is on ``PATH``."""
+    kind = wanted.name
+    places = _pythons(wanted.version) if kind == "python" else _on_path(_PROGRAMS.get(kind, kind))
+    for place in (*places, *_elsewhere(_PLACES.get(kind, ()))):
+        found = _ask(kind, place)
+        if found is not None:
+            yield found
+
+
+@cache
+def _ask(kind: str, program: Path) -> MachineToolchain | None:
+    return _KINDS[kind](program) if kind in _KINDS else _other(kind, program)
+
+
+def _on_path(program: str) -> list[Path]:
+    found = (shutil.which(program, path=folder) for folder in os.get_exec_path())
+    return [Path(place) for place in dict.fromkeys(found) if place]
+
+
+def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
+    """Yield the programs of toolchains beside ``PATH``; patterns begin at the home folder, the tool cache or ``/``."""
+    cache_of_runner = os.environ.get("RUNNER_TOOL_CACHE") or "/opt/hostedtoolcache"
+    for pattern in patterns:
+        first, _, rest = pattern.partition("/")
+        root = {"~": Path.home(), "RUNNER": Path(cache_of_runner), "": Path("/")}[first]
+        yield from sorted(path for path in root.glob(rest) if path.is_file())
+
+
+def _say(argv: list[str]) -> str:
+    """Return what a program prints, on both streams; empty where it fails."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            argv, env={**environment, "GOTOOLCHAIN": "local"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=_SECONDS, check=False, cwd="/",
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _pythons(version: str) -> list[Path]:
+    minor = ".".join(version.split(".")[:2]) or f"{sys.version_info[0]}.{sys.version_info[1]}"
+    found = find_interpreter(minor)
+    return [] if found is None else [found.executable]
+
+
+def _python(program: Path) -> MachineToolchain | None:
+    question = "import json,platform,sys;print(json.dumps([platform.python_version(),sys.base_prefix]))"
+    try:
+        version, prefix = json.loads(_say([str(program), "-I", "-S", "-c", question]))
+    except ValueError:
+        return None
+    return MachineToolchain("python", version, Path(prefix).resolve(), program.parent)
+
+
+def _go(program: Path) -> MachineToolchain | None:
+    lines = _say([str(program), "env", "GOROOT", "GOVERSION"]).split()
+    if len(lines) != 2 or not lines[1].startswith("go"):
+        return None
+    return MachineToolchain("go", lines[1].removeprefix("go"), Path(lines[0]), Path(lines[0], "bin"))
+
+
+def _node(program: Path) -> MachineToolchain | None:
+    lines = _say([str(program), "-p", "process.versions.node + '\\n' + process.execPath"]).split()
+    if len(lines) != 2:
+        return None
+    own = Path(lines[1])
+    return MachineToolchain("node", lines[0], own.parent.parent, own.parent)
+
+
+def _java(program: Path) -> MachineToolchain | None:
+    said = _say([str(program), "-XshowSettings:properties", "-version"])
+    home, version = (re.search(rf"^ *{key} = (.+)$", said, re.MULTILINE) for key in ("java.home", "java.version"))
+    if home is None or version is None:
+        return None
+    folder = Path(home[1])
+    number = version[1].removeprefix("1.").replace("_", ".")
+    links = (path.resolve() for path in (*folder.glob("*"), *folder.glob("lib/*")) if path.is_symlink())
+    extra = sorted({_below_etc(path) for path in links if path.is_relative_to("/etc")})
+    return MachineToolchain("java", number, folder, folder / "bin", tuple(extra), (("JAVA_HOME", str(folder)),))
+
+
+def _below_etc(path: Path) -> Path:
+    return Path("/etc", path.parts[2])
+
+
+def _maven(program: Path) -> MachineToolchain | None:
+    said = _say([str(program), "-v"])
+    version, home = re.search(r"Apache Maven ([\w.-]+)", said), re.search(r"^Maven home: (.+)$", said, re.MULTILINE)
+    if version is None or home is None:
+        return None
+    folder = Path(home[1])
+    extra = tuple(path for path in (Path("/etc/maven"),) if folder.is_relative_to("/usr") and path.is_dir())
+    return MachineToolchain("maven", version[1], folder, program.parent, extra)
+
+
+def _rust(program: Path) -> MachineToolchain | None:
+    """Return the toolchain behind ``rustc``, which may be rustup's stand-in for it."""
+    folder = Path(_say([str(program), "--print", "sysroot"]).strip() or "/nonexistent")
+    said = _say([str(folder / "bin" / "rustc"), "--version"]).split()
+    if len(said) < 2 or said[0] != "rustc":
+        return None
+    return MachineToolchain("rust", said[1], folder, folder / "bin")
+
+
+def _other(name: str, program: Path) -> MachineToolchain | None:
+    """Return any other tool of the system; elsewhere nobody knows what belongs to it."""
+    version = _VERSION.search(_say([str(program), "--version"]))
+    own = program.resolve()
+    if version is None or not own.is_relative_to("/usr"):
+        return None
+    return MachineToolchain(name, version[0], own.parent, program.parent)
+
+
+_KINDS: Final[dict[str, Callable[[Path], MachineToolchain | None]]] = {
+    "python": _python,
+    "go": _go,
+    "node": _node,
+    "java": _java,
+    "maven": _maven,
+    "rust": _rust,
+}
+_PROGRAMS: Final = {"maven": "mvn", "rust": "rustc"}
+_PLACES: Final = {
+    "go": (
+        "/usr/local/go*/bin/go", "~/sdk/*/bin/go", "~/go/pkg/mod/golang.org/toolchain@*/bin/go", "RUNNER/go/*/*/bin/go",
+    ),
+    "python": ("~/.pyenv/versions/*/bin/python3", "RUNNER/Python/*/*/bin/python3"),
+    "node": ("~/.nvm/versions/node/*/bin/node", "RUNNER/node/*/*/bin/node"),
+    "java": ("/usr/lib/jvm/*/bin/java", "RUNNER/Java_*/*/*/bin/java"),
+    "rust": ("~/.rustup/toolchains/*/bin/rustc",),
+}  # fmt: skip
