@@ -36,7 +36,7 @@ def gone(process: int) -> bool:
 
 def eventually_gone(place: Path) -> bool:
     process = int(place.read_text())
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not gone(process) and time.monotonic() < deadline:
         time.sleep(0.02)
     return gone(process)

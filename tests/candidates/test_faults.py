@@ -209,21 +209,16 @@ def test_redirects_are_not_followed(provider: str, status: int) -> None:
     assert "elsewhere" in str(error)
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @BOTH
 def test_connection_refused(provider: str) -> None:
-    spec = CandidateSpec(provider=provider, model="m", base_url=f"http://127.0.0.1:{closed_port()}/v1")
-    client = open_provider(spec)
-    assert client is not None
-    with pytest.raises(ProviderError, match="connection failed") as caught:
-        client.complete(KEY, MESSAGES, (), Sampling())
-    client.close()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and never listens
+        spec = CandidateSpec(provider=provider, model="m", base_url=f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        client = open_provider(spec)
+        assert client is not None
+        with pytest.raises(ProviderError, match="connection failed") as caught:
+            client.complete(KEY, MESSAGES, (), Sampling())
+        client.close()
     assert caught.value.fault == "connection"
 
 
@@ -278,13 +273,12 @@ def test_deadline_is_wall_clock(provider: str, behaviour: Callable[[threading.Ev
     with wire_server(Reply()) as server:
         server.replies = [Reply(raw=behaviour(server.released))]
         client = opened(server, provider, timeout_seconds=0.7)
-        start = time.monotonic()
         with pytest.raises(ProviderError, match=r"no answer within 0\.7 s") as caught:
             client.complete(KEY, MESSAGES, (), Sampling())
         assert caught.value.fault == "timeout"
-        assert time.monotonic() - start < 2.5
         # The call's own thread ends with it, although the server still drips.
-        until = time.monotonic() + 5
+        assert not server.released.is_set()
+        until = time.monotonic() + 60
         while any(thread.name == "codegate-call" for thread in threading.enumerate()):
             assert time.monotonic() < until
             time.sleep(0.01)
@@ -295,13 +289,11 @@ def test_deadline_is_wall_clock(provider: str, behaviour: Callable[[threading.Ev
 def test_close_cuts_the_call_under_way() -> None:
     with wire_server(Reply()) as server:
         server.replies = [Reply(raw=hang(server.released))]
-        client = opened(server, "openai", timeout_seconds=60)
+        client = opened(server, "openai", timeout_seconds=20)
         threading.Timer(0.3, client.close).start()
-        start = time.monotonic()
         with pytest.raises(ProviderError) as caught:
             client.complete(KEY, MESSAGES, (), Sampling())
-        assert caught.value.fault == "connection"
-        assert time.monotonic() - start < 5
+        assert caught.value.fault == "connection"  # a call that nobody cuts ends as a timeout
         with pytest.raises(ProviderError):
             client.complete(KEY, MESSAGES, (), Sampling())
 

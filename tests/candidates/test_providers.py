@@ -291,7 +291,7 @@ def test_chat_answer() -> None:
         done = ask(server, "openai")
     assert (done.text, done.stop_reason, done.model, done.tool_calls) == ("Hello.", "stop", "local-model", ())
     assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == (100, 7, 64)
-    assert 0 < done.seconds < 20
+    assert done.seconds > 0
 
 
 def test_messages_answer() -> None:

@@ -49,7 +49,7 @@ def test_notes_stand_whole_above_the_bar_of_a_terminal_of_80_columns() -> None:
                 shown += os.read(here, 65536)
             except OSError:  # the other end is closed
                 break
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     os.close(here)
     text = shown.decode().replace("\r\n", "\n")
     notes = [line for line in text.replace("\x1b[2K", "\n").splitlines() if line.lstrip("\r").startswith("note ")]

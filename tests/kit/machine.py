@@ -62,7 +62,7 @@ class Machine:
 
 def remove(group: Path) -> None:
     """Remove a control group once its last process is gone."""
-    limit = time.monotonic() + 10
+    limit = time.monotonic() + 60
     while group.exists():
         with suppress(OSError):
             group.rmdir()

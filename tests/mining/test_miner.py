@@ -2,7 +2,6 @@ import json
 import re
 import signal
 import threading
-import time
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -273,12 +272,14 @@ class _Stuck(BubblewrapBackend):
     def __init__(self) -> None:
         super().__init__("stuck")
         self.never = threading.Event()
+        self.ended = False
 
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
         main = threading.main_thread().ident
         assert main is not None
         signal.pthread_kill(main, signal.SIGINT)
-        self.never.wait(60)
+        self.never.wait(250)
+        self.ended = True
         return super().prepare(recipe)
 
 
@@ -288,10 +289,9 @@ def test_an_interrupt_ends_mining_although_a_worker_is_stuck(
     monkeypatch.setattr("codegate.mining.miner.GRACE_SECONDS", 0.2)
     backend = _Stuck()
     before = set(threading.enumerate())
-    started = time.monotonic()
     with pytest.raises(Interrupted):
         mine(mined[0].folder, tmp_path / "out", MineOptions(rounds=1, concurrency=1), backend, lambda _: None)
-    assert time.monotonic() - started < 30
+    assert not backend.ended
     assert [thread for thread in threading.enumerate() if not thread.daemon and thread not in before] == []
     backend.never.set()
     backend.close()
@@ -352,10 +352,8 @@ def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
     assert len(first.problems) == 1
 
     for _ in range(2):
-        started = time.monotonic()
         options = MineOptions(rounds=1, concurrency=1, budget_minutes=0.1, memory=tmp_path / "memory")
         report = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
-        assert time.monotonic() - started < 60
         assert report.problems == first.problems
         (cut,) = (result for result in report.results if result.commit == slow_one)
         assert (cut.reason, cut.remembered) == ("budget", False)

@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import ProviderError, ProviderFault
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.faults import FAULTS, LONGEST_ASKED_SECONDS, LONGEST_WAIT_SECONDS, Faulted, cause_of, with_retries
+from codegate.running.faults import FAULTS, LONGEST_ASKED_SECONDS, Faulted, cause_of, with_retries
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError, SandboxUnavailable
 
 FATAL = {"provider.authentication", "provider.not_found", "provider.quota", "provider.model_mismatch"}
@@ -102,14 +102,12 @@ def test_a_pause_that_lasts_longer_than_a_run_is_not_waited_for() -> None:
     assert caught.value.fault.retries == 0
 
 
-@pytest.mark.parametrize("seconds", [LONGEST_WAIT_SECONDS * 2, LONGEST_ASKED_SECONDS])
-def test_a_stop_ends_any_wait_at_once(seconds: float) -> None:
+def test_a_stop_ends_the_longest_wait() -> None:
+    """A wait that nothing ends lasts longer than a test may."""
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
-    started = time.monotonic()
     with pytest.raises(Interrupted):
-        with_retries(Failing(ProviderError("rate_limit", "later.", retry_after=seconds)), stop)
-    assert time.monotonic() - started < 5
+        with_retries(Failing(ProviderError("rate_limit", "later.", retry_after=LONGEST_ASKED_SECONDS)), stop)
 
 
 def test_what_fails_while_the_run_ends_is_no_fault() -> None:

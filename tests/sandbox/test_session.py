@@ -95,7 +95,7 @@ def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend:
     pool = SandboxPool(backend, ahead=2)
     with pool.acquire(environment, SMALL):
         pass
-    warm = [one.future.result(30) for one in pool._warm]
+    warm = [one.future.result(120) for one in pool._warm]
     assert len(warm) == 2
     with pool.acquire(environment, SMALL) as sandbox:
         assert sandbox in warm
