@@ -62,7 +62,7 @@ from codegate.sandbox.session import AGENT, LIBRARIES, PYTHON, SandboxSession
 from codegate.sandbox.sizes import workspace_bytes
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.system_files import binds, hidden, masked, shown
-from codegate.sandbox.toolchains import check_system, machine_toolchains
+from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
 
 _CLOSE_SECONDS: Final = 10.0
 
@@ -76,6 +76,7 @@ class BubblewrapEnvironment:
         recorded: the environment is a recorded build, or is for one: the interpreter is shown at its own place.
         layer: what a recorded build left.
         lower: where it is unpacked; None: it is copied into each sandbox.
+        toolchains: variables that find the machine's toolchains; those of the layer win.
     """
 
     folder: EnvironmentFolder
@@ -86,6 +87,7 @@ class BubblewrapEnvironment:
     recorded: bool = False
     layer: Layer | None = None
     lower: Path | None = None
+    toolchains: tuple[tuple[str, str], ...] = ()
 
     @property
     def identity(self) -> str:
@@ -227,7 +229,7 @@ class BubblewrapBackend:
             raise
         layer = environment.layer
         if environment.recorded:
-            variables = {} if layer is None else dict(layer.variables)
+            variables = dict((*environment.toolchains, *(layer.variables if layer else ())))
         else:
             variables = {} if environment.interpreter.prefix.is_relative_to("/usr") else dict(LIBRARIES)
         scope = command_scope(
@@ -383,8 +385,16 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
 def _recorded(recipe: EnvironmentRecipe, interpreter: Interpreter) -> BubblewrapEnvironment:
     """Return what a recorded build and its sandboxes see of this machine."""
     check_system(recipe.system)
-    seen, masks = machine(interpreter, machine_toolchains(recipe.toolchains))
-    return BubblewrapEnvironment(build_environment(recipe), interpreter, tuple(seen), tuple(masks), recorded=True)
+    toolchains = machine_toolchains(recipe.toolchains)
+    seen, masks = machine(interpreter, toolchains)
+    return BubblewrapEnvironment(
+        build_environment(recipe),
+        interpreter,
+        tuple(seen),
+        tuple(masks),
+        recorded=True,
+        toolchains=tuple(toolchain_variables(toolchains).items()),
+    )
 
 
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, places: Sequence[str]) -> list[str]:

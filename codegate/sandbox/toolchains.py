@@ -74,15 +74,12 @@ def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, .
     return (*found, *(one for one in others if one is not None))
 
 
-def toolchain_paths(wanted: Iterable[Toolchain]) -> tuple[str, ...]:
-    """Return the folders for ``PATH`` of ``machine_toolchains(wanted)``, in its order.
-
-    Raises:
-        SandboxError: one is not on this machine.
-    """
-    usual = {"/usr/local/bin", "/usr/bin", "/bin"}
-    places = (str(one.programs) for one in machine_toolchains(wanted))
-    return tuple(dict.fromkeys(place for place in places if place not in usual))
+def toolchain_variables(found: Iterable[MachineToolchain]) -> dict[str, str]:
+    """Return the environment that finds ``found``: ``PATH``, and what else tells tools where they are."""
+    toolchains = tuple(found)
+    usual = ("/usr/local/bin", "/usr/bin", "/bin")
+    places = dict.fromkeys(str(one.programs) for one in toolchains if str(one.programs) not in usual)
+    return {"PATH": ":".join((*places, *usual)), **dict(pair for one in toolchains for pair in one.variables)}
 
 
 def check_system(packages: Iterable[str]) -> None:

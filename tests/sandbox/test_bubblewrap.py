@@ -21,6 +21,7 @@ from codegate.sandbox.conformance import Subject, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.ownership import current_owner
+from codegate.sandbox.toolchains import machine_toolchains
 
 pytestmark = pytest.mark.bwrap
 
@@ -160,3 +161,11 @@ def test_an_installer_sees_only_what_reaching_an_index_takes(monkeypatch: pytest
     assert not {"OPENAI_API_KEY", "UV_EXTRA_INDEX_URL"} & kept.keys()
     assert kept["UV_DEFAULT_INDEX"] == "http://127.0.0.1/simple"
     assert kept["SSL_CERT_FILE"] == "/cert"
+
+
+def test_a_build_finds_the_machines_toolchains(own: BubblewrapBackend) -> None:
+    there = machine_toolchains(())
+    sandbox = own.open_build(EnvironmentRecipe("3.11", ""), SandboxLimits())
+    path = sandbox.run(Command(("sh", "-c", "echo $PATH"))).stdout.decode().strip().split(":")
+    assert {str(one.programs) for one in there} <= set(path)
+    assert path[-3:] == ["/usr/local/bin", "/usr/bin", "/bin"]
