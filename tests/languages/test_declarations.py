@@ -82,3 +82,9 @@ def test_names_are_told_apart_by_their_use_in_the_lines_that_were_added(path: st
 )
 def test_what_no_grammar_reads_has_no_syntax(path: str, data: bytes | None) -> None:
     assert read(path, TreeFile(data) if data is not None else None) is None
+
+
+def test_a_signature_has_no_comments_of_the_source() -> None:
+    file = read("A.java", TreeFile(b"class A { int total(int a, /* why */ int b) { return a; } }"))
+    assert file is not None
+    assert [each.signature for each in file.declarations() if each.name == "total"] == ["int total(int a, int b)"]
