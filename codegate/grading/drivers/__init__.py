@@ -30,6 +30,7 @@ def driver_command(
     settings: Mapping[str, Any],
     *places: str,
     package: str = _OWN,
+    interpreter: tuple[str, ...] = ("{python}",),
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = 60.0,
 ) -> Command:
@@ -43,11 +44,12 @@ def driver_command(
         settings: what it reads from its standard input, as JSON.
         places: its arguments behind the pipe's descriptor: ``{site}`` and the like, see ``Command.argv``.
         package: where it is.
+        interpreter: what runs it, with options of the project's own behind it.
         environment: as of a command.
         timeout_seconds: as of a command.
     """
     return Command(
-        argv=("{python}", "-I", "-S", "-B", "-c", _program(driver, package), "{records}", *places),
+        argv=(*interpreter, "-I", "-S", "-B", "-c", _program(driver, package), "{records}", *places),
         stdin=json.dumps(settings).encode("ascii"),
         environment=environment or {},
         timeout_seconds=timeout_seconds,

@@ -1,7 +1,9 @@
 """pytest, which runs unittest's test cases too, unittest itself, and Django's test runner."""
 
-from collections.abc import Mapping
-from itertools import pairwise
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
 from typing import Final
 
 from codegate.grading.drivers import driver_command, driver_source
@@ -13,10 +15,14 @@ from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
 _DRIVERS: Final = "codegate.languages.python.drivers"
+_VARIABLE: Final = re.compile(r"[A-Za-z_]\w*=")
+_BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
 class Pytest:
     """One interpreter for each file; every phase of every test is reported by a plugin of ours."""
+
+    programs: Collection[str] = ("pytest", "py.test")
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """See ``Runner.batches``."""
@@ -25,7 +31,7 @@ class Pytest:
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         settings = {
-            **_settings(selection, files[0], token),
+            **self._settings(selection, files[0], token),
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
@@ -33,7 +39,7 @@ class Pytest:
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
             settings["variations"] = driver_source("variations_driver", _DRIVERS)
-        return _command("pytest_driver", settings, selection)
+        return self._command("pytest_driver", settings, selection)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
@@ -57,6 +63,42 @@ class Pytest:
             attempted=records.attempted,
         )
 
+    def _settings(self, selection: TestSelection, file: str, token: str) -> dict[str, object]:
+        """Return the settings that every driver of Python tests gets."""
+        settings: dict[str, object] = {
+            "token": token,
+            "file": file,
+            "folder": selection.folder,
+            "python_path": selection.python_path,
+            "order": selection.order,
+            "behaviour": driver_source("behaviour_driver", _DRIVERS),
+            "recorded": selection.recorded,
+        }
+        if selection.recorded:
+            call = _read_call(selection.command, self.programs)
+            settings |= {"options": call.options, "module": call.module, "warnings": call.warnings}
+        if selection.instruments is not None:
+            settings["instruments"] = selection.instruments.settings()
+            settings["instruments_source"] = driver_source("instruments_driver", _DRIVERS)
+        return settings
+
+    def _command(self, driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
+        """Return the command that runs a driver of Python tests."""
+        varied = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
+        if not selection.recorded:
+            places = ("{workspace}", "{site}", "{packages}")
+            return driver_command(driver, settings, *places, package=_DRIVERS, environment=varied)
+        call = _read_call(selection.command, self.programs)
+        usual = {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # where nothing is varied, the project's own have the say
+        return driver_command(
+            driver,
+            settings,
+            "{workspace}",
+            package=_DRIVERS,
+            interpreter=("{interpreter}", *call.flags),
+            environment={**call.variables, **{name: varied[name] for name in varied if varied[name] != usual[name]}},
+        )
+
 
 class Unittest(Pytest):
     """For test files whose own loading protocols pytest does not follow.
@@ -67,49 +109,84 @@ class Unittest(Pytest):
     is a call of its test.
     """
 
+    programs = ("unittest",)
+
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        settings = {**_settings(selection, files[0], token), "django": False}
-        return _command("unittest_driver", settings, selection)
+        settings = {**self._settings(selection, files[0], token), "django": False}
+        return self._command("unittest_driver", settings, selection)
 
 
 class Django(Pytest):
     """For projects with a ``manage.py``, and Django itself with its ``tests/runtests.py``.
 
-    One interpreter for each file; databases are SQLite's, as no server runs in a sandbox.
+    One interpreter for each file; databases are SQLite's, as no server runs in a sandbox; in a recorded build the
+    project's own.
 
     Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``). The project's folder, with its
     ``manage.py``, is the selection's first import root; none is the tree itself.
     """
 
+    programs = ("manage.py", "django-admin", "django")
+
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         project = selection.python_path[0] if selection.python_path else ""
-        settings = {**_settings(selection, files[0], token), "django": True, "project": project}
-        return _command("unittest_driver", settings, selection)
+        settings = {**self._settings(selection, files[0], token), "django": True, "project": project}
+        if selection.recorded:
+            call = _read_call(selection.command, self.programs)
+            given = call.program if call.program.endswith(".py") else ""
+            settings["script"] = given if call.program else "manage.py"
+            settings["options"] = call.options[1:]  # behind `test`
+        return self._command("unittest_driver", settings, selection)
 
 
-def _settings(selection: TestSelection, file: str, token: str) -> dict[str, object]:
-    """Return the settings that every driver of Python tests gets."""
-    settings: dict[str, object] = {
-        "token": token,
-        "file": file,
-        "folder": selection.folder,
-        "python_path": selection.python_path,
-        "order": selection.order,
-        "behaviour": driver_source("behaviour_driver", _DRIVERS),
-    }
-    if selection.instruments is not None:
-        settings["instruments"] = selection.instruments.settings()
-        settings["instruments_source"] = driver_source("instruments_driver", _DRIVERS)
-    return settings
+@dataclass(frozen=True)
+class _Call:
+    """How a project's own command starts a runner.
+
+    Attributes:
+        program: the runner, as the command has it; empty: the command does not name it.
+        options: the words behind it.
+        module: the interpreter starts it by ``-m``, which makes the working folder an import root.
+        flags: options of the interpreter.
+        warnings: those of them that filter warnings, of classes that packages may have.
+        variables: set in front of the command.
+    """
+
+    program: str = ""
+    options: tuple[str, ...] = ()
+    module: bool = True
+    flags: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def _command(driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
-    """Return the command that runs a driver of Python tests."""
-    environment = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
-    return driver_command(
-        driver, settings, "{site}", "{workspace}", "{packages}", package=_DRIVERS, environment=environment
+def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
+    """Return how ``command`` starts one of ``programs``; whatever runs the interpreter in it is left out."""
+    words = [word for word in command if word != "{files}"]
+    variables = dict(word.partition("=")[::2] for word in takewhile(_VARIABLE.match, words))
+    at = next((number for number, word in enumerate(words) if word.rpartition("/")[2] in programs), None)
+    if at is None:
+        return _Call(variables=variables)
+    flags: list[str] = []
+    filters: list[str] = []
+    python = next((number for number in range(at) if re.fullmatch(r"(.*/)?python[\d.]*", words[number])), at)
+    rest = iter(words[python + 1 : at])
+    for word in rest:
+        if not word.startswith("-") or word == "-m":
+            break
+        if word.startswith("-W"):
+            filters.append(word[2:] or next(rest, ""))
+        else:
+            flags += [word, next(rest, "")] if word == "-X" else [word]
+    return _Call(
+        program=words[at],
+        options=tuple(takewhile(lambda word: word not in _BREAKS, words[at + 1 :])),
+        module=words[at - 1] == "-m" if at else False,
+        flags=tuple(flags),
+        warnings=tuple(filters),
+        variables=variables,
     )
 
 

@@ -4,14 +4,16 @@ This file is never imported by codegate: its text is sent into the sandbox and r
 interpreter (``-I -S -B``), so it uses the standard library and the environment's pytest only, in syntax that
 Python 3.8 knows. pytest and its plugins are imported before the repository is on the path, so that no file of
 the repository can take their place. Where they depend on the project under test, they have an earlier release of it,
-which is forgotten before the repository is let in. Standard input brings the settings; argument 1 is the pipe's
-descriptor, argument 2 the folder of the packages, argument 3 the workspace, argument 4 the folder of that release.
-``records.py`` is the other end of the pipe.
+which is forgotten before the repository is let in. In a recorded build the packages are the interpreter's own, and so
+are the plugins and all options but those that would disturb a measurement. Standard input brings the settings; argument
+1 is the pipe's descriptor, argument 2 the workspace, argument 3 the folder of the packages, argument 4 the folder of
+that release; a recorded build has neither. ``records.py`` is the other end of the pipe.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -23,6 +25,7 @@ from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
 from codegate.languages.python.drivers.python_driver import chain, end, explain, take_receipts, watch
+from codegate.languages.python.drivers.recorded_driver import enter_environment, steady_options
 
 #: Entry points of plugins that would run tests elsewhere, again, in another order, or that only watch.
 LEFT_OUT = {
@@ -86,6 +89,26 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
         return False
 
 
+def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
+    """Return the plugin that runs each test; in a recorded build it leaves none to plugins that run it otherwise."""
+    from _pytest.runner import pytest_runtest_protocol as run_once
+
+    alone = frozenset(settings["isolated"])
+    main = channel.process
+
+    class Protocol:
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
+            if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
+                return run_once(item, nextitem) if settings["recorded"] else None
+            for _ in range(settings["repeat"]):
+                if not run_alone(vary, channel, item):
+                    item.session.testsfailed += 1
+            return True
+
+    return Protocol()
+
+
 def make_recorder(
     pytest: Any,
     channel: Channel,
@@ -99,16 +122,21 @@ def make_recorder(
 ) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
     alone = frozenset(settings["isolated"])
-    main = channel.process
 
     class Recorder:
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-        def pytest_load_initial_conftests(self, early_config: Any) -> Generator[None, Any, None]:
-            if settings["clock_days"] and has_time_machine(packages):
+        def pytest_load_initial_conftests(
+            self, early_config: Any, parser: Any, args: list[str]
+        ) -> Generator[None, Any, None]:
+            if settings["clock_days"] and has_time_machine():
                 vary["turn_clock"](settings["clock_days"])
+            if settings["recorded"]:
+                for words in steady_options(early_config, parser, args):
+                    sys.stdout.write("codegate: for the measurement, pytest's %s\n" % words)
+            else:
+                forget(tools)
             # Behind the standard library; before the packages, where the project may have another version.
-            forget(tools)
-            path = SearchPath(sys.path)
+            path = SearchPath(entry for entry in sys.path if entry not in roots)
             path.first = path.index(packages)
             path[path.first : path.first] = roots
             sys.path = path
@@ -124,8 +152,13 @@ def make_recorder(
                 channel.send(kind="collection_error", id=settings["file"], text=plain(error, 2000), crash=facts)
 
         def pytest_configure(self, config: Any) -> None:
+            config.args[:] = config.args[-1:]  # no other path that the project's options name
             for marker in MARKERS:
                 config.addinivalue_line("markers", marker)
+
+        def pytest_sessionstart(self, session: Any) -> None:
+            # Of plugins, the one that was registered last has the first say.
+            session.config.pluginmanager.register(make_protocol(pytest, channel, settings, vary))
 
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -137,15 +170,6 @@ def make_recorder(
         def pytest_runtestloop(self) -> None:
             if settings["busy"]:
                 vary["crowd"](settings["busy"])
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_runtest_protocol(self, item: Any) -> Any:
-            if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
-                return None  # in a child, pytest's own protocol follows
-            for _ in range(settings["repeat"]):
-                if not run_alone(vary, channel, item):
-                    item.session.testsfailed += 1
-            return True
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:  # noqa: ARG002
@@ -224,19 +248,21 @@ def forgive_plugins(pytest: Any) -> None:
     manager.import_plugin = load_or_not
 
 
-def has_time_machine(packages: str) -> bool:
+def has_time_machine() -> bool:
     """Return whether the environment brings what turns clocks, which has to be loaded by pytest first."""
-    return os.path.isdir(os.path.join(packages, "time_machine"))
+    return importlib.util.find_spec("time_machine") is not None
 
 
-def options(pytest: Any, file: str, workspace: str, packages: str) -> list[str]:
-    """Return pytest's command line: the repository's ini file counts, its ``addopts`` does not."""
+def options(pytest: Any, settings: dict[str, Any], workspace: str, packages: str) -> list[str]:
+    """Return pytest's command line: the repository's ini file counts; its ``addopts`` in a recorded build alone."""
+    here = "./" + os.path.relpath(os.path.join(workspace, settings["file"]))
+    if settings["recorded"]:
+        return [*settings["options"], "--rootdir=" + workspace, "--tb=short", "--color=no", "-q", here]
     plugins = sorted(plugins_in(packages))
     loaded = [part for name in plugins for part in ("-p", name)]
     seed = ["--hypothesis-seed=0"] if "hypothesispytest" in plugins else []
     # A setting of a plugin that was left out is unknown; that is no reason to fail.
     lenient = ["-o", "strict_config=false"] if int(pytest.__version__.partition(".")[0]) >= 9 else []
-    here = "./" + os.path.relpath(os.path.join(workspace, file))
     return [
         here, "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=prepend",
         "-q", "--tb=short", "--color=no", "--continue-on-collection-errors", "-p", "no:cacheprovider",
@@ -249,26 +275,33 @@ def main() -> None:
     """Run the file named by the settings and exit with pytest's status."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    packages, workspace, tools = sys.argv[2:5]
+    workspace, packages, tools = (*sys.argv[2:], "", "")[:3]
     sys.argv[1:] = []
     leave = os._exit
-    site.setquit()  # ``exit`` and ``quit``, which -S leaves out
-    sys.path += [packages, tools]
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.chdir(os.path.join(workspace, settings["folder"]))
+    if settings["recorded"]:
+        packages, roots = enter_environment(settings)
+        own = []
+    else:
+        site.setquit()  # ``exit`` and ``quit``, which -S leaves out
+        sys.path += [packages, tools]
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     vary: dict[str, Any] = {}
     exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
-    if settings["clock_days"] and not has_time_machine(packages):
+    if settings["clock_days"] and not has_time_machine():
         vary["turn_clock"](settings["clock_days"])
     import pytest
 
-    os.chdir(os.path.join(workspace, settings["folder"]))
-    roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
-    os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+    if settings["recorded"]:
+        sys.path += roots  # for what the project's options load; the packages come first until plugins are there
+    else:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+        own = sorted(plugins_in(workspace).values())
+        forgive_plugins(pytest)
     finish_watch = watch(settings, channel, workspace, packages)
-    own = sorted(plugins_in(workspace).values())
     recorder = make_recorder(pytest, channel, settings, roots, packages, tools, vary, own, take_receipts(settings))
-    forgive_plugins(pytest)
-    status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
+    status = int(pytest.main(options(pytest, settings, workspace, packages), plugins=[recorder]))
     end(channel, finish_watch, status, leave)
 
 

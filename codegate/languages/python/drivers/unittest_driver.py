@@ -2,8 +2,10 @@
 
 This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
 (``-I -S -B``), so it uses the standard library and what the environment has only, in syntax that Python 3.8 knows.
-Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. Standard
-input brings the settings; argument 1 is the pipe's descriptor. ``records.py`` is the other end of the pipe.
+Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. In a
+recorded build the project's own ``manage.py test`` runs, with its options. Standard input brings the settings; argument
+1 is the pipe's descriptor, argument 2 the workspace, argument 3 the folder of the packages, which a recorded build has
+not. ``records.py`` is the other end of the pipe.
 """
 
 # ruff: noqa: N802 - a result's methods have unittest's names
@@ -19,11 +21,13 @@ import runpy
 import site
 import sys
 import time
+import types
 import unittest
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
 from codegate.languages.python.drivers.python_driver import end, explain, take_receipts, watch
+from codegate.languages.python.drivers.recorded_driver import enter_environment
 
 SETTINGS = re.compile(r"""DJANGO_SETTINGS_MODULE["']\s*(?:,|\]\s*=)\s*["']([\w.]+)["']""")
 
@@ -190,23 +194,80 @@ def run_django(settings: dict[str, Any], workspace: str, result: Any) -> bool:
     return not runner(verbosity=0, interactive=False, reverse=reverse).run_tests([label])
 
 
+def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+    """Run the file by the project's own test command, with its settings, databases and options; return as above."""
+    script, given = settings["script"], ""
+    start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
+    label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
+    words = list(settings["options"])
+    for number, word in enumerate(words):
+        if word.partition("=")[0] == "--testrunner":
+            given = word.partition("=")[2] or words[number + 1]
+    steady = {"failfast": False, "parallel": 0, "pdb": False, "shuffle": False}
+    if settings["order"] == "reversed":
+        steady["reverse"] = True
+
+    def make_runner(name: str) -> Any:
+        """Return our runner once the project's settings say what it derives from; Django asks for it by this name."""
+        if name != "Runner":
+            raise AttributeError(name)
+        configured = importlib.import_module("django.conf").settings
+        base: Any = importlib.import_module("django.test.utils").get_runner(configured, given or None)
+
+        class Runner(base):  # type: ignore[misc]  # known at run time alone
+            test_runner = unittest.TextTestRunner
+
+            def __init__(self, *args: Any, **options: Any) -> None:
+                super().__init__(*args, **{**options, **{key: steady[key] for key in steady if key in options}})
+
+            def get_resultclass(self) -> Any:
+                return result
+
+            def build_suite(self, labels: Any = None, *args: Any, **options: Any) -> Any:  # noqa: ARG002
+                with contextlib.suppress(unittest.SkipTest):  # the loader makes a skipped test of it
+                    importlib.import_module(label)  # the loader would wrap what goes wrong
+                return super().build_suite([label], *args, **options)
+
+        return Runner
+
+    module: Any = types.ModuleType("codegate_django")
+    module.__getattr__ = make_runner
+    sys.modules[module.__name__] = module
+    sys.argv = [script or "django-admin", "test", *words, "--testrunner=codegate_django.Runner", "--noinput"]
+    sys.path.insert(sys.path.index(settings["packages"]), start)
+    try:
+        if script:
+            runpy.run_path(script, run_name="__main__")
+        else:
+            importlib.import_module("django.core.management").execute_from_command_line(sys.argv)
+    except SystemExit as ending:
+        return not ending.code
+    return True
+
+
 def main() -> None:
     """Run the file named by the settings; exit 0 when all passed, 1 when not."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    packages, workspace = sys.argv[2], sys.argv[3]
-    settings["packages"] = packages
+    workspace, packages = (*sys.argv[2:], "")[:2]
     sys.argv[1:] = []
     leave = os._exit
-    site.setquit()
     os.chdir(os.path.join(workspace, settings["folder"]))
-    roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
-    sys.path += [*roots, packages]
-    os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+    if settings["recorded"]:
+        packages, roots = enter_environment(settings)
+        sys.path[sys.path.index(packages) : sys.path.index(packages)] = roots
+        run = run_manage if settings["django"] else run_unittest
+    else:
+        site.setquit()
+        roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
+        sys.path += [*roots, packages]
+        os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+        run = run_django if settings["django"] else run_unittest
+    settings["packages"] = packages
     finish_watch = watch(settings, channel, workspace, packages)
     result = make_result_class(channel, settings["file"], roots, take_receipts(settings))
     try:
-        passed = (run_django if settings["django"] else run_unittest)(settings, workspace, result)
+        passed = run(settings, workspace, result)
     except BaseException as error:  # a module may end the process while it is imported
         fail_to_load(channel, settings["file"], error, roots)
         passed = False
