@@ -26,8 +26,6 @@ SWITCHES = {
 }
 #: Options that no later one takes back.
 WITHDRAWN = {"--benchmark-only", "--benchmark-enable", "--forked", "--random-order", "--reverse"}
-#: The rest of these makes runs equal and takes nothing from a project.
-UNNAMED = {"hypothesis_seed", "randomly_seed", "benchmark_disable"}
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
@@ -48,16 +46,21 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
-    """Take from pytest's ``args`` what would disturb a measurement; return what was taken, in words.
+    """Take from pytest's ``args`` what would disturb a measurement; return what the project has otherwise, in words.
 
     Called once every plugin has declared its options, and before these are parsed for good.
     """
     known = early_config.known_args_namespace
     steady = [word for word in args if word not in WITHDRAWN]
     steady += [word for name, words in SWITCHES.items() if hasattr(known, name) for word in words]
-    before, after = (vars(parser.parse_known_args(each, copy.copy(early_config.option))) for each in (args, steady))
+    usual, before, after = (
+        vars(parser.parse_known_args(each, copy.copy(early_config.option))) for each in ([], args, steady)
+    )
+    if "no_cov" in after:
+        after["cov_source"] = []  # what it stands for
     changed = sorted(name for name, value in after.items() if before.get(name) != value)
     for name in changed:
         setattr(known, name, after[name])
     args[:] = steady
-    return ["%s: %s is now %s" % (name, before.get(name), after[name]) for name in changed if name not in UNNAMED]
+    own = (name for name in changed if before.get(name) != usual.get(name))
+    return ["%s: %s is now %s" % (name, before.get(name), after[name]) for name in own]

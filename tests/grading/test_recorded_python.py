@@ -1,0 +1,282 @@
+"""Python's tests in a recorded build: by the project's own interpreter, with its options, plugins and settings."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+
+import pytest
+
+from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.sandbox import Sandbox, Toolchain
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from tests.grading.worlds import Files, tree
+from tests.kit.layer import make_layer, opener
+
+pytestmark = pytest.mark.bwrap
+
+PLUGINS = (
+    "pytest", "pytest-asyncio", "pytest-benchmark", "pytest-cov", "pytest-randomly", "pytest-rerunfailures",
+    "pytest-xdist", "django>=5,<6",
+)  # fmt: skip
+FILE = "tests/test_it.py"
+
+Opener = Callable[[], AbstractContextManager[Sandbox]]
+
+
+@pytest.fixture(scope="module")
+def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    """Sandboxes with a virtual environment of this machine's interpreter."""
+    version = "{}.{}".format(*sys.version_info)
+    layer = make_layer(tmp_path_factory.mktemp("layer"), sys.executable, PLUGINS, PYTHONPATH="lib", OWN="7")
+    return opener(bwrap_backend, layer, Toolchain("python", version))
+
+
+def run(opened: Opener, content: Files, command: str = "", *files: str, runner: str = "pytest") -> TestReport:
+    selection = TestSelection(
+        files or (FILE,), runner=runner, command=tuple(command.split()), recorded=True, timeout_seconds=100
+    )
+    return run_tests(opened, tree(content), selection)
+
+
+def statuses(report: TestReport) -> dict[str, str]:
+    assert report.collection_errors == ()
+    assert report.proven, report
+    return {test.rpartition("::")[2]: result.status for test, result in report.results.items()}
+
+
+OPTIONS = """\
+[pytest]
+addopts = -n 2 --cov=shop --reruns 3 --strict-markers -x --benchmark-only --asyncio-mode=auto -p own_plugin
+xfail_strict = true
+filterwarnings = error
+asyncio_default_fixture_loop_scope = function
+"""
+TESTS = """\
+import pytest, sys
+
+count = 0
+
+def test_fails_first(): assert not "a failure ends nothing"
+
+async def test_without_a_marker(): pass
+
+@pytest.mark.flaky(reruns=2)
+def test_passes_when_it_is_run_again():
+    global count
+    count += 1
+    assert count > 1
+
+def test_measures(benchmark): assert benchmark(lambda: 2) == 2
+
+@pytest.mark.xfail
+def test_passes_unexpectedly(): pass
+
+def test_has_the_fixture(own): assert own == 7
+
+def test_runs_in_one_process(request): assert not hasattr(request.config, "workerinput")
+
+def test_is_not_traced(): assert sys.gettrace() is None
+"""
+PLUGIN = "import os, pytest\n\n@pytest.fixture\ndef own(): return int(os.environ['OWN'])\n"
+
+
+def test_the_projects_options_and_plugins_count_but_for_what_disturbs(opened: Opener) -> None:
+    report = run(opened, {"pytest.ini": OPTIONS, "lib/own_plugin.py": PLUGIN, FILE: TESTS}, "pytest -q tests")
+    assert statuses(report) == {
+        "test_fails_first": "failed",
+        "test_without_a_marker": "passed",
+        "test_passes_when_it_is_run_again": "failed",
+        "test_measures": "passed",
+        "test_passes_unexpectedly": "failed",
+        "test_has_the_fixture": "passed",
+        "test_runs_in_one_process": "passed",
+        "test_is_not_traced": "passed",
+    }
+    for name in (
+        "numprocesses: 2 is now 0",
+        "maxfail: 1 is now 0",
+        "reruns: 3 is now 0",
+        "cov_source: ['shop'] is now []",
+    ):
+        assert f"pytest's {name}" in report.output
+
+
+STRICT = "[pytest]\nstrict_config = true\nunheard_of = 1\n"
+UNMARKED = "import pytest\n\n@pytest.mark.unheard_of\ndef test_it(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "command"),
+    [({"pytest.ini": STRICT, FILE: "def test_it(): pass\n"}, ""), ({FILE: UNMARKED}, "pytest --strict-markers")],
+)
+def test_strictness_stays(opened: Opener, content: Files, command: str) -> None:
+    report = run(opened, content, command)
+    assert report.results == {}
+
+
+def test_the_interpreters_own_options_count(opened: Opener) -> None:
+    text = """\
+import sys, warnings, pytest
+
+def test_it():
+    assert sys.flags.dev_mode and "error::RuntimeWarning" in sys.warnoptions
+    with pytest.raises(RuntimeWarning):
+        warnings.warn("old", RuntimeWarning)
+"""
+    command = "uv run python -X dev -W error::RuntimeWarning -m pytest {files}"
+    assert statuses(run(opened, {FILE: text}, command)) == {"test_it": "passed"}
+
+
+@pytest.mark.parametrize(("command", "found"), [("python -m pytest", True), ("pytest", False), ("", True)])
+def test_the_working_folder_is_an_import_root_as_the_command_has_it(opened: Opener, command: str, found: bool) -> None:
+    text = "import importlib.util\n\ndef test_it(): assert importlib.util.find_spec('shop')\n"
+    report = run(opened, {FILE: text, "shop.py": ""}, command)
+    assert statuses(report) == {"test_it": "passed" if found else "failed"}
+
+
+def test_nothing_in_the_tree_takes_the_place_of_a_package_or_of_the_standard_library(opened: Opener) -> None:
+    hostile = dict.fromkeys(("pytest.py", "json.py", "site.py", "lib/_pytest.py", "lib/os.py", "xdist.py"), "0/0\n")
+    assert statuses(run(opened, {FILE: "def test_it(): pass\n", **hostile}, "python -m pytest")) == {
+        "test_it": "passed"
+    }
+
+
+def test_each_file_has_an_environment_of_its_own(opened: Opener) -> None:
+    text = """\
+import pathlib, sys
+
+def test_it():
+    place = pathlib.Path(sys.prefix, "left")
+    assert not place.exists()
+    place.touch()
+"""
+    count = 0
+
+    @contextmanager
+    def counted() -> Iterator[Sandbox]:
+        nonlocal count
+        count += 1
+        with opened() as sandbox:
+            yield sandbox
+
+    assert set(
+        statuses(run(counted, {"test_a.py": text, "test_b.py": text}, "", "test_a.py", "test_b.py")).values()
+    ) == {"passed"}
+    assert count == 2
+
+
+def test_a_process_that_a_test_starts_has_the_environment_too(opened: Opener) -> None:
+    text = """\
+import subprocess, sys
+
+def test_it():
+    code = "import django, own_plugin, os; print(os.environ['OWN'])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "7\\n"
+"""
+    assert statuses(run(opened, {FILE: text, "lib/own_plugin.py": PLUGIN})) == {"test_it": "passed"}
+
+
+MANAGE = """\
+import os, sys
+from django.core.management import execute_from_command_line
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "conf.settings")
+execute_from_command_line(sys.argv)
+"""
+SETTINGS = """\
+import os
+
+SECRET_KEY = "usual"
+INSTALLED_APPS = ["app"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db", "TEST": {"NAME": "own.sqlite3"}}}
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+TEST_RUNNER = "conf.runner.Own"
+"""
+RUNNER = """\
+from django.test.runner import DiscoverRunner
+
+given = []
+
+class Own(DiscoverRunner):
+    def __init__(self, *args, own=None, **options):
+        super().__init__(*args, **options)
+        given.append(own)
+
+    @classmethod
+    def add_arguments(cls, parser):
+        super().add_arguments(parser)
+        parser.add_argument("--own")
+"""
+CASE = """\
+import os
+from django.conf import settings
+from django.db import connection
+from django.test import TestCase, tag
+from app.models import Thing
+from conf import runner
+
+class It(TestCase):
+    def test_database(self):
+        Thing.objects.create(name="x")
+        self.assertEqual(os.path.basename(str(connection.settings_dict["NAME"])), "own.sqlite3")
+
+    def test_settings(self):
+        self.assertEqual(settings.SECRET_KEY, "other")
+
+    def test_runner(self):
+        self.assertEqual(runner.given, ["7"])
+
+    def test_fails(self):
+        self.assertEqual(1, 2)
+
+    @tag("slow")
+    def test_slow(self):
+        pass
+"""
+PROJECT: Files = {
+    "site/manage.py": MANAGE,
+    "site/conf/__init__.py": "",
+    "site/conf/settings.py": SETTINGS,
+    "site/conf/other.py": SETTINGS.replace("usual", "other"),
+    "site/conf/runner.py": RUNNER,
+    "site/app/__init__.py": "",
+    "site/app/models.py": "from django.db import models\n\nclass Thing(models.Model):\n    name = models.TextField()\n",
+    "site/app/tests/__init__.py": "",
+    "site/app/tests/test_it.py": CASE,
+    "site/app/tests/test_broken.py": "import nothing_of_this_name\n",
+}
+COMMAND = "python -Wd site/manage.py test --settings conf.other --own 7 --parallel 2 --failfast --exclude-tag slow app"
+
+
+def test_djangos_tests_run_by_the_projects_own_command(opened: Opener) -> None:
+    report = run(opened, PROJECT, COMMAND, "site/app/tests/test_it.py", runner="django")
+    assert statuses(report) == {
+        "test_database": "passed",
+        "test_settings": "passed",
+        "test_runner": "passed",
+        "test_fails": "failed",
+    }
+
+
+def test_a_file_of_djangos_tests_that_cannot_be_imported_says_why(opened: Opener) -> None:
+    report = run(opened, PROJECT, COMMAND, "site/app/tests/test_broken.py", runner="django")
+    (error,) = report.collection_errors
+    assert error.crash is not None
+    assert (error.crash.exception, error.crash.dependency) == ("ModuleNotFoundError", "nothing_of_this_name")
+
+
+def test_unittests_run_in_the_projects_environment(opened: Opener) -> None:
+    text = "import unittest, django, own_plugin\n\nclass It(unittest.TestCase):\n    def test_it(self): pass\n"
+    content = {FILE: text, "lib/own_plugin.py": PLUGIN}
+    assert statuses(run(opened, content, "python -m unittest discover", runner="unittest")) == {"test_it": "passed"}
+
+
+def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> None:
+    text = "def test_it(): assert open('/opt/env/home/made').read() == 'django\\n'\n"
+    selection = TestSelection(
+        (FILE,), recorded=True, before=("python -c 'import django; print(django.__name__)' > ~/made",)
+    )
+    assert statuses(run_tests(opened, tree({FILE: text}), selection)) == {"test_it": "passed"}
+    failing = replace(selection, before=("python -c 'import nothing_of_this_name'",))
+    assert "nothing_of_this_name" in run_tests(opened, tree({FILE: text}), failing).unprepared
