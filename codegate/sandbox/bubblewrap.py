@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,19 +17,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from codegate.sandbox import control_group
-from codegate.sandbox.bubblewrap_layers import (
-    BuildFolder,
-    DiskWatch,
-    copied,
-    copy_layer,
-    copying,
-    has_overlay,
-    machine,
-    overlay,
-    sweep_builds,
-    unpacked,
-    writable,
-)
+from codegate.sandbox.bubblewrap_builds import BubblewrapBuild, BuildFolder, builds_folder
+from codegate.sandbox.bubblewrap_layers import Ground, LaidLayer, has_overlays, layers_folder, machine, on_disk, sweep
 from codegate.sandbox.bubblewrap_program import (
     bubblewrap_version,
     command_scope,
@@ -42,16 +30,12 @@ from codegate.sandbox.bubblewrap_program import (
 )
 from codegate.sandbox.contract import (
     BuildSandbox,
-    Command,
-    Completed,
     Description,
     EnvironmentRecipe,
     Layer,
     PreparedEnvironment,
     Sandbox,
-    SandboxClosed,
     SandboxError,
-    SandboxFile,
     SandboxLimits,
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
@@ -59,7 +43,6 @@ from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.remote_link import JOIN
 from codegate.sandbox.session import AGENT, LIBRARIES, PYTHON, SandboxSession
-from codegate.sandbox.sizes import workspace_bytes
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.system_files import binds, hidden, masked, shown
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
@@ -74,8 +57,7 @@ class BubblewrapEnvironment:
     Attributes:
         agent: the folder of the agent that works there, if one does.
         recorded: the environment is a recorded build, or is for one: the interpreter is shown at its own place.
-        layer: what a recorded build left.
-        lower: where it is unpacked; None: it is copied into each sandbox.
+        laid: what a recorded build left.
         toolchains: variables that find the machine's toolchains; those of the layer win.
     """
 
@@ -85,14 +67,18 @@ class BubblewrapEnvironment:
     hidden: tuple[str, ...]
     agent: EnvironmentFolder | None = None
     recorded: bool = False
-    layer: Layer | None = None
-    lower: Path | None = None
+    laid: LaidLayer | None = None
     toolchains: tuple[tuple[str, str], ...] = ()
 
     @property
     def identity(self) -> str:
         """Return the SHA-256 of what is in the folders, or of the recorded build."""
-        return self.folder.content if self.layer is None else self.layer.sha256
+        return self.folder.content if self.laid is None else self.laid.layer.sha256
+
+    @property
+    def layer(self) -> Layer | None:
+        """Return what a recorded build left, if this is one."""
+        return None if self.laid is None else self.laid.layer
 
 
 class BubblewrapBackend:
@@ -150,9 +136,8 @@ class BubblewrapBackend:
         interpreter = _interpreter(recipe)
         agent = None if recipe.agent is None else build_environment(recipe.agent)
         if recipe.layer is not None:
-            environment = _recorded(recipe, interpreter)
-            lower = unpacked(recipe.layer, self._program) if self._has_overlay else None
-            return replace(environment, agent=agent, layer=recipe.layer, lower=lower)
+            laid = LaidLayer(recipe.layer, self._program, copies=not self._has_overlays)
+            return replace(_recorded(recipe, interpreter), agent=agent, laid=laid)
         masks: list[str] = []
         for place in hidden(interpreter).values():
             masks += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
@@ -166,61 +151,32 @@ class BubblewrapBackend:
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         with self._fleet.starting():
-            return self._open(environment, limits)
-
-    def _open(self, environment: BubblewrapEnvironment, limits: SandboxLimits) -> Sandbox:
-        layer, size = environment.layer, workspace_bytes(limits)
-        if layer is None:
-            return self._session(environment, limits, 0)
-        if environment.lower is not None:
-            before, place = overlay(environment.lower, size)
-            return self._session(environment, limits, size, writable(place), before, environment.lower)
-        more = copied(layer)
-        roomy = replace(limits, memory_bytes=limits.memory_bytes + more)
-        session = self._session(environment, roomy, size + more, copying(layer, size + more))
-        try:
-            copy_layer(session)
-        except BaseException:
-            session.close()
-            raise
-        return session
+            ground = Ground() if environment.laid is None else environment.laid.ground(limits)
+            return self._open(environment, limits, ground)
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         """See ``Backend.open_build``."""
         with self._fleet.starting():
             environment = _recorded(recipe, _interpreter(recipe))
             folder = BuildFolder(recipe.layer, self._program)
-            size = limits.disk_bytes
-            session = self._session(environment, limits, size, writable(folder.path), build=folder)
-            return _Build(session, folder, size)
+            ground = Ground(on_disk(folder.path), file_bytes=limits.disk_bytes)
+            return BubblewrapBuild(self._open(environment, limits, ground, folder), folder, limits.disk_bytes)
 
-    def _session(
+    def _open(
         self,
         environment: BubblewrapEnvironment,
         limits: SandboxLimits,
-        file_bytes: int,
-        places: Sequence[str] = (),
-        before: Sequence[str] = (),
-        current: Path = Path("/"),
+        ground: Ground,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox.
-
-        Args:
-            environment: what it shows.
-            limits: of it.
-            file_bytes: size of its largest file.
-            places: bubblewrap's arguments for what can be written there; none: the usual.
-            before: the command line that bubblewrap's follows.
-            current: its current folder.
-            build: the folder that is removed with the sandbox, or at once where it does not start.
-        """
+        """Start a sandbox; ``build`` is removed with it, or at once where it does not start."""
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:
-                group = control_group.ControlGroup(self._parents, limits)
-            argv = [*before, self._program, *_arguments(environment, limits, places)]
-            enclosure, connection = self._start(argv, group, current, build)
+                whole = replace(limits, memory_bytes=limits.memory_bytes + ground.memory_bytes)
+                group = control_group.ControlGroup(self._parents, whole)
+            argv = [*ground.before, self._program, *_arguments(environment, limits, ground)]
+            enclosure, connection = self._start(argv, group, ground.current, build)
         except BaseException:
             if group is not None:
                 group.remove()
@@ -236,7 +192,7 @@ class BubblewrapBackend:
             variables,
             limits,
             grouped=group is not None,
-            file_bytes=file_bytes,
+            file_bytes=ground.file_bytes,
             interpreter="" if layer is None else layer.python,
         )
         python = "" if environment.recorded else environment.folder.python
@@ -249,11 +205,12 @@ class BubblewrapBackend:
 
     def sweep(self) -> int:
         """See ``Backend.sweep``; without control groups the kernel itself leaves nothing behind."""
-        return sweep_builds() + (0 if self._parents is None else control_group.sweep(self._parents))
+        found = sweep(builds_folder()) + sweep(layers_folder())
+        return found + (0 if self._parents is None else control_group.sweep(self._parents))
 
     @cached_property
-    def _has_overlay(self) -> bool:
-        return has_overlay()
+    def _has_overlays(self) -> bool:
+        return has_overlays()
 
     def _start(
         self, argv: list[str], group: control_group.ControlGroup | None, current: Path, build: BuildFolder | None
@@ -273,42 +230,6 @@ class BubblewrapBackend:
         finally:
             theirs.close()
         return _Process(process, errors, group, build, self._fleet), SocketConnection(ours)
-
-
-class _Build:
-    """A ``BuildSandbox``: a session, and the folder on disk that it writes in."""
-
-    def __init__(self, session: SandboxSession, folder: BuildFolder, limit: int) -> None:
-        self._session, self._folder, self._limit = session, folder, limit
-
-    def put(self, files: tuple[SandboxFile, ...]) -> None:
-        """See ``Sandbox.put``."""
-        self._session.put(files)
-
-    def run(self, command: Command) -> Completed:
-        """See ``Sandbox.run``."""
-        watch = DiskWatch(self._folder.path, self._limit, self._session.close)
-        try:
-            with watch:
-                done = self._session.run(command)
-        except SandboxClosed:
-            if not watch.exceeded:
-                raise
-        if watch.exceeded:
-            self.close()
-            raise SandboxError(
-                f"the build takes more than {self._limit / (1 << 30):.1f} GiB on disk, and was ended.",
-                "Let set-up download and build less.",
-            )
-        return done
-
-    def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """See ``BuildSandbox.freeze``."""
-        return self._folder.freeze(tracked, archive)
-
-    def close(self) -> None:
-        """See ``Sandbox.close``."""
-        self._session.close()
 
 
 class _Process(Member):
@@ -397,7 +318,7 @@ def _recorded(recipe: EnvironmentRecipe, interpreter: Interpreter) -> Bubblewrap
     )
 
 
-def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, places: Sequence[str]) -> list[str]:
+def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground: Ground) -> list[str]:
     interpreter, folder = environment.interpreter, environment.folder
     arguments = [*isolation(), *environment.shown, *system_links()]
     if not environment.recorded:
@@ -415,4 +336,5 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, places
     if environment.agent is not None:
         for part in (environment.agent.site, environment.agent.packages):
             arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]
-    return arguments + contents(folder.site.parent, str(executable), masked(), limits, places)
+    supervisor = [*ground.inside, str(executable)]
+    return arguments + contents(folder.site.parent, supervisor, masked(), limits, ground.places)

@@ -1,29 +1,28 @@
-"""Recorded builds in bubblewrap: where they are written, and how a sandbox gets one writable and afresh.
+"""What recorded builds left, in bubblewrap: unpacked once in the cache, and given to each sandbox writable and afresh.
 
 Archives are packed and unpacked by ``tar`` inside a bubblewrap sandbox: code of a repository wrote what is in them. A
 sandbox has an overlay of the unpacked folders, with what it writes on a tmpfs; where the kernel refuses that, a copy.
 """
 
 import contextlib
-import hashlib
-import os
 import shutil
-import stat
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from codegate.sandbox.bubblewrap_program import isolation, system_links
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.contract import Command, Layer, Sandbox, SandboxError
+from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
 from codegate.sandbox.interpreter import Interpreter
-from codegate.sandbox.layers import BUILT, freeze
+from codegate.sandbox.layers import BUILT, read_layer, stream
 from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.session import WORKSPACE
+from codegate.sandbox.sizes import workspace_bytes
 from codegate.sandbox.toolchains import MachineToolchain
 
 PARTS: Final = {"env": BUILT, "tree": WORKSPACE}
@@ -36,12 +35,10 @@ _WRITABLE: Final = "writable"
 _ARCHIVE: Final = "/opt/codegate/layer.tar"
 _STALE_SECONDS: Final = 86_400.0
 _TAR_SECONDS: Final = 1800.0
-_COPY_BYTES: Final = 1 << 20
+_PAGE_BYTES: Final = 1 << 12
 _PROBE_SECONDS: Final = 10.0
-_LOOK_SECONDS: Final = 0.25
-_LOOKS: Final = 20  # share of the time that measuring may take, as its inverse
 
-MOUNT: Final = """
+_MOUNT: Final = """
 set -e
 size=$1; shift
 mount -t tmpfs -o "size=$size,mode=0755,nosuid,nodev" tmpfs writable
@@ -55,6 +52,68 @@ exec "$@"
 """
 """Mounts the overlays of the layer in the current folder in a mount namespace of their own; becomes the command after
 it. Names are relative: those of the cache may have any character, and mean something in a mount's options."""
+
+
+_COPY: Final = """
+set -e
+for place in /opt/env /workspace; do
+    part=env; [ $place = /opt/env ] || part=tree
+    tar -x -f "$1" -C $place --strip-components=1 --same-permissions $part </dev/null
+done
+shift; exec "$@"
+"""
+"""Copies an archive to where it belongs in a sandbox; becomes the command after it."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a sandbox can write to.
+
+    Attributes:
+        places: bubblewrap's arguments for it; none: the usual.
+        before: the command line that bubblewrap's follows.
+        inside: the command line that the supervisor's follows.
+        current: the current folder that ``before`` needs.
+        file_bytes: size of the largest file; 0: that of the workspace.
+        memory_bytes: what it takes of the memory before anything runs.
+    """
+
+    places: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    current: Path = Path("/")
+    file_bytes: int = 0
+    memory_bytes: int = 0
+
+
+class LaidLayer:
+    """A layer that sandboxes can be opened on.
+
+    Args:
+        layer: it is unpacked into the cache if it is not there, or measured where each sandbox gets a copy.
+        bubblewrap: the program.
+        copies: overlays are not to be had here.
+
+    Raises:
+        SandboxError: the archive is not what the layer says, or cannot be unpacked.
+    """
+
+    def __init__(self, layer: Layer, bubblewrap: str, *, copies: bool) -> None:
+        self.layer = layer
+        self._sizes = _sizes(layer) if copies else {}
+        self._folder = Path() if copies else _unpacked(layer, bubblewrap)
+
+    def ground(self, limits: SandboxLimits) -> Ground:
+        """Return what a sandbox of these limits can write to."""
+        size = workspace_bytes(limits)
+        if not self._sizes:
+            return Ground(on_disk(self._folder / _WRITABLE), _overlays(size), current=self._folder)
+        places = ["--size", str(size), "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108 - the sandbox's own
+        for part, place in PARTS.items():
+            places += ["--size", str(size + self._sizes[part]), "--perms", "0755", "--tmpfs", place]
+        places += ["--ro-bind", str(self.layer.archive), _ARCHIVE]
+        inside = ("/bin/sh", "-c", _COPY, "sh", _ARCHIVE)
+        return Ground(tuple(places), inside=inside, memory_bytes=sum(self._sizes.values()))
 
 
 def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) -> tuple[list[str], list[str]]:
@@ -75,88 +134,27 @@ def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) ->
     return shown, [part for mask in masks for part in mask]
 
 
-def writable(folder: Path) -> list[str]:
+def on_disk(folder: Path) -> tuple[str, ...]:
     """Return bubblewrap's arguments that give a sandbox the folders of ``folder`` to write in."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
-    return [part for name, place in places.items() for part in ("--bind", str(folder / name), place)]
+    return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
 
 
-def unpacked(layer: Layer, bubblewrap: str) -> Path:
-    """Return the folder in the cache where a layer is unpacked; it is done now if it was not.
-
-    Raises:
-        SandboxError: the archive is not what the layer says, or cannot be unpacked.
-    """
-    folder = cache_folder() / "layers" / layer.sha256
-    if not folder.is_dir():
-        with _temporary(folder.parent) as made:
-            (made / _WRITABLE).mkdir()
-            unpack(layer, made, bubblewrap)
-            with contextlib.suppress(OSError):  # another process was first
-                made.rename(folder)
-    return folder
-
-
-def has_overlay() -> bool:
+def has_overlays() -> bool:
     """Return whether this machine lets us mount overlays of what is in the cache.
 
     Raises:
         SandboxError: the disk refused.
     """
-    with _temporary(cache_folder() / "layers") as folder:
+    with temporary_folder(layers_folder()) as folder:
         for name in (*PARTS, _WRITABLE):
             (folder / name).mkdir()
-        argv = [*overlay(folder, 1 << 20)[0], "true"]
+        argv = [*_overlays(1 << 20), "true"]
         try:
             done = subprocess.run(argv, cwd=folder, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired):
             return False
         return done.returncode == 0
-
-
-def overlay(folder: Path, size: int) -> tuple[list[str], Path]:
-    """Return the beginning of a command line that needs the overlays of an unpacked layer, and where they are then.
-
-    Args:
-        folder: of the layer; it has to be the command's current folder.
-        size: of all that is written, in bytes.
-    """
-    unshare = shutil.which("unshare") or "unshare"
-    argv = [unshare, "--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", MOUNT, "sh", str(size)]
-    return argv, folder / _WRITABLE
-
-
-def copied(layer: Layer) -> int:
-    """Return how much memory a copy of the layer takes.
-
-    Raises:
-        SandboxError: its archive is gone.
-    """
-    try:
-        return layer.archive.stat().st_size
-    except OSError as error:
-        raise SandboxError(f"the environment's archive {layer.archive} cannot be read: {error}.") from error
-
-
-def copying(layer: Layer, size: int) -> list[str]:
-    """Return bubblewrap's arguments for a sandbox that ``copy_layer`` copies the layer into."""
-    places = (*PARTS.values(), "/tmp")  # noqa: S108 - the sandbox's own
-    mounts = [("--size", str(size), "--perms", "0755", "--tmpfs", place) for place in places]
-    return [*(part for mount in mounts for part in mount), "--ro-bind", str(layer.archive), _ARCHIVE]
-
-
-def copy_layer(sandbox: Sandbox) -> None:
-    """Copy the layer of a sandbox to where it belongs in it.
-
-    Raises:
-        SandboxError: it does not fit, or is no archive.
-    """
-    for part, place in PARTS.items():
-        argv = ("tar", "-x", "-f", _ARCHIVE, "-C", place, "--strip-components=1", "--same-permissions", part)
-        done = sandbox.run(Command(argv, timeout_seconds=_TAR_SECONDS))
-        if not done.ok:
-            said = done.stderr.decode("utf-8", "replace").strip()[-300:]
-            raise SandboxError(f"the environment cannot be copied into a sandbox; tar says: {said or 'nothing'}.")
 
 
 def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
@@ -165,155 +163,20 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
     Raises:
         SandboxError: the archive is not what the layer says, or cannot be unpacked.
     """
-    remedy = f"Remove {layer.archive} and what is beside it; the next run builds it again."
     mounts = []
     for part in PARTS:
-        (folder / part).mkdir(exist_ok=True)
+        (folder / part).mkdir(exist_ok=True)  # a mount point in the sandbox: no archive can put a link there
         mounts += ["--bind", str(folder / part), f"/layer/{part}"]
-    seen = hashlib.sha256()
     options = ["-x", "-f", "-", "-C", "/layer", "--no-same-owner", "--same-permissions"]
-    try:
-        with layer.archive.open("rb") as archive, _tar(bubblewrap, mounts, options, stdin=subprocess.PIPE) as tar:
-            assert tar.stdin is not None  # noqa: S101 - a pipe
-            with contextlib.suppress(BrokenPipeError), tar.stdin as pipe:
-                while block := archive.read(_COPY_BYTES):
-                    seen.update(block)
-                    pipe.write(block)
-    except OSError as error:
-        raise SandboxError(f"cannot unpack the environment's archive {layer.archive}: {error}.", remedy) from error
-    if seen.hexdigest() != layer.sha256:
-        raise SandboxError(f"the environment's archive {layer.archive} has changed since it was made.", remedy)
-
-
-class BuildFolder:
-    """The folders that a recorded build writes: ``env``, ``tree`` and ``tmp``, on disk, below the cache.
-
-    Args:
-        layer: what it begins with.
-        bubblewrap: the program.
-
-    Raises:
-        SandboxError: the disk refused, or the layer cannot be unpacked.
-    """
-
-    def __init__(self, layer: Layer | None, bubblewrap: str) -> None:
-        from uv import find_uv_bin  # noqa: PLC0415 - only builds need it
-
-        self._bubblewrap = bubblewrap
-        root = cache_folder() / "builds"
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            self.path = Path(tempfile.mkdtemp(dir=root, prefix=f"{str(current_owner()).replace(':', '_')}-"))
-            for name in ("tmp", "env", *(f"env/{name}" for name in ("bin", "home", "cache", "tmp")), "tree"):
-                (self.path / name).mkdir()
-            (self.path / "tmp").chmod(0o1777)
-            if layer is not None:
-                unpack(layer, self.path, bubblewrap)
-            # The build may write to it: a link to the machine's own would let it change that.
-            shutil.copy(find_uv_bin(), self.path / "env" / "bin" / "uv")
-        except OSError as error:
-            raise SandboxError(
-                f"cannot make a folder for the build in {root}: {error}.",
-                "Free some space, or choose another folder with CODEGATE_CACHE.",
-            ) from error
-
-    def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """See ``BuildSandbox.freeze``; no process of the build may be alive."""
-        with contextlib.ExitStack() as stack:
-            streams = []
-            for part in PARTS:
-                mounts = ["--ro-bind", str(self.path / part), f"/layer/{part}"]
-                options = ["-c", "-f", "-", "--sort=name", "-C", "/layer", part]
-                tar = stack.enter_context(_tar(self._bubblewrap, mounts, options, stdout=subprocess.PIPE))
-                assert tar.stdout is not None  # noqa: S101 - a pipe
-                streams.append(stack.enter_context(tar.stdout))
-            env, tree = streams
-            return freeze(env, tree, tracked, archive)
-
-    def remove(self) -> None:
-        """Remove it all, whatever modes the build gave its folders."""
-        remove_tree(self.path)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder that code of a repository wrote in, as far as the disk lets us."""
-    argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
-    if subprocess.run(argv, capture_output=True, check=False).returncode:
-        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
-        subprocess.run(argv, capture_output=True, check=False)
-
-
-def sweep_builds() -> int:
-    """Remove the folders of builds whose process is dead, and return how many there were."""
-    found = 0
-    for path in (cache_folder() / "builds").glob("*-*"):
-        owner = parse_owner(path.name.rpartition("-")[0].replace("_", ":"))
-        with contextlib.suppress(OSError):
-            old = time.time() - path.stat().st_mtime > _STALE_SECONDS  # of another boot, or another machine
-        if owner is not None and (owner.known_dead or (old and owner.boot != current_owner().boot)):
-            remove_tree(path)
-            found += 1
-    return found
-
-
-def used_bytes(folder: Path) -> int:
-    """Return what a folder takes on disk; what goes while it is measured is not counted, links are not followed."""
-    total, seen, left = 0, set(), [os.fspath(folder)]
-    while left:
-        with contextlib.suppress(OSError), os.scandir(left.pop()) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISDIR(status.st_mode):
-                        left.append(entry.path)
-                    elif status.st_nlink > 1:
-                        if status.st_ino in seen:
-                            continue
-                        seen.add(status.st_ino)
-                    total += status.st_blocks * 512 + 256
-    return total
-
-
-class DiskWatch:
-    """Calls ``end`` once a build's folder takes more than ``limit`` bytes, for the length of a ``with`` block.
-
-    The disk itself knows no limit, so that a build may go over by what it writes in a fraction of a second.
-    """
-
-    def __init__(self, folder: Path, limit: int, end: Callable[[], None]) -> None:
-        self.exceeded = False
-        self._folder, self._limit, self._end = folder, limit, end
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="codegate-bwrap-disk", daemon=True)
-
-    def __enter__(self) -> "DiskWatch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-        self.exceeded = self.exceeded or used_bytes(self._folder) > self._limit
-
-    def _watch(self) -> None:
-        due, near = 0.0, 0
-        while not self._done.wait(_LOOK_SECONDS):
-            disk = os.statvfs(self._folder)
-            if time.monotonic() < due and disk.f_bavail * disk.f_frsize > near:
-                continue
-            begun = time.monotonic()
-            used = used_bytes(self._folder)
-            if used > self._limit:
-                self.exceeded = True
-                self._end()
-                return
-            due = time.monotonic() + _LOOKS * (time.monotonic() - begun)
-            # So little space would be left if all that is written from now on were the build's.
-            near = disk.f_bavail * disk.f_frsize - (self._limit - used)
+    with sandboxed_tar(bubblewrap, mounts, options, stdin=subprocess.PIPE) as tar:
+        assert tar.stdin is not None  # noqa: S101 - a pipe
+        with contextlib.suppress(BrokenPipeError), tar.stdin as pipe:  # tar itself says what is wrong
+            for block in stream(read_layer(layer)):
+                pipe.write(block)
 
 
 @contextlib.contextmanager
-def _tar(
+def sandboxed_tar(
     bubblewrap: str, mounts: Sequence[str], options: Sequence[str], **pipes: int
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """Run ``tar`` in a sandbox that has ``mounts`` and nothing else of the machine's; wait for it.
@@ -345,18 +208,87 @@ def _tar(
 
 
 @contextlib.contextmanager
-def _temporary(parent: Path) -> Iterator[Path]:
-    """Give a folder below ``parent`` that is removed at the end, unless it was renamed."""
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=parent, prefix=".unpacking-"))
-    except OSError as error:
-        raise SandboxError(
-            f"cannot make a folder in {parent}: {error}.",
-            "Free some space, or choose another folder with CODEGATE_CACHE.",
-        ) from error
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """Give a folder below ``parent``, in this process's name; it is removed at the end, unless it was renamed.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    folder = own_folder(parent)
     try:
         yield folder
     finally:
         if folder.exists():
             remove_tree(folder)
+
+
+def own_folder(parent: Path) -> Path:
+    """Return a new folder below ``parent`` that ``sweep`` removes once this process is dead.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(dir=parent, prefix=f".{str(current_owner()).replace(':', '_')}-"))
+    except OSError as error:
+        raise SandboxError(
+            f"cannot make a folder in {parent}: {error}.",
+            "Free some space, or choose another folder with CODEGATE_CACHE.",
+        ) from error
+
+
+def sweep(parent: Path) -> int:
+    """Remove the folders of ``own_folder`` whose process is dead, and return how many there were."""
+    found = 0
+    for path in parent.glob(".*-*"):
+        owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
+        with contextlib.suppress(OSError):
+            # That of another boot, or of another machine: whether it lives is not known.
+            old = time.time() - path.stat().st_mtime > _STALE_SECONDS
+            if owner is not None and (owner.known_dead or (old and owner.boot != current_owner().boot)):
+                remove_tree(path)
+                found += 1
+    return found
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder that code of a repository wrote in, whatever modes it gave, as far as the disk lets us."""
+    argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
+    if subprocess.run(argv, capture_output=True, check=False).returncode:
+        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
+        subprocess.run(argv, capture_output=True, check=False)
+
+
+def layers_folder() -> Path:
+    """Return the folder of the cache that layers are in."""
+    return cache_folder() / "layers"
+
+
+def _unpacked(layer: Layer, bubblewrap: str) -> Path:
+    """Return the folder in the cache where a layer is unpacked; it is done now if it was not."""
+    folder = layers_folder() / layer.sha256
+    if not folder.is_dir():
+        with temporary_folder(folder.parent) as made:
+            (made / _WRITABLE).mkdir()
+            unpack(layer, made, bubblewrap)
+            with contextlib.suppress(OSError):  # another process was first
+                made.rename(folder)
+    return folder
+
+
+def _sizes(layer: Layer) -> dict[str, int]:
+    """Return how much memory a copy of each part takes."""
+    sizes = dict.fromkeys(PARTS, 0)
+    for member, _ in read_layer(layer):
+        sizes[member.name.partition("/")[0]] += -(-member.size // _PAGE_BYTES) * _PAGE_BYTES
+    return sizes
+
+
+def _overlays(size: int) -> tuple[str, ...]:
+    """Return the beginning of a command line that needs the overlays of the layer in the current folder.
+
+    What is written has ``size`` bytes at most.
+    """
+    unshare = shutil.which("unshare") or "unshare"
+    return (unshare, "--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", str(size))

@@ -97,13 +97,17 @@ def system_links() -> Iterator[str]:
 
 
 def contents(
-    folder: PurePath, interpreter: str, masks: Sequence[str], limits: SandboxLimits, writable: Sequence[str] = ()
+    folder: PurePath,
+    interpreter: Sequence[str],
+    masks: Sequence[str],
+    limits: SandboxLimits,
+    writable: Sequence[str] = (),
 ) -> list[str]:
     """Return the arguments that every sandbox ends with: file systems, the environment, the supervisor.
 
     Args:
         folder: the environment's, with ``site``, ``tools`` and ``packages`` in it.
-        interpreter: its path inside.
+        interpreter: its path inside, with the command line that starts it, if any.
         masks: arguments that hide files of ``/proc``.
         limits: the sandbox's.
         writable: arguments for the workspace, ``/tmp`` and what else can be written; none: the first two, empty.
@@ -122,7 +126,7 @@ def contents(
         "--ro-bind", str(folder / "packages"), PACKAGES,
         "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
-        "--", interpreter, "-I", "-S", "-B", "-c", BOOTSTRAP,
+        "--", *interpreter, "-I", "-S", "-B", "-c", BOOTSTRAP,
     ]  # fmt: skip
 
 

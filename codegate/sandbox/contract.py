@@ -210,6 +210,11 @@ class PreparedEnvironment(Protocol):
         """Return what pins the environment's content: a SHA-256 of it, and of the base image if any."""
         ...
 
+    @property
+    def layer(self) -> Layer | None:
+        """Return the recorded build that it is, if it is one."""
+        ...
+
 
 @dataclass(frozen=True)
 class Description:

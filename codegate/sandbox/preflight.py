@@ -23,6 +23,7 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
+from codegate.sandbox.layers import BUILT
 from codegate.sandbox.session import ENVIRONMENT, LIBRARIES
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
 
@@ -93,7 +94,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     sandbox = backend.open(environment, LIMITS)
     try:
         seen = look(sandbox)
-        walls = _held(backend.name, judge_walls(seen, description))
+        walls = _held(backend.name, judge_walls(seen, description, recorded=environment.layer is not None))
         limits = _held(backend.name, tuple(_limits(sandbox, description)))
     finally:
         sandbox.close()
@@ -115,11 +116,14 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
     return seen
 
 
-def judge_walls(seen: dict[str, Any], description: Description) -> tuple[Finding, ...]:
-    """Return the findings that the probe's view of the walls stands for."""
+def judge_walls(seen: dict[str, Any], description: Description, *, recorded: bool = False) -> tuple[Finding, ...]:
+    """Return the findings that the probe's view of the walls stands for.
+
+    A recorded build has variables of its own and of its toolchains, and a folder that may be written to.
+    """
     allowed = {"PATH", *ENVIRONMENT, *LIBRARIES, "PWD", "LC_CTYPE"}
-    strange = sorted(set(seen["variables"]) - allowed)
-    elsewhere = sorted(set(seen["writable"]) - _WRITABLE)
+    strange = [] if recorded else sorted(set(seen["variables"]) - allowed)
+    elsewhere = sorted(set(seen["writable"]) - _WRITABLE - ({BUILT} if recorded else set()))
     got_through = [name for name, error in {**seen["calls"], **seen["families"]}.items() if not error]
     verdicts: dict[str, tuple[bool, object]] = {
         "not root": (0 not in seen["uid"], seen["uid"]),

@@ -121,6 +121,7 @@ class RemoteEnvironment:
     python: str
     archive: Path
     agent: bool
+    layer: None = None
 
 
 class RemoteBackend:
@@ -170,6 +171,11 @@ class RemoteBackend:
             raise SandboxError(
                 f"the environment needs the image {recipe.image}; sandboxes at {self._provider.title} take none.",
                 "Use Docker: --sandbox docker.",
+            )
+        if recipe.layer is not None:
+            raise SandboxError(
+                f"the environment is a recorded build; sandboxes at {self._provider.title} take none.",
+                "Use Docker or bubblewrap: --sandbox docker.",
             )
         folder = build_environment(recipe, _MACHINE)
         agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
@@ -311,7 +317,7 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
         argv += ["--ro-bind", f"{FOLDER}/etc/{name}", f"/etc/{name}"]
     for name in ("site", "packages") if environment.agent else ():
         argv += ["--ro-bind", f"{FOLDER}/agent/{name}", f"{AGENT}/{name}"]
-    argv += contents(folder, INTERPRETER, [MASKED], limits)
+    argv += contents(folder, [INTERPRETER], [MASKED], limits)
     return {
         "argv": argv,
         "hidden": MASKED_FILES,

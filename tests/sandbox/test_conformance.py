@@ -1,10 +1,12 @@
 """Every backend keeps the whole contract."""
 
+from pathlib import Path
+
 import pytest
 
-from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment
+from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, cache_folder
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.conformance import CHECKS, Check, Subject
+from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -14,3 +16,16 @@ def test_backend_conforms(
 ) -> None:
     totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
     check(Subject(backend, environment, recipe, totals))
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("check", BUILD_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.requirement("S2")
+def test_backend_conforms_in_recorded_builds(
+    check: Check, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "environments").symlink_to(cache_folder() / "environments")
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))  # the checks' layers go with it
+    recipe = EnvironmentRecipe("3.11", "")
+    environment = bwrap_backend.prepare(recipe)
+    check(Subject(bwrap_backend, environment, recipe, bwrap_backend.has_control_groups))

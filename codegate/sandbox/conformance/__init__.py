@@ -1,10 +1,10 @@
 """What every backend must pass before anything untrusted runs in it.
 
 Each check opens its own sandbox, attacks or uses it as a real command would, and raises ``ConformanceFailure``
-with what it saw. A new backend is finished when ``CHECKS`` pass on it.
+with what it saw. A new backend is finished when ``CHECKS`` pass on it, and ``BUILD_CHECKS`` where it records builds.
 """
 
-from codegate.sandbox.conformance import commands, files, isolation, lifecycle, relay, resources
+from codegate.sandbox.conformance import builds, commands, files, isolation, lifecycle, relay, resources
 from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subject
 
 CHECKS: tuple[Check, ...] = (
@@ -16,5 +16,7 @@ CHECKS: tuple[Check, ...] = (
     *relay.CHECKS,
 )
 """Every check, by room: commands, files, resources, isolation, lifecycle, relay."""
+BUILD_CHECKS: tuple[Check, ...] = builds.CHECKS
+"""Every check of recorded builds, which sandboxes at providers do not take."""
 
-__all__ = ["CHECKS", "Check", "ConformanceFailure", "Subject"]
+__all__ = ["BUILD_CHECKS", "CHECKS", "Check", "ConformanceFailure", "Subject"]

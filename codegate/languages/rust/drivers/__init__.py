@@ -1,1 +1,0 @@
-"""Programs that run Rust's tests inside sandboxes; see ``codegate.grading.drivers``."""
