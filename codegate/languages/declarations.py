@@ -126,7 +126,7 @@ def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
         default = child(inner, _DEFAULTS[inner.type]) if inner.type in _DEFAULTS else None
         if default is not None and text_of(default) not in _PLAIN:
             edits[default] = "..."
-        elif inner.type == "comment":
+        elif inner.type.endswith("comment"):
             edits[inner] = ""
         elif inner.type == "type" and inner.end_byte - inner.start_byte > _MAX_ANNOTATION:
             edits[inner] = "..."

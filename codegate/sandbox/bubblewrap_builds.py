@@ -16,8 +16,7 @@ from codegate.sandbox.bubblewrap_program import isolation, system_links
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import Command, Completed, Layer, SandboxClosed, SandboxError, SandboxFile
 from codegate.sandbox.layers import freeze
-from codegate.sandbox.session import _DIED_OF_MEMORY as KILLED
-from codegate.sandbox.session import SandboxSession
+from codegate.sandbox.session import KILLED, SandboxSession
 
 _LOOK_SECONDS: Final = 0.25
 _REST_SECONDS: Final = 2.0

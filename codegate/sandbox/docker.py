@@ -6,14 +6,15 @@ container that has the daemon's socket.
 """
 
 import contextlib
-import os
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from codegate.sandbox import images
+from codegate.durable import digest
+from codegate.sandbox import images, layer_images
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
@@ -25,16 +26,22 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.daemon import connect, explained, read_daemon
-from codegate.sandbox.environment import build_environment
+from codegate.sandbox.docker_container import (
+    DEADLINE_LABEL,
+    JOB_LABEL,
+    OWNER_LABEL,
+    DockerEnvironment,
+    command_scope,
+    container_configuration,
+    container_labels,
+)
+from codegate.sandbox.docker_layers import DockerBuildSandbox, WatchedSandbox
+from codegate.sandbox.environment import EnvironmentFolder, build_environment, uv_program
 from codegate.sandbox.fleet import Fleet, Member
-from codegate.sandbox.ownership import current_owner, parse_owner, workflow_job
-from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
-from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.layers import BUILT, Entry, stream
+from codegate.sandbox.ownership import parse_owner
+from codegate.sandbox.session import SandboxSession
 from codegate.sandbox.sockets import AttachedConnection
-from codegate.sandbox.stream import BOOTSTRAP
-
-if TYPE_CHECKING:
-    from docker import APIClient
 
 _CONTROL_SECONDS: Final = 60
 _REMOVE_SECONDS: Final = 20
@@ -43,31 +50,6 @@ _PING_SECONDS: Final = 3
 _EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
 _DEADLINE_SLACK: Final = 120.0
-_KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the machine like any other
-
-RUN_LABEL: Final = "codegate.run"
-OWNER_LABEL: Final = "codegate.owner"
-DEADLINE_LABEL: Final = "codegate.deadline"
-JOB_LABEL: Final = "codegate.job"
-
-
-@dataclass(frozen=True)
-class DockerEnvironment:
-    """An environment's image.
-
-    Attributes:
-        image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
-        identity: SHA-256 of what the image was made from, the base image's digest among it. The image's own id
-            would differ from daemon to daemon, since it covers the time of the build.
-        python: minor version of its interpreter.
-        variables: names of what the base image would set, and what is taken out of every container.
-    """
-
-    image: str
-    identity: str
-    python: str
-    variables: tuple[str, ...] = ()
-    layer: Layer | None = None
 
 
 class DockerBackend:
@@ -91,6 +73,7 @@ class DockerBackend:
         # Its own client: a stream that is only half read can hold up other calls of the same one.
         self._undertaker = connect(_REMOVE_SECONDS)
         self._bases: dict[str, str] = {}
+        self._has_quota: bool | None = None  # whether the daemon limits what a container writes; None: not known yet
         self._building = threading.Lock()
         self._fleet = Fleet("codegate-docker-remove", removers=4)
         try:
@@ -118,17 +101,46 @@ class DockerBackend:
 
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
-        with explained("prepare the environment"):
-            machine = images.machine_of(str(self._builder.version().get("Arch", "")))
+        if recipe.layer is not None:
+            return self._layered(recipe, recipe.layer)
+        machine = self._machine()
         folder = build_environment(recipe, machine)
         agent = None if recipe.agent is None else build_environment(recipe.agent, machine)
         with self._building, explained("prepare the environment"):
-            named = recipe.image or self._bases.get(recipe.python)
-            base, variables = images.base_image(self._builder, recipe.python, named)
+            base, variables = images.base_image(
+                self._builder, recipe.python, recipe.image or self._bases.get(recipe.python)
+            )
             if agent is not None:
                 base = images.agent_image(self._builder, agent, base)
             image, identity = images.environment_image(self._builder, folder, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
+
+    def _layered(self, recipe: EnvironmentRecipe, layer: Layer) -> DockerEnvironment:
+        bare, folder = self._bare(recipe)
+        agent = None if recipe.agent is None else build_environment(recipe.agent, self._machine())
+        with self._building, explained("prepare the environment"):
+            below = bare.image if agent is None else images.agent_image(self._builder, agent, bare.image)
+            image = layer_images.layered_image(
+                self._builder, folder, below, layer, container_labels(self.run_id, _BUILD_SECONDS)
+            )
+        return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
+
+    def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, EnvironmentFolder]:
+        """Return what a recorded build is made in: the base image and system packages; and the tools beside it."""
+        folder = build_environment(EnvironmentRecipe(recipe.python, ""), self._machine())
+        python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
+        minor = ".".join(python.split(".")[:2])
+        with self._building, explained("prepare the environment"):
+            base, variables = images.base_image(self._builder, minor, recipe.image or self._bases.get(minor))
+            image = layer_images.system_image(self._builder, base, recipe.system)
+            toolchains = tuple(sorted(layer_images.image_variables(self._builder, image).items()))
+        # An image of packages has the time of its making in its id, which differs from daemon to daemon.
+        identity = digest([images.LAYOUT, folder.content, base, sorted(set(recipe.system))])
+        return DockerEnvironment(image, identity, "", variables, recorded=True, toolchains=toolchains), folder
+
+    def _machine(self) -> str:
+        with explained("prepare the environment"):
+            return images.machine_of(str(self._builder.version().get("Arch", "")))
 
     def pin_image(self, name: str) -> str:
         """Return the digest that the image ``name`` has now, pulling it where it is absent; raises as ``prepare``."""
@@ -140,15 +152,48 @@ class DockerBackend:
         if not isinstance(environment, DockerEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
+        container, session = self._open(environment, environment.layer, limits)
+        if not environment.recorded:
+            return session
+        return WatchedSandbox(session, limits.disk_bytes, self._watch(container))
+
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
+        """See ``Backend.open_build``."""
+        given: Iterable[Entry] | None = None
+        if recipe.layer is None:
+            environment, folder = self._bare(recipe)
+            given = layer_images.machine_entries(folder, {f"{BUILT}/bin/uv": uv_program(self._machine())})
+        else:
+            environment = self.prepare(recipe)
+        container, session = self._open(environment, None, limits, given)
+        return DockerBuildSandbox(session, limits.disk_bytes, self._watch(container), container)
+
+    def _open(
+        self,
+        environment: DockerEnvironment,
+        layer: Layer | None,
+        limits: SandboxLimits,
+        given: Iterable[Entry] | None = None,
+    ) -> tuple[str, SandboxSession]:
+        """Return a new container with the session in it, whose commands get the variables of ``layer``."""
+        variables = dict((*environment.toolchains, *(layer.variables if layer else ())))
         with self._fleet.starting():
             with explained("start a sandbox"):
-                container, connection = self._start(environment, limits)
-            scope = _scope(limits, self._description)
-            return self._fleet.open(container, connection, scope, limits, environment.python)
+                container, connection = self._start(environment, limits, given)
+            scope = command_scope(environment, limits, self._description, variables, layer.python if layer else "")
+            return container.id, self._fleet.open(container, connection, scope, limits, environment.python)
 
-    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:  # noqa: ARG002
-        """See ``Backend.open_build``."""
-        raise SandboxError("this kind of sandbox cannot record builds yet.", "Use Docker or bubblewrap.")
+    def _watch(self, container: str) -> Callable[[], int] | None:
+        """Return what reads how many bytes a container has written; None where the daemon keeps the limit itself."""
+        if self._has_quota:
+            return None
+
+        def written() -> int:
+            with explained("say how much a sandbox has written"):
+                found = self._control.containers(size=True, filters={"id": container})
+            return int(found[0].get("SizeRw") or 0) if found else 0
+
+        return written
 
     def close(self) -> None:
         """See ``Backend.close``."""
@@ -172,21 +217,60 @@ class DockerBackend:
             found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
             return sum(self.remove(str(container["Id"])) for container in found)
 
-    def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Container, AttachedConnection]":
-        configuration = _configuration(self._control, environment, limits, self.run_id, self.runtime, self._description)
-        created = self._control.create_container_from_config(configuration)  # type: ignore[no-untyped-call]
-        container = _Container(str(created["Id"]), self, self._fleet)
+    def _start(
+        self, environment: DockerEnvironment, limits: SandboxLimits, given: Iterable[Entry] | None
+    ) -> "tuple[_Container, AttachedConnection]":
+        container = _Container(self._create(environment, limits), self, self._fleet)
         try:
+            if given is not None:
+                self._control.put_archive(container.id, "/", stream(given))
             attached = self._control.attach_socket(
                 container.id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             )
             connection = AttachedConnection(attached)
             container.connection = connection
-            self._control.start(container.id)
+            self._run(container.id)
         except BaseException:
             container.destroy()
             raise
         return container, connection
+
+    def _create(self, environment: DockerEnvironment, limits: SandboxLimits) -> str:
+        """Return the id of a new container; of a recorded build's disk the daemon keeps the size, where it can."""
+        from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
+
+        quota = environment.recorded and self._has_quota is not False
+        configuration = container_configuration(
+            self._control,
+            environment,
+            limits,
+            container_labels(self.run_id, limits.lifetime_seconds),
+            self.runtime,
+            self._description,
+            quota=quota,
+        )
+        try:
+            created = self._control.create_container_from_config(configuration)  # type: ignore[no-untyped-call]
+        except APIError as error:
+            if not quota or "storage" not in str(error.explanation):
+                raise
+            self._has_quota = False
+            return self._create(environment, limits)
+        self._has_quota = self._has_quota or quota
+        return str(created["Id"])
+
+    def _run(self, container: str) -> None:
+        from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
+
+        try:
+            self._control.start(container)
+        except APIError as error:
+            if "python3" not in str(error.explanation):
+                raise
+            raise SandboxError(
+                "the base image has no python3, which the sandbox's supervisor needs.",
+                "Take an image that has it, or name python3 in `packages` of the recipe.",
+            ) from error
 
     def remove(self, container: str) -> bool:
         """Kill and remove a container; a second try covers a daemon that was busy. Return whether it is gone."""
@@ -266,81 +350,3 @@ def _abandoned(labels: dict[str, str]) -> bool:
         return float(labels.get(DEADLINE_LABEL, "inf")) + _DEADLINE_SLACK < time.time()
     except ValueError:
         return False
-
-
-def _scope(limits: SandboxLimits, description: Description) -> Scope:
-    resource_limits = {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_FSIZE": workspace_bytes(limits),
-        "RLIMIT_NOFILE": limits.open_files,
-    }
-    if description.tier != "runsc":  # its kernel has no such limit, and no message queues that it were for
-        resource_limits["RLIMIT_MSGQUEUE"] = 0
-    return Scope(resource_limits)
-
-
-def _configuration(
-    client: "APIClient",
-    environment: DockerEnvironment,
-    limits: SandboxLimits,
-    run_id: str,
-    runtime: str | None,
-    description: Description,
-) -> dict[str, Any]:
-    """Return the container's configuration; the supervisor is its first process and reaps, so no ``init``."""
-    from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
-
-    disk = workspace_bytes(limits)
-    host = client.create_host_config(
-        runtime=runtime,
-        auto_remove=True,  # a sandbox whose owner was killed goes when its supervisor's time is up
-        cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
-        network_mode="none",
-        extra_hosts={"sandbox": "127.0.0.1"},
-        dns=["127.0.0.1"],  # otherwise the addresses of the machine's name servers are to be read inside
-        ipc_mode="private",
-        read_only=True,
-        tmpfs={
-            WORKSPACE: _tmpfs(disk, "exec", f"mode=0755,uid={USER_ID},gid={USER_ID}"),
-            "/tmp": _tmpfs(temporary_bytes(limits), "noexec", "mode=1777"),  # noqa: S108 - the sandbox's own
-            "/dev/shm": _tmpfs(shared_memory_bytes(limits), "noexec", "mode=1777"),  # noqa: S108
-        },
-        mem_limit=limits.memory_bytes,
-        memswap_limit=limits.memory_bytes,
-        nano_cpus=int(limits.cpus * 1_000_000_000),
-        pids_limit=limits.pids + (1 if description.process_limit else _KERNEL_THREADS),  # 1: the supervisor
-        ulimits=[
-            Ulimit(name="core", soft=0, hard=0),
-            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
-            Ulimit(name="fsize", soft=disk, hard=disk),
-        ],
-        log_config=LogConfig(type="none"),
-    )
-    configuration = client.create_container_config(
-        environment.image,
-        command=[],
-        entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
-        hostname="sandbox",
-        environment=list(environment.variables),  # without a value: taken out
-        user=f"{USER_ID}:{USER_ID}",
-        working_dir=WORKSPACE,
-        stdin_open=True,
-        tty=False,
-        detach=False,
-        healthcheck=Healthcheck(test=["NONE"]),
-        labels={
-            RUN_LABEL: run_id,
-            OWNER_LABEL: str(current_owner()),
-            DEADLINE_LABEL: f"{time.time() + limits.lifetime_seconds:.0f}",
-            JOB_LABEL: workflow_job(os.environ),
-        },
-        host_config=host,
-    )
-    # One client only: when the harness goes away the supervisor sees the end of its input.
-    configuration["StdinOnce"] = True
-    return dict(configuration)
-
-
-def _tmpfs(size: int, execution: str, rest: str) -> str:
-    return f"rw,nosuid,nodev,{execution},size={size},nr_inodes={inodes(size)},{rest}"

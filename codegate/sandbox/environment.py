@@ -9,11 +9,13 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, cast
 
@@ -188,6 +190,27 @@ def toolchain_site(recipe: EnvironmentRecipe, wheel: str) -> Path:
         )
     lock = "".join(f"{' '.join(line.split())}\n" for line in own)
     return build_environment(EnvironmentRecipe(recipe.python, lock)).site
+
+
+def uv_program(machine: str) -> Path:
+    """Return uv for recorded builds on that processor type of Linux: this machine's own, or one from the index.
+
+    Raises:
+        SandboxError: the installer failed; the message has its last lines.
+    """
+    from uv import find_uv_bin  # noqa: PLC0415 - only recorded builds need it
+
+    if sys.platform == "linux" and platform.machine() == machine:
+        return Path(find_uv_bin())
+    folder = cache_folder() / "uv" / f"{version('uv')}-{machine}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as name:
+            python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+            _install(["--no-deps", f"uv=={version('uv')}"], Path(name, "uv"), python, machine)
+            with contextlib.suppress(OSError):  # another process was first
+                Path(name, "uv").rename(folder)
+    return folder / "bin" / "uv"
 
 
 def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> str:

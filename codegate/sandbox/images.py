@@ -23,7 +23,7 @@ ENVIRONMENT_LABEL: Final = "codegate.environment"
 _PINNED: Final = re.compile(r"(?:[a-z0-9][a-z0-9._:/-]{0,250}@)?sha256:[0-9a-f]{64}")
 _OFFICIAL: Final = re.compile(r"python@sha256:[0-9a-f]{64}")
 _REPOSITORY: Final = "codegate/environment"
-_LAYOUT: Final = 2
+LAYOUT: Final = 2
 _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
 
 
@@ -125,7 +125,7 @@ def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str)
     Raises:
         SandboxError: the daemon refused the build.
     """
-    key = digest([_LAYOUT, folder.content, base])
+    key = digest([LAYOUT, folder.content, base])
     return _image(client, key, base, lambda archive: _add_environment(archive, folder)), key
 
 
@@ -136,27 +136,37 @@ def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> st
         SandboxError: the daemon refused the build.
     """
     return _image(
-        client, digest([_LAYOUT, "agent", folder.content, base]), base, lambda archive: _add_agent(archive, folder)
+        client, digest([LAYOUT, "agent", folder.content, base]), base, lambda archive: _add_agent(archive, folder)
     )
 
 
 def _image(client: "APIClient", key: str, base: str, add: Callable[[tarfile.TarFile], None]) -> str:
     """Return the id of the image that ``key`` stands for, of what ``add`` puts on ``base``; built where absent."""
-    tag = f"{_REPOSITORY}:{key[:24]}"
-    found = find(client, tag)
-    if found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key:
-        return str(found["Id"])
+    if (image := made_image(client, key)) is not None:
+        return image
     with tempfile.TemporaryFile() as context:
         _write_context(context, base, add)
         context.seek(0)
         lines = client.build(
-            fileobj=context, custom_context=True, tag=tag, labels={ENVIRONMENT_LABEL: key}, rm=True,
+            fileobj=context, custom_context=True, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True,
             forcerm=True, decode=True, network_mode="none",
         )  # fmt: skip
         for line in lines:
             if "error" in line:
                 raise SandboxError(f"the Docker daemon cannot build the environment: {line['error'][:500]}.")
-    return str(_inspect(client, tag)["Id"])
+    return str(inspect_image(client, image_tag(key))["Id"])
+
+
+def image_tag(key: str) -> str:
+    """Return the tag of the image that ``key``, a SHA-256, stands for."""
+    return f"{_REPOSITORY}:{key[:24]}"
+
+
+def made_image(client: "APIClient", key: str) -> str | None:
+    """Return the id of the image that ``key`` stands for, or None where it is not made yet."""
+    found = find(client, image_tag(key))
+    made = found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key
+    return str(found["Id"]) if found is not None and made else None
 
 
 def find(client: "APIClient", name: str) -> dict[str, Any] | None:
@@ -164,7 +174,7 @@ def find(client: "APIClient", name: str) -> dict[str, Any] | None:
     from docker.errors import ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
     try:
-        return _inspect(client, name)
+        return inspect_image(client, name)
     except ImageNotFound:
         return None
 
@@ -178,14 +188,15 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
         return found
     try:
         client.pull(name)
-        return _inspect(client, name)
+        return inspect_image(client, name)
     except (APIError, ImageNotFound) as error:
         reason = str(getattr(error, "explanation", None) or error)[:300]
         message = f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}."
         raise SandboxError(message, remedy) from error
 
 
-def _inspect(client: "APIClient", name: str) -> dict[str, Any]:
+def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
+    """Return what the daemon knows of an image; raises docker's ImageNotFound."""
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
 
 

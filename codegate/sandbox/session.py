@@ -7,7 +7,7 @@ import posixpath
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from codegate.sandbox.contract import (
@@ -34,6 +34,7 @@ NODE_MODULES: Final = "/node_modules"  # where Node looks above the workspace; a
 USER_ID: Final = 10001
 RECORDS_BYTES: Final = 16 << 20
 
+_LEAST_PYTHON: Final = (3, 9)
 _START_SECONDS: Final = 60.0
 _PUT_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 30.0  # on top of a command's own limit: killing, reaping and a loaded machine
@@ -142,6 +143,12 @@ class SandboxSession:
             self.close()
             raise SandboxError(f"the kernel refused the sandbox's supervisor its protection ({', '.join(unarmed)}).")
         version = ".".join(str(part) for part in header["version"][:2])
+        if tuple(header["version"]) < _LEAST_PYTHON:
+            self.close()
+            raise SandboxError(
+                f"the sandbox's python3 is {version}; its supervisor needs 3.9 or newer.",
+                "Take an image that has it, or name python3 in `packages` of the recipe.",
+            )
         if python and version != python:
             self.close()
             raise SandboxError(
@@ -171,7 +178,7 @@ class SandboxSession:
                     relay=command.relay,
                 )
         except _OutOfMemory:
-            return _DIED_OF_MEMORY
+            return replace(KILLED, memory_exceeded=True)
         self._check(reply)
         words = shown(" ".join(part if len(part) < _LONG_PART else "…" for part in command.argv))
         _LOG.debug("%s: exit %s, %.2f s", words, reply.header["exit_code"], time.monotonic() - began)
@@ -267,11 +274,11 @@ class SandboxSession:
             raise
 
 
-_DIED_OF_MEMORY: Final = Completed(
+KILLED: Final = Completed(
     exit_code=None,
     signal=9,
     timed_out=False,
-    memory_exceeded=True,
+    memory_exceeded=False,
     stdout=b"",
     stderr=b"",
     truncated=True,
@@ -281,7 +288,7 @@ _DIED_OF_MEMORY: Final = Completed(
     cpu_seconds=0.0,
     peak_memory_bytes=0,
 )
-"""The kernel killed the supervisor itself for memory: the command's doing, of which nothing else is known."""
+"""The supervisor itself was killed for what the command took, of which nothing else is known."""
 
 
 def _chunks(files: tuple[SandboxFile, ...]) -> Iterator[tuple[list[list[object]], bytes]]:

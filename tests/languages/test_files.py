@@ -350,9 +350,9 @@ def test_a_file_made_to_stall_the_scan_does_not() -> None:
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("tests/parse.rs", "test"), ("src/parser_test.cc", "test"), ("src/test/kotlin/org/ParserTest.kt", "test"),
+        ("tests/parse.lua", "test"), ("src/parser_test.cc", "test"), ("src/test/kotlin/org/ParserTest.kt", "test"),
         ("spec/parser_spec.rb", "test"), ("Sources/ParserTests.swift", "test"), ("t/parse.t", "test"),
-        ("tests/data.json", "test_support"), ("src/latest.rs", "source"), ("src/Contest.kt", "source"),
+        ("tests/data.json", "test_support"), ("src/latest.lua", "source"), ("src/Contest.kt", "source"),
         ("src/main/java/org/Parser.java", "source"), ("spec/rules.json", "source"),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from codegate.grading.drivers import driver_source
 from codegate.mining.proving import leak
 from codegate.mining.proving.leak import audit_tree
-from codegate.suite import LeakAudit, Tree, TreeFile, make_patch, read_commit
+from codegate.suite import LeakAudit, Tree, TreeFile, make_patch, object_id, read_commit
 
 #: A fix of one short line, of which no line tells anything by itself: the hardest to recognise.
 BEFORE = '''\
@@ -75,7 +75,7 @@ def search(
 ) -> LeakAudit:
     """Audit a tree and what lies ``around`` it, by the program that runs in the sandbox, with another root.
 
-    ``usr/`` is the system's there, ``site/`` the environment's, all else foreign.
+    ``usr/`` is the system's there, ``site/`` the environment's, ``layer/`` a recorded build's, all else foreign.
     """
     tree = base if isinstance(base, Tree) else Tree({path: _file(content) for path, content in base.items()})
     tests = {path: _file(content) for path, content in hidden.items()}
@@ -84,7 +84,7 @@ def search(
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     exec(wanted["texts"], driver["TEXTS"])
-    driver["SYSTEM"] = (f"{folder}/usr/", f"{folder}/site/")
+    driver["SYSTEM"], driver["LAYER"] = (f"{folder}/usr/", f"{folder}/site/"), f"{folder}/layer/"
     workspace = folder / "workspace"
     for path, data in {
         **{f"workspace/{path}": file.data for path, file in tree.items() if not file.is_link},
@@ -140,6 +140,8 @@ def patch(after: str) -> str:
 
 
 WHEEL = {CHANGED: AFTER, "naming-9.dist-info/METADATA": "Name: naming\n"}
+#: As a compiler leaves it: the path of the source, and the names in it, among bytes.
+OBJECT = b"!<arch>\0src/naming/names.py\0\1%s\0\2"
 DEEP = "x" * 120 + "/naming/names.py"
 
 #: By kind: where it is, and what.
@@ -198,6 +200,24 @@ def test_the_fix_is_found_wherever_it_is(
         if not clean:
             assert found.fix_lines, found
             assert found.findings
+
+
+def test_what_was_compiled_from_the_fix_or_a_hidden_test_is_found_in_a_recorded_build(tmp_path: Path) -> None:
+    names = b"cleaned_part\0WHITESPACE\0is_comment"
+    planted: dict[str, tuple[bytes, int, int]] = {
+        "layer/home/.cache/go-build/ab/cd-d": (OBJECT % names, 1, 0),
+        "workspace/target/debug/naming": (OBJECT % names, 1, 0),
+        "layer/home/.cache/other": (OBJECT % b"cleaned_part", 0, 0),
+        "layer/test": (OBJECT % b"test_names.py\0test_capital_letters_are_folded", 0, 1),
+        f"layer/x/objects/{object_id(LARGE.encode())[:2]}/{object_id(LARGE.encode())[2:]}": (b"x", 0, 0),
+        f"layer/x/objects/ab/{'c' * 38}": (b"x", 0, 0),
+    }
+    for number, (place, (data, fix, hidden)) in enumerate(planted.items()):
+        found = search(
+            tmp_path / str(number), BASE, {"tests/test_names.py": TEST}, {"src/naming/names.py": LARGE}, {place: data}
+        )
+        assert (found.fix_lines, found.hidden_files) == (fix, hidden), (place, found)
+        assert found.objects == (object_id(LARGE.encode())[2:] in place), (place, found)
 
 
 @pytest.mark.parametrize("place", ["site/pip/_vendor/naming/names.py", "usr/lib/x/_vendor/naming/names.py"])

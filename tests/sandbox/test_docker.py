@@ -20,7 +20,8 @@ from codegate.sandbox import (
     SandboxUnavailable,
     reap_job,
 )
-from codegate.sandbox.docker import DEADLINE_LABEL, OWNER_LABEL, RUN_LABEL, DockerBackend, DockerEnvironment
+from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.docker_container import DEADLINE_LABEL, OWNER_LABEL, RUN_LABEL, DockerEnvironment
 from codegate.sandbox.ownership import current_owner
 
 pytestmark = pytest.mark.docker

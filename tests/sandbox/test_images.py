@@ -19,7 +19,8 @@ from codegate.sandbox import (
     import_environments,
     preflight,
 )
-from codegate.sandbox.docker import RUN_LABEL, DockerBackend
+from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.environment import COMPLETE, PARTS, build_environment
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
 from codegate.sandbox.packing import pack

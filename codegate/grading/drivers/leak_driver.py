@@ -21,6 +21,8 @@ from typing import Any, Callable, Iterator
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
 SYSTEM = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/")
+#: What a recorded build left outside of the tree: caches of compilers and of package managers among it.
+LAYER = "/opt/env/"
 MOST_FILES = 400_000
 MOST_FINDINGS = 10
 #: The system's archives that may have packages in them.
@@ -93,6 +95,7 @@ class Search:
         self.names = set(wanted["hidden_names"])
         self.folders = {os.path.basename(os.path.dirname(path)) for path, _ in wanted["changed"]}
         self.suffixes = tuple(wanted["suffixes"])
+        self.blobs = set(wanted["blobs"])
         self.answer: Any = TEXTS["Answer"](wanted)
         stems = self.answer.stems | self.answer.test_stems
         self.unpacker: Any = TEXTS["Unpacker"](self.suffixes, stems)
@@ -121,9 +124,10 @@ class Search:
         if own in self.base:
             self.look_at_own(path, own)
             return
-        if OBJECT.match(path) or PLACES.match(path):
+        layered = path.startswith(LAYER)
+        if (OBJECT.match(path) or PLACES.match(path)) and (not layered or self.has_blob(path)):
             self.note("objects", 1, path, "belongs to a git repository")
-        foreign = not path.startswith((*SYSTEM, "/opt/"))
+        foreign = not path.startswith((*SYSTEM, LAYER, "/opt/"))
         if path.startswith(SYSTEM) and size > LARGEST_OF_SYSTEM:
             return
         if foreign or path.endswith(TEXTS["ARCHIVES"]):
@@ -131,6 +135,22 @@ class Search:
                 self.look_at(name, data, foreign)
         elif size in self.sizes or path.endswith((*self.suffixes, ".pyc")):
             self.look_at(path, read(path), False)
+        if (layered or foreign) and not path.endswith((".pyc", *TEXTS["ARCHIVES"])):
+            self.look_at_compiled(path)
+
+    def look_at_compiled(self, path: str) -> None:
+        """Look at a file that a compiler may have made of the project's own."""
+        data = read(path, TEXTS["LARGEST_COMPILED"])
+        if b"\0" in data[:4096]:
+            self.note("fix_lines", 1, path, self.answer.is_built_from_fix(path, data))
+            self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
+
+    def has_blob(self, path: str) -> bool:
+        """Return whether an object of a git repository, or the index of a pack, has a file of the answer."""
+        if path.endswith(".idx"):
+            data = read(path, TEXTS["LARGEST_COMPILED"])
+            return any(bytes.fromhex(blob) in data for blob in self.blobs)
+        return path[-41:].replace("/", "") in self.blobs
 
     def look_at(self, name: str, data: bytes, foreign: bool) -> None:
         """Look at a file that is not the base tree's."""

@@ -24,6 +24,7 @@ ARCHIVES = (
 )  # fmt: skip
 LARGEST_ARCHIVE = 128 << 20
 LARGEST_TEXT = 4 << 20
+LARGEST_COMPILED = 64 << 20
 DEEPEST = 3
 MOST_MEMBERS = 20_000
 MOST_UNPACKED = 512 << 20
@@ -167,6 +168,7 @@ class Answer:
         self.stems = {os.path.basename(path).partition(".")[0] for path, _ in wanted["changed"]}
         self.changed = [(path, encoded(lines)) for path, lines in wanted["changed"]]
         self.words = {path: encoded(words) for path, words in wanted["words"]}
+        self.unheard = {path: encoded(words) for path, words in wanted["unheard"]}
         self.test_names = encoded(wanted["test_names"])
         self.test_titles = encoded(wanted["test_titles"])
         self.test_files = encoded(wanted["hidden_names"])
@@ -225,6 +227,25 @@ class Answer:
                 return "is byte code of %s with names that the fix adds" % changed
             if not words and not source:
                 return "is byte code of %s, and nobody can tell whether with the fix" % changed
+        return ""
+
+    def is_built_from_fix(self, path: str, data: bytes) -> str:
+        """Return how a program or a library repeats the fix: it names a changed file, and most names the fix adds."""
+        stem = os.path.basename(path).partition(".")[0]
+        for changed, words in self.unheard.items():
+            own = os.path.basename(changed)
+            if len(words) < 2 or not (changed.encode() in data or (stem == own.partition(".")[0] and stem)):
+                continue
+            if 2 * sum(word in data for word in words) > len(words):
+                return "is compiled from %s with names that the fix adds" % changed
+        return ""
+
+    def is_built_from_tests(self, data: bytes) -> str:
+        """Return how a program or a library has a hidden test: it names the file and a test that is new in it."""
+        if self.test_names and any(name in data for name in self.test_files):
+            for name in self.test_names:
+                if name in data:
+                    return "is compiled from the hidden test %s" % name.decode("utf-8", "replace")
         return ""
 
     def tells_tests(self, path: str, data: bytes) -> str:

@@ -9,7 +9,7 @@ from codegate.languages.registry import path_language
 
 _SUFFIX: Final = re.compile(
     r"\.(bats|c|cc|cljs?|cpp|cs|cxx|d|dart|erl|exs?|f90|fs|groovy|h|hpp|hs|jl|kts?|lua|mm?|ml|nim|php|p[lm]|ps1|r|rb"
-    r"|rs|scala|sh|swift|t|vb|zig)",
+    r"|scala|sh|swift|t|vb|zig)",
     re.IGNORECASE,
 )
 _FOLDERS: Final = frozenset({"test", "tests", "spec", "specs", "t"})

@@ -17,7 +17,7 @@ from codegate.grading.drivers import driver_source
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.environments.declarations import read_declarations
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
-from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile
+from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile, object_id
 from codegate.suite.declared import read_json, read_text
 
 _ISOLATED: Final = ("{python}", "-I", "-S", "-B", "-c")
@@ -36,7 +36,7 @@ _SHORTEST_NAME: Final = 10
 _SHORTEST_TITLE: Final = 12
 _UNSQUEEZED: Final = str.maketrans("", "", " \t\r\n\f\v'\"`\\")
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
-_COMMENT: Final = re.compile(r"(?:^|\s)#.*")
+_COMMENT: Final = re.compile(r"(?:^|\s)(?:#|//).*")
 _TEST_NAME: Final = re.compile(r"\b(?:def|func)\s+([Tt]est\w+)")
 _TEST_TITLE: Final = re.compile(r"\b(?:it|test)(?:\.\w+)?\(\s*['\"`]([^'\"`\n]+)['\"`]")
 _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
@@ -125,11 +125,13 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict
             )
         )
     after = [file.data for path, file in hidden.items() if file is not None and base.get(path) != file]
+    fixed = [file.data for file in fix.values() if file is not None]
     return {
         "base": [_printable(path) for path in base],
         "fix_lines": sorted(_distinctive(base, fix))[:_MAX_LINES],
         "test_lines": sorted(_distinctive(base, hidden))[:_MAX_LINES],
         "hidden": [(len(data), sha256(data)) for data in after if len(data) >= _MIN_BYTES],
+        "blobs": sorted({object_id(data) for data in (*after, *fixed) if len(data) >= _MIN_BYTES}),
         "hidden_names": sorted({_printable(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
         "names": own_names(Part.of(base, folder)),
@@ -139,6 +141,7 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict
         "words": [
             (_printable(path.removeprefix("src/")), _new_words(base.get(path), file)) for path, file in fix.items()
         ],
+        "unheard": _unheard(base, fix),
         "test_names": _new_names(base, hidden, _TEST_NAME, _SHORTEST_NAME),
         "test_titles": _new_names(base, hidden, _TEST_TITLE, _SHORTEST_TITLE),
         "texts": driver_source("leak_texts_driver"),
@@ -174,6 +177,17 @@ def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
     known = set(_WORD.findall(decode(old.data))) if old is not None else set()
     words = set(_WORD.findall(_COMMENT.sub("", decode(new.data)))) if new is not None else set()
     return sorted(words - known)[:_MAX_LINES]
+
+
+def _unheard(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
+    """Return, by path, the words of the fix that no file of its kind has: a compiler keeps the names among them."""
+    new = {path: set(_new_words(base.get(path), file)) for path, file in fix.items()}
+    suffixes = tuple({PurePosixPath(path).suffix for path, words in new.items() if words} - {""})
+    left = set().union(*new.values())
+    for path, file in base.items():
+        if left and suffixes and path.endswith(suffixes):
+            left.difference_update(_WORD.findall(decode(file.data)))
+    return [(_printable(path), sorted(words & left)) for path, words in new.items() if words & left]
 
 
 def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: int) -> list[str]:

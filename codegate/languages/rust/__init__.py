@@ -1,0 +1,16 @@
+"""Rust, by Cargo, in recorded builds only. Its tests have no controls."""
+
+from typing import Final
+
+from codegate.languages.contract import LanguagePack
+from codegate.languages.rust.declarations import RUST
+from codegate.languages.rust.files import RustFiles
+
+LANGUAGE: Final = LanguagePack(
+    name="rust",
+    suffixes=(".rs",),
+    files=RustFiles,
+    runners={"cargo": "codegate.languages.rust.runners:CARGO"},
+    readers=(RUST,),
+    varies=frozenset({"random", "timezone"}),
+)

@@ -1,0 +1,1 @@
+"""Programs that run Rust's tests inside sandboxes; see ``codegate.grading.drivers``."""

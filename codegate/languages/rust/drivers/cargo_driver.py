@@ -1,0 +1,251 @@
+"""Has Cargo compile the test targets that selected files are in, and runs each of their tests in a process of its own.
+
+This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
+(``-I -S -B``), so it uses the standard library only. The tests never hold the records pipe. A test has passed when its
+process ended with status 0 and libtest reported that one test passed: a process that ends early proves nothing, and
+takes no other test along. Standard input brings the settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Iterator
+
+from codegate.grading.drivers.channel_driver import Channel, plain
+
+#: Cargo starts this program in place of a test program. It notes how, in a file of its own.
+NOTE = """import json, os, sys, tempfile
+descriptor, path = tempfile.mkstemp(dir=sys.argv[1])
+with open(descriptor, "w") as file:
+    json.dump({"argv": sys.argv[2:], "folder": os.getcwd(), "variables": dict(os.environ)}, file)
+"""
+#: Options that choose targets, or what happens to them; the first take a value.
+VALUED = frozenset({"--bin", "--test", "--example", "--bench"})
+PLAIN = frozenset({"--lib", "--bins", "--tests", "--examples", "--benches", "--all-targets", "--doc", "--no-run",
+                   "--offline", "--locked", "--frozen"})  # fmt: skip
+CHOSEN = ("--workspace", "--all", "-p", "--package", "--manifest-path")
+HOST = re.compile(r"^host: (\S+)$", re.MULTILINE)
+ENDED = re.compile(r"^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;", re.MULTILINE)
+PANIC = re.compile(r"panicked at ([^\n]*):\n(.*?)(?=\nnote: |\nstack backtrace:|\n\n|\Z)", re.DOTALL)
+SECTION = re.compile(r"^---- .* stdout ----\n(.*?)(?=^failures:$)", re.MULTILINE | re.DOTALL)
+ERROR = re.compile(r"^error(?:\[\w+\])?: .*\n *--> (.+?):\d+:\d+$", re.MULTILINE)
+KEPT = 64 << 10
+LISTED = 8 << 20
+
+
+def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT) -> tuple[int, str, float]:
+    """Return a program's status, the last part of its output, and its seconds; what it leaves running is killed."""
+    with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
+        begun = time.monotonic()
+        process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
+        status, seconds = process.wait(), time.monotonic() - begun
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        output.seek(max(0, output.seek(0, os.SEEK_END) - kept))
+        return status, output.read().decode("utf-8", "replace"), seconds
+
+
+class Target:
+    """A test target of a package, as ``cargo metadata`` has it."""
+
+    def __init__(self, package: dict[str, Any], target: dict[str, Any]) -> None:
+        self.package, self.root = package["id"], target["src_path"]
+        self.crate = os.path.dirname(package["manifest_path"])
+        kind = target["kind"][0]
+        option = {"test": "--test", "bin": "--bin", "example": "--example"}.get(kind)
+        self.chosen = [option, target["name"]] if option else ["--lib"]
+
+    @property
+    def folder(self) -> str:
+        return str(os.path.dirname(self.root))
+
+    def has(self, pattern: re.Pattern[bytes]) -> bool:
+        """Return whether the text of its root has something that fits ``pattern``."""
+        with open(self.root, "rb") as file:
+            return pattern.search(file.read()) is not None
+
+    def file_of(self, test: str) -> tuple[str, str]:
+        """Return the file that declares a test, and its path within it: modules are files as far as there are any."""
+        *modules, name = test.split("::")
+        for depth in range(len(modules), 0, -1):
+            place = os.path.join(self.folder, *modules[:depth])
+            for path in (place + ".rs", os.path.join(place, "mod.rs")):
+                if path != self.root and os.path.isfile(path):
+                    return path, "::".join([*modules[depth:], name])
+        return self.root, test
+
+
+class Cargo:
+    """Cargo, called as the recipe calls it."""
+
+    def __init__(self, settings: dict[str, Any], python: str, workspace: str) -> None:
+        words = list(settings["command"])
+        self.tail = words[words.index("--") :] if "--" in words else []
+        words = words[: len(words) - len(self.tail)]
+        self.program = [words.pop(0)] if words else ["cargo"]
+        if words and words[0].startswith("+"):
+            self.program.append(words.pop(0))
+        self.options = list(options(words[1:]))
+        self.folder = os.path.join(workspace, settings["folder"])
+        self.scratch = tempfile.mkdtemp()
+        self.variables = {**os.environ, "CARGO_TERM_COLOR": "never", "CARGO_TERM_PROGRESS_WHEN": "never"}
+        note = os.path.join(self.scratch, "note.py")
+        with open(note, "w", encoding="utf-8") as file:
+            file.write(NOTE)
+        _, about, _ = run([*self.program, "-vV"], self.folder, self.variables)
+        host = HOST.search(about)
+        triple = host.group(1) if host else ""
+        if "--target" in self.options[:-1]:
+            triple = self.options[self.options.index("--target") + 1]
+        self.runner = "CARGO_TARGET_%s_RUNNER" % re.sub(r"\W", "_", triple).upper()
+        self.runs = "%s -I -S -B %s" % (python, note)
+
+    def targets(self) -> tuple[list[Target], set[str], str]:
+        """Return all test targets, the packages that are tested by default, and Cargo's words where it fails."""
+        argv = [*self.program, "metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"]
+        if "--manifest-path" in self.options:
+            at = self.options.index("--manifest-path")
+            argv += self.options[at : at + 2]
+        done = subprocess.run(argv, cwd=self.folder, env=self.variables, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        if done.returncode != 0:
+            return [], set(), done.stderr.decode("utf-8", "replace")
+        found = json.loads(done.stdout)
+        every = [Target(package, target) for package in found["packages"] for target in package["targets"]
+                 if target.get("test", True)]  # fmt: skip
+        return every, set(found.get("workspace_default_members", found["workspace_members"])), ""
+
+    def compile(self, target: Target, default: set[str]) -> tuple[dict[str, Any] | None, str]:
+        """Return how Cargo starts the target's program, None where it does not compile, and Cargo's words."""
+        folder = tempfile.mkdtemp(dir=self.scratch)
+        chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
+        package = [] if chosen or target.package in default else ["-p", target.package]
+        argv = [*self.program, "test", "--offline", "--locked", *self.options, *package, *target.chosen, *self.tail]
+        status, words, _ = run(argv, self.folder, {**self.variables, self.runner: "%s %s" % (self.runs, folder)})
+        found = []
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found.append(json.load(file))
+        found = [each for each in found if each["folder"] == target.crate]
+        return found[0] if status == 0 and len(found) == 1 else None, words
+
+
+def options(words: list[str]) -> Iterator[str]:
+    """Yield the options that say how to compile."""
+    left = iter(words)
+    for word in left:
+        if word in VALUED:
+            next(left, None)
+        elif word.split("=")[0] not in VALUED | PLAIN:
+            yield word
+
+
+def choose(targets: list[Target], path: str) -> list[Target]:
+    """Return the targets that a file may be in: its own, else those of the nearest folder that name its module."""
+    own = [target for target in targets if target.root == path]
+    above = [target for target in targets if path.startswith(target.folder + os.sep)]
+    nearest = max((len(target.folder) for target in above), default=0)
+    module = os.path.splitext(path[nearest + 1 :].partition(os.sep)[0])[0]
+    named = re.compile(rb"^[^/\n]*\bmod\s+(?:r#)?%s\b" % re.escape(module.encode()), re.MULTILINE)
+    return own or [target for target in above if len(target.folder) == nearest and target.has(named)]
+
+
+def failure(status: int, output: str) -> dict[str, Any]:
+    """Return the facts about a failed test that its failure class follows from."""
+    panic, section = PANIC.search(output), SECTION.search(output)
+    message = panic.group(2) if panic else section.group(1).strip() if section else ""
+    if ENDED.search(output) is None:
+        message = "%s\nthe test process ended with status %d and no result" % (message or output[-500:], status)
+    parents = ["AssertionError"] if panic and message.startswith("assertion") else []
+    if "memory allocation of" in output and status == -signal.SIGABRT:
+        parents = ["MemoryError"]
+    return {"exception": "panic" if panic else "TestFailed", "message": plain(message.strip(), 1000),
+            "parents": parents}  # fmt: skip
+
+
+def outcome_of(status: int, output: str) -> str:
+    """Return how a process that ran one test ended: by its status and by libtest's own count, which must agree."""
+    ended = ENDED.findall(output)
+    counted = ended[-1] if ended else None
+    if status == 0 and counted == ("ok", "1", "0", "0"):
+        return "passed"
+    return "skipped" if status == 0 and counted == ("ok", "0", "0", "1") else "failed"
+
+
+def listed(start: dict[str, Any]) -> list[str]:
+    """Return the names of a program's tests; none where it is no program of libtest's."""
+    argv = [*start["argv"], "--list", "--format", "terse"]
+    status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
+    return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
+
+
+def run_tests(channel: Channel, start: dict[str, Any], tests: dict[str, str], settings: dict[str, Any]) -> bool:
+    """Run tests, given by name with their ids, and report each; return whether all of them passed or were skipped."""
+    good, left = True, settings["output_bytes"] // 2
+    for name, test in tests.items():
+        for _ in range(settings["repeat"]):
+            argv = [*start["argv"], name, "--exact"]
+            status, output, seconds = run(argv, start["folder"], start["variables"])
+            outcome = outcome_of(status, output)
+            crash = failure(status, output) if outcome == "failed" else None
+            good = good and crash is None
+            if crash is not None and left > 0:
+                sys.stdout.write(plain(output, left))
+                left -= len(output)
+            channel.send(kind="phase", id=plain(test, 1 << 16), when="call", outcome=outcome, seconds=seconds,
+                         markers=[], crash=crash, receipts=[])  # fmt: skip
+    return good
+
+
+def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str]) -> None:
+    """Report a file without results."""
+    sys.stdout.write(plain(words, 4000) + "\n")
+    crash = {"exception": kind, "message": plain(words, 1000), "parents": parents}
+    channel.send(kind="collection_error", id=file, text=plain(words, 2000), crash=crash)
+
+
+def main() -> None:
+    """Compile and run the tests of the selected files; exit 0 when all passed, 1 when not, 2 where some cannot be."""
+    settings = json.load(sys.stdin)
+    channel = Channel(int(sys.argv[1]), settings["token"])
+    python, workspace = sys.argv[2:4]
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: the tests cannot open our pipe through /proc
+    cargo = Cargo(settings, python, workspace)
+    files = {os.path.join(workspace, file): file for file in settings["files"]}
+    targets, default, words = cargo.targets()
+    inside = {path: choose(targets, path) for path in files}
+    good = True
+    found: set[str] = set()
+    why: dict[str, tuple[str, str, list[str]]] = dict.fromkeys(files, (words, "NoTests", []))
+    for target in {target.root: target for each in inside.values() for target in each}.values():
+        start, words = cargo.compile(target, default)
+        if start is None:
+            error = ERROR.search(words)
+            of_tests = error is None or any(path.endswith(os.sep + error.group(1)) for path in files)
+            facts = (words[words.find("\nerror") + 1 :], "BuildFailed", [] if of_tests else ["SyntaxError"])
+            why.update((path, facts) for path, each in inside.items() if target in each)
+            continue
+        placed = {name: target.file_of(name) for name in listed(start)}
+        tests = {name: "%s::%s" % (files[path], inner) for name, (path, inner) in placed.items() if path in files}
+        found.update(path for path, _ in placed.values())
+        good = run_tests(channel, start, tests, settings) and good
+    missing = [path for path in files if path not in found]
+    for path in missing:
+        words, kind, parents = why[path]
+        broken(channel, files[path], words or "no test target lists a test of this file", kind, parents)
+    status = 2 if missing else 0 if good else 1
+    channel.send(kind="end", status=status)
+    sys.exit(status)
+
+
+main()

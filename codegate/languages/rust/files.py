@@ -1,0 +1,48 @@
+"""Classify the files of a Rust repository, by Cargo's layout."""
+
+import re
+from typing import Final
+
+from codegate.languages.contract import FileRules, PathClass
+
+_MODULE: Final = re.compile(r"(?:.+_)?tests?\.rs")
+_TEST: Final = re.compile(rb"#\[\s*(?:\w+\s*::\s*)*(?!cfg)\w*test\w*")
+_CONFIGURATION: Final = re.compile(
+    r"(?:.+/)?(?:\.cargo/.+|\.?(?:rustfmt|clippy)\.toml|rust-toolchain(?:\.toml)?|deny\.toml|Cross\.toml)"
+)
+_ASIDE: Final = frozenset({"examples", "benches"})
+
+
+class RustFiles(FileRules):
+    """Files of Rust.
+
+    Tests are the files below ``tests/``, and modules of tests that are files of their own: ``tests.rs``,
+    ``parser_test.rs``, ``parser_tests.rs``. A source file with a ``#[cfg(test)]`` module is source: its tests are part
+    of the change that a model is to make, and not hidden.
+    """
+
+    def classify(self, path: str) -> PathClass | None:
+        """See ``FileRules.classify``."""
+        if _CONFIGURATION.fullmatch(path):
+            return "configuration"
+        folders = path.split("/")[:-1]
+        aside = path.endswith(".rs") and "src" not in folders and not _ASIDE.isdisjoint(folders)
+        return "docs" if aside else None
+
+    def is_test(self, path: str) -> bool:
+        """See ``FileRules.is_test``: whether it has tests; by its name where it is absent."""
+        *folders, name = path.split("/")
+        if not name.endswith(".rs") or not ("tests" in folders or _is_module(name)):
+            return False
+        file = self.tree.get(path)
+        if file is None:
+            return name not in {"mod.rs", "main.rs"}
+        return not file.is_link and _TEST.search(file.data) is not None
+
+    def is_test_area(self, path: str) -> bool:
+        """See ``FileRules.is_test_area``: a file ``tests.rs`` may have nothing but modules."""
+        return path.rpartition("/")[2] == "tests.rs" or self.is_test(path)
+
+
+def _is_module(name: str) -> bool:
+    return name != "test.rs" and _MODULE.fullmatch(name) is not None

@@ -1,0 +1,50 @@
+"""Cargo's tests: it compiles them, and each one is run in a process of its own."""
+
+from typing import Final
+
+from codegate.grading.drivers import driver_command
+from codegate.grading.records import read_records
+from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.results import runner_report
+from codegate.grading.testreport import TestSelection
+from codegate.sandbox import Command, Completed
+
+_DRIVERS: Final = "codegate.languages.rust.drivers"
+
+
+class Cargo:
+    """One compilation for each test target of a crate, by the command of the recipe, and one process for each test.
+
+    Ids are the declaring file's path, ``::`` and the path that Rust gives within it: ``tests/cart.rs::empty::total``.
+    """
+
+    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """See ``Runner.batches``: by the folders above ``tests`` and ``src``, which are the crates."""
+        crates: dict[str, list[str]] = {}
+        for file in files:
+            folders = file.split("/")[:-1]
+            depth = next((at for at, name in enumerate(folders) if name in {"tests", "src"}), len(folders))
+            crates.setdefault("/".join(folders[:depth]), []).append(file)
+        return tuple(map(tuple, crates.values()))
+
+    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
+        """See ``Runner.command``."""
+        settings = {
+            "token": token,
+            "files": files,
+            "folder": selection.folder,
+            "command": selection.command or ("cargo", "test"),
+            "repeat": selection.repeat,
+            "output_bytes": selection.output_bytes,
+        }
+        environment = {"TZ": selection.timezone}
+        return driver_command(
+            "cargo_driver", settings, "{python}", "{workspace}", package=_DRIVERS, environment=environment
+        )
+
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
+        """See ``Runner.read``."""
+        return runner_report(read_records(completed.records, token), files, repeated=selection.repeat > 1)
+
+
+CARGO: Final = Cargo()

@@ -1,0 +1,146 @@
+"""What a container of the Docker backend is made of: its image, limits, mounts and labels."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from codegate.sandbox.contract import Description, Layer, SandboxLimits
+from codegate.sandbox.ownership import current_owner, workflow_job
+from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
+from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.stream import BOOTSTRAP
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+RUN_LABEL: Final = "codegate.run"
+OWNER_LABEL: Final = "codegate.owner"
+DEADLINE_LABEL: Final = "codegate.deadline"
+JOB_LABEL: Final = "codegate.job"
+_KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the machine like any other
+
+
+@dataclass(frozen=True)
+class DockerEnvironment:
+    """An environment's image.
+
+    Attributes:
+        image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
+        identity: SHA-256 of what the image was made from, the base image's digest among it. The image's own id
+            would differ from daemon to daemon, since it covers the time of the build.
+        python: minor version of its interpreter; empty: any that the supervisor runs on.
+        variables: names of what the base image would set, and what is taken out of every container.
+        recorded: it is for a recorded build, which writes to the image's own folders.
+        layer: the recorded build that is in the image.
+        toolchains: what the base image sets for those who use its toolchains; commands of recorded builds get it.
+    """
+
+    image: str
+    identity: str
+    python: str
+    variables: tuple[str, ...] = ()
+    recorded: bool = False
+    layer: Layer | None = None
+    toolchains: tuple[tuple[str, str], ...] = ()
+
+
+def container_labels(run_id: str, seconds: float) -> dict[str, str]:
+    """Return what a container of a run is recognised by that is to be gone in so many seconds."""
+    return {
+        RUN_LABEL: run_id,
+        OWNER_LABEL: str(current_owner()),
+        DEADLINE_LABEL: f"{time.time() + seconds:.0f}",
+        JOB_LABEL: workflow_job(os.environ),
+    }
+
+
+def _disk(environment: DockerEnvironment, limits: SandboxLimits) -> int:
+    """Return how large the workspace is, and so the largest file: a tmpfs takes memory, the disk of a build none."""
+    return limits.disk_bytes if environment.recorded else workspace_bytes(limits)
+
+
+def command_scope(
+    environment: DockerEnvironment,
+    limits: SandboxLimits,
+    description: Description,
+    variables: dict[str, str],
+    python: str,
+) -> Scope:
+    """Return the scope of commands in a container, with more variables and the project's own interpreter, if any."""
+    resource_limits = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": _disk(environment, limits),
+        "RLIMIT_NOFILE": limits.open_files,
+    }
+    if description.tier != "runsc":  # its kernel has no such limit, and no message queues that it were for
+        resource_limits["RLIMIT_MSGQUEUE"] = 0
+    return Scope(resource_limits, variables, interpreter=python)
+
+
+def container_configuration(
+    client: "APIClient",
+    environment: DockerEnvironment,
+    limits: SandboxLimits,
+    labels: dict[str, str],
+    runtime: str | None,
+    description: Description,
+    *,
+    quota: bool,
+) -> dict[str, Any]:
+    """Return the container's configuration; the supervisor is its first process and reaps, so no ``init``."""
+    from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
+
+    disk = _disk(environment, limits)
+    tmpfs = {
+        WORKSPACE: _tmpfs(disk, "exec", f"mode=0755,uid={USER_ID},gid={USER_ID}"),
+        "/tmp": _tmpfs(temporary_bytes(limits), "noexec", "mode=1777"),  # noqa: S108 - the sandbox's own
+        "/dev/shm": _tmpfs(shared_memory_bytes(limits), "noexec", "mode=1777"),  # noqa: S108
+    }
+    if environment.recorded:  # tools compile, link and run in /tmp: there it is a folder of the image, as all others
+        tmpfs = {"/dev/shm": tmpfs["/dev/shm"]}  # noqa: S108
+    host = client.create_host_config(
+        runtime=runtime,
+        auto_remove=True,  # a sandbox whose owner was killed goes when its supervisor's time is up
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        network_mode="none",
+        extra_hosts={"sandbox": "127.0.0.1"},
+        dns=["127.0.0.1"],  # otherwise the addresses of the machine's name servers are to be read inside
+        ipc_mode="private",
+        read_only=not environment.recorded,
+        tmpfs=tmpfs,
+        storage_opt={"size": str(disk)} if quota else None,
+        mem_limit=limits.memory_bytes,
+        memswap_limit=limits.memory_bytes,
+        nano_cpus=int(limits.cpus * 1_000_000_000),
+        pids_limit=limits.pids + (1 if description.process_limit else _KERNEL_THREADS),  # 1: the supervisor
+        ulimits=[
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
+            Ulimit(name="fsize", soft=disk, hard=disk),
+        ],
+        log_config=LogConfig(type="none"),
+    )
+    configuration = client.create_container_config(
+        environment.image,
+        command=[],
+        entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
+        hostname="sandbox",
+        environment=list(environment.variables),  # without a value: taken out
+        user=f"{USER_ID}:{USER_ID}",
+        working_dir=WORKSPACE,
+        stdin_open=True,
+        tty=False,
+        detach=False,
+        healthcheck=Healthcheck(test=["NONE"]),
+        labels=labels,
+        host_config=host,
+    )
+    # One client only: when the harness goes away the supervisor sees the end of its input.
+    configuration["StdinOnce"] = True
+    return dict(configuration)
+
+
+def _tmpfs(size: int, execution: str, rest: str) -> str:
+    return f"rw,nosuid,nodev,{execution},size={size},nr_inodes={inodes(size)},{rest}"

@@ -1,0 +1,151 @@
+"""Images of recorded builds for the Docker backend: system packages, the layer, and what every build is given."""
+
+import io
+import re
+import tarfile
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Final
+
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.sandbox.contract import Layer, SandboxError
+from codegate.sandbox.environment import EnvironmentFolder
+from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
+from codegate.sandbox.layers import BUILT, Entry, read_layer, stream
+from codegate.sandbox.packing import archive_entry
+from codegate.sandbox.session import ENVIRONMENT, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+_PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{0,99}")
+_LAST_LINES: Final = 12
+_PLACES: Final = {"env": BUILT, "tree": WORKSPACE}
+
+
+def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str:
+    """Return the id of the image ``base`` with Debian packages in it, installed now where absent.
+
+    Raises:
+        UsageError: something is no name of a package.
+        SandboxError: the installation failed; the message has apt's last lines.
+    """
+    names = sorted(set(packages))
+    if not names:
+        return base
+    if wrong := [name for name in names if _PACKAGE.fullmatch(name) is None]:
+        raise UsageError(f"{wrong[0]!r} is no name of a system package.", "Write it as `apt-get install` takes it.")
+    key = digest([LAYOUT, "system", names, base])
+    if (image := made_image(client, key)) is not None:
+        return image
+    install = f"apt-get install -y --no-install-recommends {' '.join(names)}"  # plain words, as was checked
+    dockerfile = (
+        f"FROM {base}\nUSER 0\nARG DEBIAN_FRONTEND=noninteractive\n"
+        f"RUN apt-get update && {install} && rm -rf /var/lib/apt/lists/*\n"
+    )
+    with io.BytesIO(dockerfile.encode("ascii")) as file:
+        output = client.build(
+            fileobj=file, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True, forcerm=True, decode=True,
+            use_config_proxy=True,
+        )  # fmt: skip
+        lines: deque[str] = deque(maxlen=_LAST_LINES)
+        for line in output:
+            lines.extend(str(line.get("stream") or "").splitlines())
+            if "error" in line:
+                said = " | ".join(text.strip() for text in lines if text.strip()) or str(line["error"])[:500]
+                raise SandboxError(
+                    f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {said}",
+                    "Check their names (`packages` of the recipe), that the image has apt, and the daemon's network.",
+                )
+    return str(inspect_image(client, image_tag(key))["Id"])
+
+
+def layered_image(
+    client: "APIClient", folder: EnvironmentFolder, base: str, layer: Layer, labels: dict[str, str]
+) -> str:
+    """Return the id of the image of a recorded build on ``base``, made where absent.
+
+    The archive goes to the daemon as it is read, into a container that never starts.
+
+    Args:
+        client: of the daemon.
+        folder: the tools that go beside it.
+        base: an image.
+        layer: the build.
+        labels: of the container.
+
+    Raises:
+        SandboxError: the archive is no longer what the layer says, or holds what no build leaves.
+    """
+    key = digest([LAYOUT, "layer", folder.content, base, layer.sha256])
+    if (image := made_image(client, key)) is not None:
+        return image
+    container = str(client.create_container(base, ["-"], labels=labels)["Id"])
+    try:
+        client.put_archive(container, "/", stream(chain(machine_entries(folder), _layer_entries(layer))))
+        repository, tag = image_tag(key).split(":")
+        client.commit(container, repository, tag, changes=f"LABEL {ENVIRONMENT_LABEL}={key}")
+    finally:
+        client.remove_container(container, v=True, force=True)
+    return str(inspect_image(client, image_tag(key))["Id"])
+
+
+def machine_entries(folder: EnvironmentFolder, programs: Mapping[str, Path] | None = None) -> Iterator[Entry]:
+    """Yield what recorded builds have of their machine: the tools, the user, and folders of their own.
+
+    Args:
+        folder: has the tools and the user.
+        programs: files to put beside what a build makes, by path.
+    """
+    for name in ("etc", "opt", "opt/codegate", *(place.lstrip("/") for place in (SITE, PACKAGES, TOOLS))):
+        yield archive_entry(name, tarfile.DIRTYPE), None
+    for name in ("passwd", "group"):
+        text = (folder.etc / name).read_text(encoding="ascii").replace(ENVIRONMENT["HOME"], f"{BUILT}/home")
+        yield _file(f"etc/{name}", io.BytesIO(text.encode("ascii")), len(text))
+    files = {f"{TOOLS}/{path.name}": path for path in folder.tools.iterdir()}
+    for place, path in files.items():
+        with path.open("rb") as file:
+            yield _file(place.lstrip("/"), file, path.stat().st_size, 0o755)
+    temporary = archive_entry("tmp", tarfile.DIRTYPE)
+    temporary.mode = 0o1777
+    yield temporary, None
+    for name in (BUILT, *sorted({str(PurePosixPath(place).parent) for place in programs or ()}), WORKSPACE):
+        yield _owned(archive_entry(name.lstrip("/"), tarfile.DIRTYPE)), None
+    for place, path in (programs or {}).items():
+        with path.open("rb") as file:
+            entry, data = _file(place.lstrip("/"), file, path.stat().st_size, 0o755)
+            yield _owned(entry), data
+
+
+def _layer_entries(layer: Layer) -> Iterator[Entry]:
+    """Yield the members of a layer's archive at their places in an image, as the sandboxes' user's."""
+    for entry, data in read_layer(layer):
+        entry.name = _placed(entry.name)
+        if entry.type == tarfile.LNKTYPE:
+            entry.linkname = _placed(entry.linkname)
+        yield _owned(entry), data
+
+
+def _placed(name: str) -> str:
+    root, separator, rest = name.partition("/")
+    return f"{_PLACES[root]}{separator}{rest}".lstrip("/")
+
+
+def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = USER_ID
+    return entry
+
+
+def _file(name: str, data: IO[bytes], size: int, mode: int = 0o644) -> Entry:
+    entry = archive_entry(name, tarfile.REGTYPE)
+    entry.size, entry.mode = size, mode
+    return entry, data
+
+
+def image_variables(client: "APIClient", image: str) -> dict[str, str]:
+    """Return the variables that an image sets: where its toolchains are."""
+    entries = (inspect_image(client, image).get("Config") or {}).get("Env") or ()
+    return dict(str(entry).split("=", 1) for entry in entries)

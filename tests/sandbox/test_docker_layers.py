@@ -1,0 +1,235 @@
+"""Recorded builds on a real daemon: their images, what bounds them, and what is refused."""
+
+import contextlib
+import hashlib
+import io
+import platform
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker import APIClient
+
+from codegate.errors import UsageError
+from codegate.sandbox import (
+    BuildSandbox,
+    Command,
+    Completed,
+    EnvironmentRecipe,
+    Layer,
+    Sandbox,
+    SandboxError,
+    SandboxFile,
+    SandboxLimits,
+)
+from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.docker_container import RUN_LABEL
+from codegate.sandbox.environment import uv_program
+from tests.sandbox.test_layers import EMPTY, FILE, HARD, LINK, tar
+
+pytestmark = pytest.mark.docker
+
+PLAIN = EnvironmentRecipe("3.11", "")
+LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, disk_bytes=64 << 20)
+
+
+@pytest.fixture
+def own(docker_backend: DockerBackend) -> Iterator[DockerBackend]:
+    """A backend of the test's own: what it left is what the test left."""
+    with contextlib.closing(DockerBackend(f"test-{time.monotonic_ns()}")) as backend:
+        yield backend
+
+
+@pytest.fixture
+def client(docker_backend: DockerBackend) -> Iterator[APIClient]:
+    with contextlib.closing(APIClient(timeout=60)) as client:
+        yield client
+
+
+def shell(sandbox: Sandbox, text: str) -> Completed:
+    return sandbox.run(Command(("sh", "-c", text)))
+
+
+def layer_of(archive: Path, **more: Any) -> Layer:
+    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive, **more)
+
+
+def containers(client: APIClient, backend: DockerBackend) -> list[Any]:
+    return list(client.containers(all=True, filters={"label": f"{RUN_LABEL}={backend.run_id}"}))
+
+
+def made(client: APIClient, dockerfile: str) -> Iterator[str]:
+    """Yield the id of an image, which is removed afterwards."""
+    tag = f"codegate-test:{time.monotonic_ns()}"
+    for line in client.build(
+        fileobj=io.BytesIO(dockerfile.encode()), tag=tag, rm=True, decode=True, network_mode="none"
+    ):
+        assert "error" not in line, line
+    image: Any = client.inspect_image(tag)  # type: ignore[no-untyped-call]  # untyped in types-docker
+    yield str(image["Id"])
+    with contextlib.suppress(Exception):
+        client.remove_image(tag, force=True)
+
+
+@pytest.fixture
+def repository(client: APIClient) -> Iterator[str]:
+    """An image whose only package repository is a folder of its own, with the package ``tiny``."""
+    yield from made(
+        client,
+        "FROM python:3.11-slim-bookworm\nUSER 0\nENV TOOLS_HOME=/opt/tools\n"
+        "RUN mkdir -p /repo/tiny/DEBIAN /repo/tiny/usr/share/tiny && cd /repo && touch tiny/usr/share/tiny/file && "
+        "printf 'Package: tiny\\nVersion: 1\\nArchitecture: all\\nMaintainer: a <a@example.org>\\nDescription: t\\n' "
+        "> tiny/DEBIAN/control && dpkg-deb -b tiny tiny.deb && "
+        "{ cat tiny/DEBIAN/control; echo Filename: ./tiny.deb; echo Size: $(stat -c %s tiny.deb); "
+        "echo SHA256: $(sha256sum tiny.deb | cut -d' ' -f1); } > Packages && "
+        "rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && "
+        "echo 'deb [trusted=yes] file:/repo ./' > /etc/apt/sources.list\n",
+    )
+
+
+def test_a_build_is_frozen_and_each_sandbox_has_it_afresh(
+    own: DockerBackend, client: APIClient, tmp_path: Path
+) -> None:
+    build = own.open_build(PLAIN, LIMITS)
+    build.put((SandboxFile("src/a.py", b"put"), SandboxFile("was", b"put")))
+    done = shell(
+        build,
+        "/opt/env/bin/uv --version && mkdir -p /opt/env/cache /opt/env/home data && echo made > src/made && "
+        "ln src/made src/hard && ln -s /nowhere data/link && mkdir data/empty && echo 1 > /opt/env/home/one && "
+        "chmod 640 /opt/env/home/one && echo down > /opt/env/cache/file && ln /opt/env/cache/file /opt/env/home/two && "
+        "mkfifo /opt/env/pipe && rm was && mkdir was && touch was/file && chmod 555 data/empty",
+    )
+    assert done.ok, done
+    digest = build.freeze(["src/a.py", "was"], tmp_path / "layer.tar")
+    build.close()
+    variables = (("HOME", "/opt/env/home"), ("GIVEN", "yes"))
+    recipe = replace(PLAIN, layer=Layer(digest, tmp_path / "layer.tar", variables, "/usr/bin/python3"))
+    environment = own.prepare(recipe)
+    assert own.prepare(recipe) == environment
+    for _ in range(2):
+        sandbox = own.open(environment, LIMITS)
+        sandbox.put((SandboxFile("src/a.py", b"other"),))
+        seen = shell(
+            sandbox,
+            "cd ~ && cat one two && stat -c '%a %u' one && ls -A /opt/env && cd /workspace && find . | sort && "
+            "stat -c %h src/made && stat -c %a data/empty && readlink data/link && cat src/a.py && echo $GIVEN && "
+            "echo 2 > ~/one && touch new && printf '#!/bin/sh\\necho ran' > /tmp/run && chmod +x /tmp/run && /tmp/run",
+        )
+        assert seen.stdout.decode().split() == [
+            "1", "down", "640", "10001", "bin", "home", "tmp", ".", "./data", "./data/empty", "./data/link", "./src",
+            "./src/a.py", "./src/hard", "./src/made", "2", "555", "/nowhere", "otheryes", "ran",
+        ], seen  # fmt: skip
+        which = sandbox.run(Command(("{interpreter}", "-c", "import sys; print(sys.executable)")))
+        assert which.stdout == b"/usr/bin/python3\n"
+        refused = shell(sandbox, "for place in / /etc /usr /opt /opt/codegate; do touch $place/x; done; true").stderr
+        assert refused.count(b"Permission denied") == 5
+        sandbox.close()
+    sandbox = own.open(environment, LIMITS)
+    (container,) = containers(client, own)
+    seen_host: Any = client.inspect_container(container["Id"])["HostConfig"]
+    assert (seen_host["NetworkMode"], seen_host["CapDrop"]) == ("none", ["ALL"])
+    assert (seen_host["SecurityOpt"], seen_host["Privileged"]) == (["no-new-privileges"], False)
+    assert list(seen_host["Tmpfs"]) == ["/dev/shm"]
+
+
+def test_a_build_can_begin_with_an_earlier_one(own: DockerBackend, tmp_path: Path) -> None:
+    archive = tmp_path / "layer.tar"
+    archive.write_bytes(tar(*EMPTY, ("env/a", FILE, b"a"), ("tree", tarfile.DIRTYPE, "")).getvalue())
+    layer = layer_of(archive, variables=(("UV_OFFLINE", "1"),))
+    build: BuildSandbox = own.open_build(replace(PLAIN, layer=layer), LIMITS)
+    done = shell(build, "cat /opt/env/a; echo ${UV_OFFLINE-none}; echo b > /opt/env/b")
+    assert done.stdout == b"anone\n", "the variables are those of its tests"
+    build.freeze([], tmp_path / "next.tar")
+    with tarfile.open(tmp_path / "next.tar") as opened:
+        assert {"env/a", "env/b"} <= set(opened.getnames())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["for i in 1 2 3; do head -c 30000000 /dev/zero > /opt/env/$i; done; sleep 600",
+     "for i in 1 2 3; do head -c 30000000 /dev/zero > $i; done"],
+    ids=["while it runs", "before anyone looked"],
+)  # fmt: skip
+def test_a_sandbox_that_writes_too_much_is_ended_and_says_so(own: DockerBackend, tmp_path: Path, text: str) -> None:
+    archive = tmp_path / "layer.tar"
+    archive.write_bytes(tar(*EMPTY).getvalue())
+    sandbox = own.open(own.prepare(replace(PLAIN, layer=layer_of(archive))), LIMITS)
+    assert shell(sandbox, "head -c 1000 /dev/zero > fits").ok
+    done = sandbox.run(Command(("sh", "-c", text), timeout_seconds=100))
+    assert not done.ok
+    assert b"more than 64 MiB were written" in done.stderr
+    with pytest.raises(SandboxError):
+        shell(sandbox, "true")
+
+
+def test_one_file_is_no_larger_than_the_disk(own: DockerBackend) -> None:
+    build = own.open_build(PLAIN, LIMITS)
+    done = shell(
+        build, "head -c 70000000 /dev/zero > /opt/env/big; rm -f /opt/env/big; head -c 60000000 /dev/zero > ok"
+    )
+    assert b"File too large" in done.stderr or done.signal, done
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["a member", "the last byte"])
+def test_a_hostile_archive_leaves_nothing(own: DockerBackend, client: APIClient, tmp_path: Path, late: bool) -> None:
+    archive = tmp_path / "layer.tar"
+    members = () if late else (("env/a", LINK, "/etc"), ("env/a/passwd", FILE, b"root::0:0:::\n"), ("env/b", HARD, "a"))
+    archive.write_bytes(tar(*EMPTY, ("env/large", FILE, b"x" * (3 << 20)), *members).getvalue())
+    layer = layer_of(archive) if not late else Layer("0" * 64, archive)
+    for _ in range(2):  # the second time shows that the first left no image
+        with pytest.raises(SandboxError, match="has changed since" if late else "does not come after its folder"):
+            own.prepare(replace(PLAIN, layer=layer))
+        assert containers(client, own) == []
+
+
+def test_system_packages_are_installed_once_and_count_in_the_identity(
+    own: DockerBackend, client: APIClient, repository: str, tmp_path: Path
+) -> None:
+    recipe = replace(PLAIN, image=repository, system=("tiny",))
+    build = own.open_build(recipe, LIMITS)
+    assert (
+        shell(build, "stat -c %U /usr/share/tiny/file; id -u; echo $TOOLS_HOME").stdout == b"root\n10001\n/opt/tools\n"
+    )
+    build.freeze([], tmp_path / "layer.tar")
+    layer = layer_of(tmp_path / "layer.tar")
+    environment = own.prepare(replace(recipe, layer=layer))
+    assert shell(own.open(environment, LIMITS), "ls /usr/share/tiny; echo $TOOLS_HOME").stdout == b"file\n/opt/tools\n"
+    without = own.prepare(replace(recipe, layer=layer, system=()))
+    assert without.identity != environment.identity
+    used = [one["ImageID"] for one in containers(client, own)]
+    own.open_build(recipe, LIMITS)
+    assert [one["ImageID"] for one in containers(client, own) if one["ImageID"] not in used] == []
+
+
+def test_a_package_that_apt_does_not_know_is_named_with_its_words(own: DockerBackend, repository: str) -> None:
+    with pytest.raises(SandboxError, match=r"tiny, tinyer cannot be installed.*Unable to locate package tinyer"):
+        own.open_build(replace(PLAIN, image=repository, system=("tinyer", "tiny")), LIMITS)
+    with pytest.raises(UsageError, match="no name of a system package"):
+        own.open_build(replace(PLAIN, image=repository, system=("tiny; touch /x",)), LIMITS)
+
+
+def test_an_image_without_python_says_what_to_add(own: DockerBackend, client: APIClient) -> None:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("empty"))
+    tag = f"codegate-test:{time.monotonic_ns()}"
+    client.import_image_from_data(file.getvalue(), *tag.split(":"))
+    try:
+        image: Any = client.inspect_image(tag)  # type: ignore[no-untyped-call]  # untyped in types-docker
+        with pytest.raises(SandboxError, match="has no python3") as raised:
+            own.open_build(replace(PLAIN, image=image["Id"]), LIMITS)
+        assert "packages" in raised.value.remedy
+    finally:
+        client.remove_image(tag, force=True)
+
+
+def test_uv_for_another_system_comes_from_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    program = uv_program(platform.machine())
+    assert program.read_bytes()[:4] == b"\x7fELF"
+    assert uv_program(platform.machine()) == program
