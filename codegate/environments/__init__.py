@@ -4,6 +4,17 @@ A ``Recipe`` says how a project is set up and tested; it is written by hand or f
 build runs it once with the package indexes in reach; tests then run on what it left, without a network.
 """
 
+from codegate.environments.find import Found, find_recipe, recipe_yaml
+from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import Recipe, ServiceRecipe, parse_recipe
 
-__all__ = ["Recipe", "ServiceRecipe", "parse_recipe"]
+__all__ = [
+    "Found",
+    "Recipe",
+    "ServiceRecipe",
+    "find_recipe",
+    "languages_of",
+    "parse_recipe",
+    "parts_of",
+    "recipe_yaml",
+]

@@ -1,0 +1,329 @@
+"""The commands of CI: what each becomes in a recipe, and which of them runs the tests. Nothing is executed."""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
+
+from codegate.environments.steps import QUOTED, STRUCTURE, joined, short
+from codegate.suite import Tree, is_plain_path
+from codegate.suite.declared import at, mapping, read_json, read_plain_yaml, read_text, read_toml, strings
+
+_DEEPEST: Final = 5  # of commands that stand for others
+_MOST_LINES: Final = 400
+_LONGEST: Final = 4000  # line that is read
+_PIECE: Final = re.compile(
+    rf"\$\{{\{{.{{0,1000}}?\}}\}}|{QUOTED}|\\.|\$\([^()]*\)|\d?>&\d?|&>>?|&&|\|\||[;&|]|[^;&|'\"\\$>\d]+|.", re.DOTALL
+)
+_LED_BY: Final = re.compile(r"^(?:[({!]\s*|(?:then|do|else|time|exec|command)\s+)+")
+_ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_VARIABLE: Final = re.compile(
+    r"\$\{\{(?P<github>.{0,1000}?)\}\}|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{(\w+)(?::?-([^}]*))?[^}]*\}|\$(\w+|[@*#?!$])"
+)
+_RUNNER: Final = re.compile(
+    r"(?:^|[\s/])(?:py\.?test|-m unittest|manage\.py test|django-admin test|vitest|jest|mocha|go test|bun test"
+    r"|deno test|cargo (?:\+\S+ )?(?:test|nextest run)|node (?:\S+ )*--test|(?P<jvm>mvnw?|gradlew?))(?=\s|$)"
+)
+"""The one list of commands that run tests; what else has ``test`` in its name is proposed, and a try decides."""
+_JVM: Final = re.compile(r"(?i)(?:^|:)(?:test|verify|package|install|check|build|\w+Test)$")
+_ABSENT: Final = ("install", "add", "download", "uninstall")
+
+
+@dataclass(frozen=True)
+class TestCommand:
+    """A command that runs tests.
+
+    Attributes:
+        words: the program and its arguments.
+        known: it is a test runner; else only its name says so.
+        folder: where it runs, from the repository's root.
+        env: variables that are set for it alone.
+        before: what goes before it in the same text.
+        place: where it is written, where it is not in the workflow itself.
+        left_out: what of it has no value here, or was rewritten, a clause each.
+        rewritten: it is less than CI runs.
+    """
+
+    words: tuple[str, ...]
+    known: bool
+    folder: str
+    env: Mapping[str, str]
+    before: str = ""
+    place: str = ""
+    left_out: tuple[str, ...] = ()
+    rewritten: bool = False
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Reads commands in a tree, with the variables that are known there."""
+
+    tree: Tree
+    env: Mapping[str, str]
+
+    def tests_in(self, text: str, folder: str, depth: int = _DEEPEST) -> list[TestCommand]:
+        """Return the commands in ``text`` that run a known test runner, else the last one that may run tests."""
+        known: list[TestCommand] = []
+        maybe: list[TestCommand] = []
+        earlier: list[str] = []
+        reader = self
+        for line in joined(text).splitlines()[:_MOST_LINES]:
+            pieces = _pieces(line[:_LONGEST])
+            for index, piece in enumerate(pieces):
+                found = reader._resolve(piece, folder, depth)
+                for one in found:
+                    before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
+                    own = {name: value for name, value in reader.env.items() if self.env.get(name) != value}
+                    (known if one.known else maybe).append(replace(one, before=before, env={**own, **one.env}))
+                words = _split(piece)
+                if words[:1] == ["cd"] and len(words) == 2:
+                    folder = _below(folder, words[1])
+                if words[:1] == ["export"] and not line.startswith((" ", "\t")):
+                    pairs = (match for word in words[1:] if (match := _ASSIGNED.fullmatch(word)) and "$" not in word)
+                    reader = replace(reader, env={**reader.env, **{match[1]: match[2] for match in pairs}})
+            earlier.append(line)
+        return known or maybe[-1:]
+
+    def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
+        """Return the tests that a simple command runs, by itself or as what it stands for."""
+        left_out: list[str] = []
+        words = [word for word in _split(self._expand(_LED_BY.sub("", piece), left_out)) if word]
+        words = words[1:] if words[:1] == ["env"] else words
+        env: dict[str, str] = {}
+        while words and (match := _ASSIGNED.fullmatch(words[0])):
+            env[match[1]] = match[2]
+            words = words[1:]
+        if not words or words[0] == "echo" or words[0].startswith("#"):
+            return []
+        here = TestCommand(tuple(words), True, folder, env, left_out=tuple(left_out))
+        match = _RUNNER.search(" ".join(words))
+        if match is not None:
+            led_by = " ".join(words)[: match.start()].split()
+            idle = not set(_ABSENT).isdisjoint(led_by) or words[-1] in {"--version", "--help"}
+            return [] if idle or (match["jvm"] and not _builds(words)) else [_plain(here)]
+        for text, where, place in self._meanings(words, folder) if depth else ():
+            found = self.tests_in(text, where, depth - 1)
+            if found:
+                return [_within(one, env, place) for one in found]
+        is_test = any(re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2])
+        return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
+
+    def _expand(self, text: str, left_out: list[str]) -> str:
+        """Return ``text`` with the variables that are known; others are empty, as a shell has them."""
+
+        def value(match: re.Match[str]) -> str:
+            name = match[2] or match[4]
+            if match[0].startswith("'"):
+                return match[0]
+            if name in self.env:
+                return self.env[name]
+            if match[3] is None and not (name or "").isdigit() and name not in {"@", "*"}:
+                left_out.append(f"`{short(match[0])}` in the test command has no value here")
+            return match[3] or ""
+
+        return _VARIABLE.sub(value, text)
+
+    def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the texts that a command stands for, with the folder that they run in and where they are written."""
+        program, *rest = words
+        if program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
+            tables = {"pdm": ("tool", "pdm", "scripts"), "hatch": ("tool", "hatch", "envs", "default", "scripts")}
+            yield from self._named(("pyproject.toml", *tables.get(program, ())), rest[1], rest[2:], folder)
+            yield shlex.join(rest[1:]), folder, ""
+        elif program in {"poe", "poetry-poe"} and rest:
+            yield from self._named(("pyproject.toml", "tool", "poe", "tasks"), rest[0], rest[1:], folder)
+        elif program in {"npm", "pnpm", "yarn", "bun"}:
+            yield from self._script(rest, folder)
+        elif program in {"make", "gmake", "just"}:
+            yield from self._target(program, rest, folder)
+        elif program in {"task", "go-task"} and rest:
+            table = mapping(at(read_plain_yaml(self.tree, _below(folder, "Taskfile.yml")), "tasks", rest[0]))
+            commands = table.get("cmds")
+            texts = [one for one in commands if isinstance(one, str)] if isinstance(commands, list) else []
+            yield "\n".join(texts), folder, f"`{_below(folder, 'Taskfile.yml')}`, task `{rest[0][:60]}`"
+        else:
+            name = rest[0] if program in {"sh", "bash"} and rest else program
+            path = _below(folder, name)
+            text = read_text(self.tree, path) if "/" in name or name != program else ""
+            if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
+                yield text, folder, f"`{path}`"
+
+    def _named(
+        self, table: tuple[str, ...], name: str, arguments: list[str], folder: str
+    ) -> Iterator[tuple[str, str, str]]:
+        """Yield a script of a table in a TOML file."""
+        path = _below(folder, table[0])
+        found: Any = at(read_toml(self.tree, path), *table[1:], name) if len(table) > 1 else None
+        texts = strings(found.get("cmd") or found.get("shell") if isinstance(found, dict) else found)
+        if texts:
+            yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
+
+    def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
+        """Yield a script of ``package.json``; what runs in several packages of a workspace stays as it is."""
+        while words and words[0].startswith("-"):
+            if words[0] in {"--prefix", "-C", "--dir", "--cwd"} and len(words) > 1:
+                folder, words = _below(folder, words[1]), words[1:]
+            elif words[0] not in {"-s", "--silent", "--bun"}:
+                return
+            words = words[1:]
+        if words[:1] in (["run"], ["run-script"]):
+            words = [word for index, word in enumerate(words[1:]) if index or not word.startswith("-")]
+        if not words:
+            return
+        name, arguments = "test" if words[0] == "t" else words[0], [word for word in words[1:] if word != "--"]
+        path = _below(folder, "package.json")
+        scripts = mapping(read_json(self.tree, path).get("scripts"))
+        texts = [text for text in (scripts.get(f"pre{name}"), scripts.get(name)) if isinstance(text, str)]
+        if isinstance(scripts.get(name), str):
+            yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
+
+    def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the commands of targets of a Makefile or justfile, after those of what they depend on."""
+        names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
+        variables = {}
+        targets = []
+        queue = iter(words)
+        for word in queue:
+            if word == "-C":
+                folder = _below(folder, next(queue, ""))
+            elif match := _ASSIGNED.fullmatch(word):
+                variables[match[1]] = match[2]
+            elif not word.startswith("-"):
+                targets.append(word)
+        for path in (_below(folder, name) for name in names):
+            text = read_text(self.tree, path)
+            for target in targets if text else ():
+                lines = list(_recipe_lines(text, target, variables, set()))
+                yield "\n".join(lines), folder, f"`{path}`, target `{target[:60]}`"
+
+
+def prefetch(command: TestCommand, tree: Tree) -> list[str]:
+    """Return what set-up runs for tools that load and compile by themselves, so that tests find all of it offline."""
+    words = list(command.words)
+    end = words.index("test") + 1 if "test" in words else 0
+    if end and words[end - 2] == "go":
+        return ["go mod download", shlex.join([*words[:end], "-run", "^$", *words[end:]])]
+    if end and "cargo" in words[:end]:
+        options = words[end : words.index("--") if "--" in words else None]
+        return [shlex.join([*words[:end], "--no-run", *options])]
+    program = words[0].rpartition("/")[2]
+    if program in {"mvn", "mvnw", "gradle", "gradlew"}:
+        one = _java_test(tree, command.folder)
+        maven = program.startswith("mvn")
+        only = [f"-Dtest={one}", "-Dsurefire.failIfNoSpecifiedTests=false"] if maven else ["--tests", one]
+        return [shlex.join([*words, *(only if one else [])])]
+    return []
+
+
+def _java_test(tree: Tree, folder: str) -> str:
+    """Return the class of the smallest test: Maven and Gradle load their test provider when one runs, not before."""
+    found = [
+        (len(file.data), path)
+        for path, file in tree.items()
+        if path.startswith(f"{folder}/" if folder else "") and re.search(r"(?:^|/)src/test/java/.*Test\.java$", path)
+    ]
+    return posixpath.basename(min(found)[1]).removesuffix(".java") if found else ""
+
+
+def _builds(words: list[str]) -> bool:
+    """Return whether Maven or Gradle runs tests: no goal is the build's own default."""
+    goals = [word for word in words[1:] if not word.startswith("-")]
+    skipped = any(word.startswith(("-DskipTests", "-Dmaven.test.skip")) for word in words) or "-x test" in " ".join(
+        words
+    )
+    return not skipped and (not goals or any(_JVM.search(goal) for goal in goals))
+
+
+def _within(command: TestCommand, env: Mapping[str, str], place: str) -> TestCommand:
+    """Return a command that was found in what is written at ``place``."""
+    before, left_out = command.before, command.left_out
+    if STRUCTURE.search(before):
+        before, left_out = "", (*left_out, f"what {place} does before its tests: it depends on where it runs")
+    elif before and "package.json" in place:
+        before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
+    env, place = {**env, **command.env}, command.place or place
+    return replace(command, env=env, place=place, before=before, left_out=left_out)
+
+
+def _plain(command: TestCommand) -> TestCommand:
+    """Return the command without what measures coverage around it, and for Maven and Gradle with the one goal."""
+    words = list(command.words)
+    program = words[0].rpartition("/")[2]
+    start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
+    if start >= 0 and words[start + 1 : start + 2] == ["run"]:
+        ends = (index for index in range(start, len(words)) if words[index] == "-m" or words[index].endswith(".py"))
+        led_by = words[: start - 2] if words[start - 1] == "-m" else words[:start]
+        words = [*led_by, "python", *words[next(ends, start) :]]
+    if program in {"mvn", "mvnw", "gradle", "gradlew"}:
+        valued = {"-P", "-pl", "-f", "-s", "-T", "-p", "-b", "--projects", "--file"}
+        words = [words[0], *(word for last, word in pairwise(words) if word[0] == "-" or last in valued), "test"]
+    if words == list(command.words):
+        return command
+    clause = f"`{short(shlex.join(command.words))}` is rewritten: tests alone are run"
+    return replace(command, words=tuple(words), left_out=(*command.left_out, clause), rewritten=True)
+
+
+def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
+    """Yield the commands of a target, without what only make computes."""
+    found = re.search(
+        rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
+    )
+    if found is None or target in seen or len(seen) > 20:
+        return
+    seen.add(target)
+    for other in re.sub(r"[#;].*|[|&@]", "", found[1]).split():
+        yield from _recipe_lines(text, other, given, seen)
+    variables = {**dict(re.findall(r"^(?:export\s+)?(\w+)\s*[:?]{0,2}=[ \t]*(.*)$", text, re.MULTILINE)), **given}
+
+    def value(match: re.Match[str], depth: int = 4) -> str:
+        name = (match[1] or "").strip()
+        if match[0] == "$$":
+            return "$"
+        if name.startswith("shell "):
+            return f"$({name[6:]})"
+        return _MADE.sub(lambda inner: value(inner, depth - 1), variables.get(name, "")) if depth else ""
+
+    for line in joined(found[2]).splitlines():
+        yield re.sub(r"\{\{.*?\}\}", "", _MADE.sub(value, line.strip().lstrip("@-+")))
+
+
+_MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
+
+
+def _with(texts: list[str], arguments: list[str]) -> str:
+    return "\n".join([*texts[:-1], " ".join([texts[-1], *map(shlex.quote, arguments)])])
+
+
+def _pieces(line: str) -> list[str]:
+    """Return the simple commands of a line, with their quotes."""
+    found = [""]
+    for part in _PIECE.findall(line):
+        if part in {"&&", "||", ";", "|", "&"}:
+            found.append("")
+        else:
+            found[-1] += part
+    return [piece.strip() for piece in found if piece.strip()]
+
+
+def _split(piece: str) -> list[str]:
+    """Return the words of a simple command without its redirections; none where its quotes are open."""
+    try:
+        words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
+    except ValueError:
+        return []
+    while (
+        words
+        and words[-1].endswith(")")
+        and sum(word.count("(") for word in words) < sum(word.count(")") for word in words)
+    ):
+        words[-1] = words[-1][:-1]
+    return words
+
+
+def _below(folder: str, name: str) -> str:
+    """Return a path from the root; one that leaves it, or is absolute, is no file of the tree."""
+    path = posixpath.normpath(posixpath.join(folder, name))
+    return "" if path == "." else path if is_plain_path(path) else "-"

@@ -1,0 +1,163 @@
+"""GitHub's expressions, as far as a workflow itself says what they stand for."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+UNKNOWN: Final = object()
+"""The value of an expression that GitHub alone can fill in."""
+
+EXPRESSION: Final = re.compile(r"\$\{\{(.{0,1000}?)\}\}", re.DOTALL)
+_WORD: Final = re.compile(r"\s*(?:('(?:[^']|'')*')|(-?\d+(?:\.\d+)?)|([A-Za-z_][\w-]*)|(==|!=|&&|\|\||[!().,\[\]]))")
+_MOST_WORDS: Final = 300
+
+
+def fill(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return ``text`` with its expressions filled in, and those that have no value here, which stay."""
+    missing: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        found = evaluate(match[1], scope)
+        if found is UNKNOWN:
+            missing.append(" ".join(match[1].split())[:80])
+            return match[0]
+        return text_of(found)
+
+    return EXPRESSION.sub(value, text), missing
+
+
+def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
+    """Return the value of an expression; UNKNOWN where it needs GitHub, or is not understood."""
+    words: list[str] = []
+    end = 0
+    text = text.strip()
+    while end < len(text) and len(words) < _MOST_WORDS:
+        match = _WORD.match(text, end)
+        if match is None:
+            return UNKNOWN
+        words.append(match[0].strip())
+        end = match.end()
+    try:
+        reader = _Reader(words, scope)
+        value = reader.either()
+        return value if reader.at == len(words) and end == len(text) else UNKNOWN
+    except (IndexError, RecursionError, ValueError):
+        return UNKNOWN
+
+
+@dataclass
+class _Reader:
+    """Reads one expression by recursive descent; what is unknown makes unknown only what depends on it."""
+
+    words: list[str]
+    scope: Mapping[str, Any]
+    at: int = 0
+
+    def either(self) -> Any:
+        value = self.both()
+        while self._take("||"):
+            other = self.both()
+            value = value if value is UNKNOWN or _truth(value) else other
+        return value
+
+    def both(self) -> Any:
+        value = self.equal()
+        while self._take("&&"):
+            other = self.equal()
+            if value is UNKNOWN:
+                value = other if other is not UNKNOWN and not _truth(other) else UNKNOWN
+            else:
+                value = other if _truth(value) else value
+        return value
+
+    def equal(self) -> Any:
+        value = self.one()
+        while self.at < len(self.words) and self.words[self.at] in {"==", "!="}:
+            same = self._next() == "=="
+            other = self.one()
+            if value is UNKNOWN or other is UNKNOWN:
+                value = UNKNOWN
+            else:
+                value = (text_of(value).casefold() == text_of(other).casefold()) is same
+        return value
+
+    def one(self) -> Any:
+        word = self._next()
+        if word == "!":
+            value = self.one()
+            return UNKNOWN if value is UNKNOWN else not _truth(value)
+        if word == "(":
+            value = self.either()
+            self._expect(")")
+            return value
+        if word.startswith("'"):
+            return word[1:-1].replace("''", "'")
+        if word[0].isdigit() or word[0] == "-":
+            return float(word) if "." in word else int(word)
+        if word in {"true", "false", "null"}:
+            return {"true": True, "false": False, "null": None}[word]
+        if self._take("("):
+            return self._call(word)
+        return self._path(word)
+
+    def _call(self, name: str) -> Any:
+        values = []
+        while not self._take(")"):
+            values.append(self.either())
+            self._take(",")
+        name = name.casefold()
+        if name in {"always", "success", "failure", "cancelled"}:
+            return name in {"always", "success"}
+        if any(value is UNKNOWN for value in values):
+            return UNKNOWN
+        first, second = (*values, "", "")[:2]
+        if name == "contains":
+            return (
+                second in first if isinstance(first, list) else text_of(second).casefold() in text_of(first).casefold()
+            )
+        if name == "startswith":
+            return text_of(first).casefold().startswith(text_of(second).casefold())
+        return json.loads(text_of(first)[:10_000]) if name == "fromjson" else UNKNOWN
+
+    def _path(self, name: str) -> Any:
+        value: Any = self.scope.get(name, UNKNOWN)
+        closed = name in {"matrix", "inputs"}  # a key that is not there is empty; elsewhere it is GitHub's
+        while self.at < len(self.words) and self.words[self.at] in {".", "["}:
+            if self._next() == ".":
+                key: Any = self._next()
+            else:
+                key = self.either()
+                self._expect("]")
+            if isinstance(value, list) and isinstance(key, int):
+                value = value[key]
+            elif isinstance(value, Mapping):
+                value = value.get(text_of(key), None if closed else UNKNOWN)
+            elif value is not UNKNOWN:
+                value = None
+        return value
+
+    def _next(self) -> str:
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def _take(self, word: str) -> bool:
+        found = self.at < len(self.words) and self.words[self.at] == word
+        self.at += found
+        return found
+
+    def _expect(self, word: str) -> None:
+        if not self._take(word):
+            raise ValueError(word)
+
+
+def _truth(value: Any) -> bool:
+    return value is not UNKNOWN and value not in (False, 0, "", None)
+
+
+def text_of(value: object) -> str:
+    """Return a value as GitHub writes it into text."""
+    if value is None:
+        return ""
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)

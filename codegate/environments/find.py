@@ -1,0 +1,360 @@
+"""Finds a project's recipe where none is written: in its CI, else in its lock files, else in what agents are given."""
+
+import json
+import posixpath
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from codegate.environments.commands import Commands, TestCommand, prefetch
+from codegate.environments.expressions import text_of
+from codegate.environments.locks import implied
+from codegate.environments.recipe import Recipe, parse_recipe
+from codegate.environments.steps import GITHUB_PLACES, set_up, short
+from codegate.environments.tools import Has, declared, read_action
+from codegate.environments.workflows import Job, Step, read_jobs
+from codegate.strict import shown
+from codegate.suite import Tree
+from codegate.suite.declared import mapping, read_text, strings
+
+_SETUP_JOB: Final = "copilot-setup-steps"
+_DEVCONTAINERS: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
+_APART: Final = re.compile(r"(?i)e2e|playwright|cypress|selenium|browser|integration")
+_PRESETS: Final = {"postgres": r"postg|pgvector|timescale", "mysql": r"mysql|mariadb", "redis": r"redis|valkey"}
+_TOOL_OF: Final = {
+    "python": r"py\.?test|unittest|\.py\b", "node": r"vitest|jest|mocha|\bnode\b", "go": r"\bgo test",
+    "rust": r"\bcargo\b", "java": r"mvnw?\b|gradlew?\b", "bun": r"\bbun test",
+}  # fmt: skip
+_MANAGERS: Final = ("pnpm", "yarn", "bun")
+_PLAIN: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
+_MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
+_NAME: Final = re.compile(r"[A-Za-z_]\w{0,99}")
+_MOST_CANDIDATES: Final = 8
+
+
+@dataclass(frozen=True)
+class Found:
+    """A recipe that was found.
+
+    Attributes:
+        recipe: to be tried: that it was found proves nothing.
+        sources: where each part is written, by its key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
+        left_out: what was left out or rewritten, a clause each with its reason.
+        candidates: other commands that run tests, with their places.
+    """
+
+    recipe: Recipe
+    sources: Mapping[str, str]
+    left_out: tuple[str, ...]
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass
+class _Draft:
+    """A recipe while the steps of a job are read.
+
+    Attributes:
+        place: of the job.
+        rank, linux, stable: see ``Job``.
+        tools, env, packages, services, image: see ``Recipe``.
+        steps: of set-up: text, folder, variables and place.
+        sources, left_out: see ``Found``.
+        doubts: parts of the job that are not understood.
+        test: what runs the tests.
+    """
+
+    place: str
+    rank: int = 0
+    linux: bool = True
+    stable: bool = True
+    tools: dict[str, str] = field(default_factory=dict)
+    steps: list[tuple[str, str, Mapping[str, str], str]] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
+    services: list[str] = field(default_factory=list)
+    image: str = ""
+    sources: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    doubts: int = 0
+    test: TestCommand | None = None
+
+    def add(self, key: str, values: Mapping[str, str], place: str) -> None:
+        """Add entries of ``tools`` or ``env``."""
+        getattr(self, key).update(values)
+        self.sources.update({f"{key}.{name}": place for name in values})
+
+    def doubt(self, clauses: Sequence[str]) -> None:
+        """Leave out what is not understood."""
+        self.left_out += clauses
+        self.doubts += len(clauses)
+
+    def run(self, text: str, folder: str, env: Mapping[str, str], place: str) -> None:
+        """Add a step of set-up."""
+        step = set_up(text)
+        self.doubts += len(step.unknown)
+        self.packages += step.packages
+        self.sources.update(dict.fromkeys(["packages"] if step.packages else [], place))
+        self.left_out += step.left_out
+        self.add("env", step.env, place)
+        if step.text:
+            self.steps.append((step.text, folder, env, place))
+
+
+def find_recipe(tree: Tree, path: str = "", *, has: Has | None = None) -> Found:
+    """Return the best recipe that the files of ``tree`` say; nothing of it is executed.
+
+    Args:
+        tree: of the whole repository.
+        path: the part of it whose tests are run; empty: all of it.
+        has: whether a toolchain is to be had: of a matrix's versions, those that are come first.
+
+    Raises:
+        UsageError: a part of it is nothing that a recipe may say.
+    """
+    jobs, broken = read_jobs(tree)
+    drafts = [_draft(tree, job) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
+    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, has))
+    draft = fitting[0] if fitting else _from_files(tree, path, jobs)
+    _finish(draft, tree, path, has)
+    others = dict.fromkeys(_words(one) for one in fitting if one.linux and one.test is not None and one.test.known)
+    others.pop(_words(draft), None)
+    return _found(draft, path, [*broken, *draft.left_out], tuple(others)[:_MOST_CANDIDATES])
+
+
+def _words(draft: _Draft) -> str:
+    return f"{draft.place}: `{short(shlex.join(draft.test.words))}`" if draft.test is not None else ""
+
+
+def _draft(tree: Tree, job: Job) -> _Draft:
+    """Return a job as a recipe: all before the first step that runs tests is set-up."""
+    draft = _Draft(job.place, job.rank, job.linux, job.stable, image=job.image)
+    draft.doubt(job.left_out)
+    draft.add("env", job.env, job.place)
+    _add_services(draft, job)
+    maybe: _Draft | None = None
+    for step in job.steps:
+        if step.uses:
+            if draft.test is None:
+                _add_action(draft, tree, step)
+            continue
+        tests = Commands(tree, {**GITHUB_PLACES, **draft.env, **step.env}).tests_in(step.run, step.folder)
+        others = tests if draft.test is not None else tests[1:]
+        draft.left_out += [f"`{short(shlex.join(one.words))}` runs tests too: one command is kept" for one in others]
+        if draft.test is not None:
+            continue
+        for test in tests[:1]:
+            tested = draft if test.known else deepcopy(draft)
+            tested.doubt(step.unknown)
+            tested.left_out += test.left_out
+            tested.doubts += len(test.left_out) - test.rewritten
+            tested.run(test.before, step.folder, step.env, step.place)
+            place = f"{test.place}, which {step.place} runs" if test.place else step.place
+            tested.add("env", {**step.env, **test.env}, place)
+            tested.sources["tests"] = place
+            tested.test = test
+            maybe = tested
+        if draft.test is None:
+            draft.doubt(step.unknown)
+            draft.run(step.run, step.folder, step.env, step.place)
+    return draft if draft.test is not None or maybe is None else maybe
+
+
+def _add_action(draft: _Draft, tree: Tree, step: Step) -> None:
+    name = short(step.uses.partition("@")[0])
+    read = read_action(tree, step.uses, step.given)
+    if read is None:
+        draft.doubt([f"`uses: {name}` is no action that is known here"])
+        return
+    draft.add("tools", read[0], f"{step.place}, `{name}`")
+    for command in read[1]:
+        draft.run(command, step.folder, {}, f"{step.place}, `{name}`")
+    if name == "actions/checkout":
+        for key in ("repository", "submodules", "lfs"):
+            if step.given.get(key, "false") not in {"", "false"}:
+                draft.doubt([f"the `{key}` of a checkout: set-up has the repository's own files"])
+
+
+def _add_services(draft: _Draft, job: Job) -> None:
+    for host, service in job.services.items():
+        image = str(service.get("image") or "")
+        kind = next((kind for kind, like in _PRESETS.items() if re.search(like, image)), None)
+        if kind is None:
+            draft.doubt([f"the service `{short(image or host)}`: there is no preset; write `{{run: …, ready: …}}`"])
+            continue
+        draft.services.append(kind)
+        draft.sources["services"] = draft.place
+        given = {name: text_of(value) for name, value in mapping(service.get("env")).items() if "${{" not in str(value)}
+        draft.add("env", {name: value for name, value in given.items() if name not in draft.env}, draft.place)
+    if job.image:  # in a container's network a server has a name; beside the tests it is on their own loopback
+        for name, value in draft.env.items():
+            for host in job.services:
+                value = re.sub(rf"(?<![\w.-]){re.escape(host)}(?=:\d|$)", "localhost", value)  # noqa: PLW2901
+            draft.env[name] = value
+
+
+def _is_of(draft: _Draft, path: str) -> bool:
+    """Return whether the tests are those of the part of the repository at ``path``."""
+    if draft.test is None:
+        return False
+    inside = f"{path}/"
+    named = any(word == path or word.startswith(inside) for word in draft.test.words)
+    return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
+
+
+def _rank(draft: _Draft, has: Has | None) -> tuple[object, ...]:
+    """Return the order of preference: the plainest run of most of the tests."""
+    test = draft.test
+    assert test is not None  # noqa: S101  ``_is_of`` is asked first
+    words = shlex.join(test.words)
+    missing = sum(not has(name, version) for name, version in draft.tools.items()) if has is not None else 0
+    return (
+        not test.known,
+        draft.rank,
+        not draft.linux,
+        bool(_APART.search(f"{draft.place} {words}")),
+        not draft.stable,
+        len(draft.services),
+        missing,
+        draft.doubts,
+        bool(test.folder),
+        test.rewritten,
+        len(test.words),
+    )
+
+
+def _from_files(tree: Tree, path: str, jobs: Sequence[Job]) -> _Draft:
+    """Return what lock files imply, else what agents and containers for developers are set up with."""
+    commands, tests = implied(tree, path)
+    draft = _Draft("")
+    for text, place in commands:
+        draft.run(text, path, {}, place)
+    job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
+    if not tests and job is not None:
+        draft = _draft(tree, job)
+    for name in (f"{path}/{one}" if path else one for one in _DEVCONTAINERS):
+        data = _plain_json(read_text(tree, name)) if not (tests or draft.steps) else {}
+        for key in ("onCreateCommand", "updateContentCommand", "postCreateCommand"):
+            value = data.get(key)
+            texts = [" ".join(map(shlex.quote, strings(value)))] if isinstance(value, list) else strings(value)
+            for text in list(map(str, value.values())) if isinstance(value, dict) else texts:
+                draft.run(text, path, {}, f"`{name}`, `{key}`")
+        draft.add("env", {key: text_of(item) for key, item in mapping(data.get("containerEnv")).items()}, f"`{name}`")
+        draft.image = str(data.get("image") or draft.image)
+    for test in Commands(tree, draft.env).tests_in(tests, path):
+        draft.test = test
+        draft.sources["tests"] = test.place or "what is usual for its language"
+    return draft
+
+
+def _finish(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
+    """Add what CI need not say: toolchains of its machine, installs of its tools, and what tests would load."""
+    folder = draft.test.folder if draft.test is not None else path
+    if draft.test is not None and not draft.test.known:
+        words = shlex.join(draft.test.words)
+        usual = implied(tree, folder)[1]
+        tests = [one for one in Commands(tree, draft.env).tests_in(usual, folder) if one.known]
+        draft.test = tests[0] if tests else draft.test
+        instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
+        draft.left_out.append(f"`{short(words)}` is no test runner that is known: {instead}")
+    words = shlex.join(draft.test.words) if draft.test is not None else ""
+    tool = next((name for name, like in _TOOL_OF.items() if re.search(like, words)), "")
+    if not draft.steps and tool in {"python", "node"}:
+        for text, place in implied(tree, folder)[0]:
+            draft.run(text, folder, {}, place)
+    texts = "\n".join(text for text, *_ in draft.steps)
+    for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):
+        version, place = declared(tree, folder, name, has) if name and name not in draft.tools else ("", "")
+        if version:
+            draft.add("tools", {name: version}, place)
+    for text in prefetch(draft.test, tree) if draft.test is not None and draft.test.known else ():
+        if text not in texts:
+            draft.run(text, folder, {}, "so that tests find all of it without a network")
+
+
+def _found(draft: _Draft, path: str, left_out: list[str], candidates: tuple[str, ...]) -> Found:
+    folder = draft.test.folder if draft.test is not None else path
+    sources = dict(draft.sources)
+    setup: list[str] = []
+    for text, where, env, place in draft.steps:
+        lines = [f"export {name}={shlex.quote(value)}" for name, value in env.items() if _NAME.fullmatch(name)]
+        lines += [f"cd {shlex.quote(posixpath.relpath(where or '.', folder or '.'))}"] if where != folder else []
+        sources[f"setup.{len(setup)}"] = place
+        setup.append("\n".join([*lines, text]))
+    if draft.test is not None and draft.test.folder:
+        sources["folder"] = sources.get("tests", "")
+    values: dict[str, Any] = {
+        "image": draft.image or None,
+        "tools": draft.tools,
+        "setup": setup,
+        "env": {name: value for name, value in draft.env.items() if _NAME.fullmatch(name)},
+        "packages": list(dict.fromkeys(draft.packages)),
+        "services": list(dict.fromkeys(draft.services)),
+        "tests": shlex.join(draft.test.words) if draft.test is not None else None,
+        "folder": folder,
+    }
+    sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
+    recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
+    return Found(recipe, sources, tuple(dict.fromkeys(left_out)), candidates)
+
+
+def _plain_json(text: str) -> dict[str, Any]:
+    """Return the object in JSON with comments and trailing commas."""
+    strings_or_comments = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+    try:
+        return mapping(json.loads(strings_or_comments.sub(lambda match: match[1] or "", text)))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def recipe_yaml(found: Found) -> str:
+    """Return the section ``environment`` of codegate.yml, each line with its source as a comment."""
+    given = found.recipe.model_dump(mode="json", exclude_defaults=True)
+    lines = ["environment:"]
+    for key, value in given.items():
+        if isinstance(value, dict):
+            entries = [(f"    {name}: ", item, found.sources.get(f"{key}.{name}", "")) for name, item in value.items()]
+            lines += _entries(key, entries)
+        elif key == "setup":
+            entries = [("    - ", item, found.sources.get(f"setup.{index}", "")) for index, item in enumerate(value)]
+            lines += _entries(key, entries)
+        elif isinstance(value, list):
+            lines.append(_comment(f"  {key}: [{', '.join(map(_scalar, value))}]", found.sources.get(key, "")))
+        else:
+            lines.append(_entry(f"  {key}: ", value, found.sources.get(key, "")))
+    lines += ["  {}"] if not given else []
+    lines += [f"  # left out: {shown(' '.join(clause.split()), 300)}" for clause in found.left_out]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(key: str, entries: Sequence[tuple[str, object, str]]) -> list[str]:
+    """Return a key with entries; the source of them all stands once."""
+    places = {place for _, _, place in entries}
+    first = _comment(f"  {key}:", places.pop()) if len(places) == 1 else f"  {key}:"
+    return [first, *(_entry(start, item, "" if "#" in first else place) for start, item, place in entries)]
+
+
+def _entry(start: str, value: object, source: str) -> str:
+    lines = str(value).split("\n")
+    if (
+        len(lines) > 1
+        and not lines[0][:1].isspace()
+        and all(one and one.isprintable() for one in map(str.rstrip, lines))
+    ):
+        indent = " " * (len(start) - len(start.lstrip()) + 2)
+        return "\n".join([_comment(f"{start}|-", source), *(f"{indent}{line}" for line in lines)])
+    return _comment(start + _scalar(value), source)
+
+
+def _scalar(value: object) -> str:
+    """Return a value as YAML: plain where it can mean nothing else."""
+    text = str(value)
+    unlike = text.endswith(" ") or text.lower() in _MEANING
+    is_plain = isinstance(value, str) and not unlike and _PLAIN.fullmatch(text)
+    return text if is_plain else json.dumps(value)
+
+
+def _comment(line: str, source: str) -> str:
+    return f"{line}  # {shown(' '.join(source.split()), 300)}" if source else line

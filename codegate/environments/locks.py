@@ -1,0 +1,112 @@
+"""What lock files and manifests imply where no CI says how a project is set up."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from codegate.suite import Tree
+from codegate.suite.declared import at, mapping, read_json, read_text, read_toml
+
+_TESTS: Final = {
+    "python": re.compile(r"(?:^|/)(?:tests?/.*|test_[^/]*|[^/]*_test)\.py$"),
+    "go": re.compile(r"_test\.go$"),
+    "javascript": re.compile(r"(?:(?:^|/)(?:__tests__|tests?)/.*|\.(?:test|spec))\.[cm]?[jt]sx?$"),
+    "java": re.compile(r"(?:^|/)src/test/java/.*\.java$"),
+    "rust": re.compile(r"(?:^|/)(?:tests|src)/.*\.rs$"),
+}
+_NODE: Final = {
+    "bun.lock": "bun install --frozen-lockfile", "bun.lockb": "bun install --frozen-lockfile",
+    "pnpm-lock.yaml": "pnpm install --frozen-lockfile", "package-lock.json": "npm ci", "npm-shrinkwrap.json": "npm ci",
+}  # fmt: skip
+_PYTHON: Final = {
+    "uv.lock": ("uv sync --frozen --all-extras --all-groups",),
+    "poetry.lock": ("pip install poetry", "poetry install --no-interaction --all-extras"),
+    "pdm.lock": ("pip install pdm", "pdm install --frozen-lockfile -G :all"),
+    "Pipfile.lock": ("pip install pipenv", "pipenv sync --dev"),
+}
+_SETTINGS: Final = {"pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "setup.py", "requirements.txt", "uv.lock"}
+_COMPILED: Final = {
+    "go.mod": {"go": "go test ./..."},
+    "Cargo.lock": {"rust": "cargo test --locked"},
+    "Cargo.toml": {"rust": "cargo test"},
+    "pom.xml": {"java": "mvn --batch-mode test"},
+    "build.gradle": {"java": "gradle test"},
+    "build.gradle.kts": {"java": "gradle test"},
+}
+_MANIFESTS: Final = {*_COMPILED, "pyproject.toml", "setup.py", "package.json"}
+_FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
+
+
+def implied(tree: Tree, folder: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the set-up that files in ``folder`` imply, each command with its file, and the command of the tests.
+
+    Go, Rust and Java need none of their own: what their tests load is loaded by them.
+    """
+    inside = f"{folder}/" if folder else ""
+    names = {path[len(inside) :] for path in tree if path.startswith(inside)}
+    for language in languages_of(tree, folder):
+        if language == "python" and (found := list(_python(tree, inside, names))):
+            mentioned = any("pytest" in read_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
+            return found, "pytest" if mentioned or "manage.py" not in names else "python manage.py test"
+        if language == "javascript" and (found := list(_javascript(tree, inside, names))):
+            return found, "npm test"
+        for manifest, command in _COMPILED.items():
+            if manifest in names and language in command:
+                wrapper = {"mvn": "mvnw", "gradle": "gradlew"}.get(command[language].split()[0], "")
+                words = (
+                    command[language] if wrapper not in names else f"./{wrapper} {command[language].partition(' ')[2]}"
+                )
+                return [], words
+    return [], ""
+
+
+def languages_of(tree: Tree, folder: str) -> list[str]:
+    """Return the languages of the test files below ``folder``, that with the most files first."""
+    inside = f"{folder}/" if folder else ""
+    paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
+    counts = Counter({name: sum(1 for path in paths if like.search(path)) for name, like in _TESTS.items()})
+    return [name for name, count in counts.most_common() if count]
+
+
+def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
+    """Return the folders below the root that are projects with tests of their own, and their languages."""
+    folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
+    found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}
+    return dict([(folder, names) for folder, names in found.items() if names][:most])
+
+
+def _python(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str]]:
+    for lock, commands in _PYTHON.items():
+        if lock in names:
+            yield from ((command, f"`{inside}{lock}`") for command in commands)
+            return
+    files = sorted(name for name in names if re.fullmatch(r"requirements[^/]*\.txt|requirements/[^/]+\.txt", name))
+    wanted = [name for name in files if name == "requirements.txt" or _FOR_TESTS.search(name.removesuffix(".txt"))]
+    for name in wanted:
+        yield f"uv pip install -r {shlex.quote(name)}", f"`{inside}{name}`"
+    data = read_toml(tree, f"{inside}pyproject.toml")
+    if "setup.py" in names or "build-system" in data or "project" in data:
+        extras = [name for name in mapping(at(data, "project", "optional-dependencies")) if _FOR_TESTS.search(name)]
+        groups = [name for name in mapping(data.get("dependency-groups")) if _FOR_TESTS.search(name)]
+        project = f".[{','.join(extras)}]" if extras else "."
+        words = ["uv", "pip", "install", "-e", project, *(word for name in groups for word in ("--group", name))]
+        yield shlex.join(words), f"`{inside}{'pyproject.toml' if data else 'setup.py'}`"
+    if wanted or data or "setup.py" in names:
+        yield "uv pip install pytest", "for the test runner"
+
+
+def _javascript(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str]]:
+    if "package.json" not in names:
+        return
+    for lock, command in _NODE.items():
+        if lock in names:
+            yield command, f"`{inside}{lock}`"
+            return
+    if "yarn.lock" in names:
+        berry = "__metadata:" in read_text(tree, f"{inside}yarn.lock", 8 << 20)
+        yield f"yarn install {'--immutable' if berry else '--frozen-lockfile'}", f"`{inside}yarn.lock`"
+        return
+    manager = str(read_json(tree, f"{inside}package.json").get("packageManager") or "npm").partition("@")[0]
+    yield f"{manager if manager in {'npm', 'pnpm', 'yarn', 'bun'} else 'npm'} install", f"`{inside}package.json`"

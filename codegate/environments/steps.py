@@ -1,0 +1,101 @@
+"""What a step of CI becomes in set-up: its text, without root, copies of the project, and files of GitHub's."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.environments.expressions import EXPRESSION
+
+QUOTED: Final = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
+_REST: Final = rf"(?:{QUOTED}|[^;&|\n'\"])*"  # of a simple command
+_APT: Final = re.compile(rf"(?:sudo\s+(?:-\S+\s+)*)?(?:\b[A-Z_]+=\S+\s+)*\bapt(?:-get)?\s({_REST})")
+_PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
+_SUDO: Final = re.compile(rf"\bsudo\s{_REST}")
+_COREPACK: Final = re.compile(rf"\bcorepack\s{_REST}")
+_PIP: Final = re.compile(rf"\bpip3?\s+install\b{_REST}")
+_COPY: Final = re.compile(r"(?<=\s)(?<!-e )(?<!--editable )((['\"]?)\./?(?:\[[\w., -]+\])?\2)(?=\s|$)")
+_EXPORTED: Final = re.compile(
+    r"""^[ \t]*echo\s+["']?([A-Za-z_]\w*)=([^"'$`\n]*?)["']?\s*>>\s*["']?\$\{?GITHUB_ENV\}?["']?[ \t]*$""", re.MULTILINE
+)
+_GITHUB_FILE: Final = re.compile(r"\bGITHUB_(?:ENV|PATH|OUTPUT|STEP_SUMMARY)\b")
+STRUCTURE: Final = re.compile(r"<<|\\$|^\s*(?:if|for|while|case)\b", re.MULTILINE)
+GITHUB_PLACES: Final = {"GITHUB_WORKSPACE": "/workspace", "RUNNER_TEMP": "/tmp", "RUNNER_OS": "Linux"}  # noqa: S108
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A step's text as set-up runs it.
+
+    Attributes:
+        text: empty where nothing is left.
+        packages: of the system, which it would install.
+        env: variables that it sets for all later steps, and those of GitHub that it reads.
+        left_out: what was left out or rewritten, a clause each.
+        unknown: expressions in it that have no value here; their lines are left out.
+    """
+
+    text: str
+    packages: tuple[str, ...]
+    env: Mapping[str, str]
+    left_out: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def set_up(text: str) -> SetUp:
+    """Return a step of set-up: no root, no copies of the project, no files of GitHub's."""
+    packages: list[str] = []
+    left_out: list[str] = []
+    env: dict[str, str] = {}
+
+    def install(match: re.Match[str]) -> str:
+        words = match[1].split()
+        if "install" in words:
+            named = [word.partition("=")[0] for word in words[words.index("install") + 1 :] if word[0] not in "-<>"]
+            packages.extend(name for name in named if _PACKAGE.fullmatch(name))
+            left_out.extend(f"the system's package `{name[:60]}`" for name in named if not _PACKAGE.fullmatch(name))
+        return ":"
+
+    def drop(reason: str, match: re.Match[str]) -> str:
+        left_out.append(f"`{short(match[0])}`: {reason}")
+        return ":"
+
+    def editable(match: re.Match[str]) -> str:
+        changed = _COPY.sub(r"-e \1", match[0])
+        if changed != match[0]:
+            left_out.append(f"`{short(match[0])}` is rewritten with `-e`: tests would run a copy of the project")
+        return changed
+
+    def export(match: re.Match[str]) -> str:
+        env[match[1]] = match[2]
+        return ""
+
+    unknown = tuple(dict.fromkeys(short(expression) for expression in EXPRESSION.findall(text)))
+    left_out += [f"`{expression}` has no value here" for expression in unknown]
+    if unknown:
+        lines = [] if STRUCTURE.search(text) else [line for line in text.splitlines() if "${{" not in line]
+        text = "\n".join(lines)
+    text = _EXPORTED.sub(export, joined(text))
+    text = _APT.sub(install, text)
+    text = _SUDO.sub(lambda match: drop("it needs root", match), text)
+    text = _COREPACK.sub(lambda match: drop("the build brings what `packageManager` names", match), text)
+    text = _PIP.sub(editable, text)
+    for name in dict.fromkeys(_GITHUB_FILE.findall(text)):
+        env[name] = "/dev/null"
+        if name in {"GITHUB_ENV", "GITHUB_PATH"}:
+            left_out.append(f"what a step writes to `{name}`")
+    env |= {name: value for name, value in GITHUB_PLACES.items() if re.search(rf"\b{name}\b", text)}
+    kept = (re.sub(r"^\s*(?:: *(?:&&|;|$) *)+|(?: *(?:&&|;) *:)+ *$", "", line) for line in text.splitlines())
+    text = "\n".join(line.rstrip() for line in kept if line.strip())
+    done = all(line.lstrip().startswith(("#", "set ")) for line in text.splitlines())
+    return SetUp("" if done else text, tuple(packages), env, tuple(left_out), unknown)
+
+
+def joined(text: str) -> str:
+    """Return a shell text with each command on one line."""
+    return re.sub(r"\\\n\s*", " ", text)
+
+
+def short(text: str) -> str:
+    """Return the beginning of a command as one line."""
+    return " ".join(text.split())[:80]

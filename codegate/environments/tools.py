@@ -1,0 +1,129 @@
+"""Toolchains and their versions: what set-up actions are given, and what a project's version files say."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from codegate.suite import Tree
+from codegate.suite.declared import at, read_json, read_text, read_toml
+
+Has = Callable[[str, str], bool]
+"""Whether a toolchain of this name and version is to be had."""
+
+#: Actions that bring a toolchain: what it is called here.
+_BRINGS: Final = {
+    "actions/setup-python": "python", "actions/setup-node": "node", "actions/setup-go": "go",
+    "actions/setup-java": "java", "actions/setup-dotnet": "dotnet", "ruby/setup-ruby": "ruby",
+    "shivammathur/setup-php": "php", "oven-sh/setup-bun": "bun", "denoland/setup-deno": "deno",
+    "pnpm/action-setup": "pnpm", "dtolnay/rust-toolchain": "rust", "actions-rs/toolchain": "rust",
+    "actions-rust-lang/setup-rust-toolchain": "rust", "astral-sh/setup-uv": "python",
+}  # fmt: skip
+#: Actions that stand for a command.
+_RUNS: Final = {
+    "snok/install-poetry": "pip install poetry", "abatilo/actions-poetry": "pip install poetry",
+    "pdm-project/setup-pdm": "pip install pdm", "pypa/hatch": "pip install hatch", "bahmutov/npm-install": "npm ci",
+}  # fmt: skip
+_NEEDLESS: Final = re.compile(
+    r"actions/(?:checkout|cache|upload-|download-|github-script)|codecov/|coverallsapp/|swatinem/rust-cache"
+    r"|step-security/|gradle/|stcarolas/setup-maven",
+    re.IGNORECASE,
+)
+_PARTS: Final = {"python": 2, "go": 2, "ruby": 2, "php": 2, "node": 1, "java": 1}
+"""How much of a version is kept: later parts are corrections, and any of them will do."""
+_NAMES: Final = {"nodejs": "node", "golang": "go"}
+_ONE_WORD: Final = {
+    ".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".go-version": "go",
+    ".java-version": "java", ".ruby-version": "ruby", ".bun-version": "bun", "rust-toolchain": "rust",
+}  # fmt: skip
+_FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.json", "go.mod")
+
+
+def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
+    """Return the toolchains that an action brings and the commands that it stands for; None: it is not known."""
+    name, _, reference = uses.partition("@")
+    name = name.casefold()
+    if _NEEDLESS.match(name):
+        return {}, []
+    if name in _RUNS:
+        python = clean("python", given.get("python-version", ""))
+        return ({"python": python} if python else {}), [_RUNS[name]]
+    tool = _BRINGS.get(name)
+    if tool is None:
+        return None
+    kind = "php" if tool == "php" else tool
+    file = given.get(f"{kind}-version-file", "")
+    version = (
+        given.get(f"{kind}-version") or given.get("toolchain") or (given.get("version", "") if tool != "python" else "")
+    )
+    found = clean(tool, version)
+    if not found and file:
+        found = in_file(tree, file.removeprefix("./"), tool)
+    if not found and tool == "rust":
+        found = clean(tool, reference)
+    if not found:
+        found = declared(tree, "", tool)[0]
+    install = given.get("run_install") not in {None, "", "false", "null"}
+    return ({tool: found} if found else {}), ["pnpm install"] if tool == "pnpm" and install else []
+
+
+def clean(tool: str, version: str) -> str:
+    """Return a version as recipes have it; empty where none is named, ``stable`` for what only has a nickname."""
+    lines = version.split("\n")
+    text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
+    found = re.search(r"\d+(?:\.\d+)*", text)
+    if found is None:
+        return "stable" if text and "${{" not in text and tool != "python" else ""
+    parts = found[0].split(".")
+    parts = parts[1:] if tool == "java" and parts[0] == "1" else parts
+    if tool == "python" and len(parts) < 2:
+        return ""
+    return ".".join(parts[: _PARTS.get(tool, 3)])
+
+
+def in_file(tree: Tree, path: str, tool: str) -> str:
+    """Return the version of a tool that a version file says; empty where it says none."""
+    name = path.rpartition("/")[2]
+    text = read_text(tree, path)
+    if name == ".tool-versions":
+        pairs = (line.split()[:2] for line in text.splitlines() if len(line.split()) > 1)
+        return next((clean(tool, pair[1]) for pair in pairs if _NAMES.get(pair[0], pair[0]) == tool), "")
+    if name == "rust-toolchain.toml" or (name == "rust-toolchain" and "[" in text):
+        found = at(read_toml(tree, path), "toolchain", "channel") if name.endswith(".toml") else None
+        return clean("rust", str(found or "")) if tool == "rust" else ""
+    if name == "package.json":
+        return _in_package(read_json(tree, path), tool)
+    if name == "go.mod" and tool == "go":
+        match = re.search(r"^go (\S+)", text, re.MULTILINE)
+        return clean("go", match[1]) if match else ""
+    return clean(tool, text) if _ONE_WORD.get(name) == tool else ""
+
+
+def _in_package(data: Mapping[str, Any], tool: str) -> str:
+    manager, _, version = str(data.get("packageManager") or "").partition("@")
+    if manager == tool:
+        return clean(tool, version.partition("+")[0])
+    for table in ("volta", "engines"):
+        named = at(data, table, tool)
+        if isinstance(named, str):
+            return clean(tool, named)
+    return ""
+
+
+def declared(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
+    """Return the version of a tool that files say, the nearest first, and which file; empty where none does."""
+    for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
+        for name in _FILES:
+            if place + name in tree and (version := in_file(tree, place + name, tool)):
+                return version, f"`{place}{name}`"
+        path = f"{place}pyproject.toml"
+        wanted = at(read_toml(tree, path), "project", "requires-python") if tool == "python" else None
+        if isinstance(wanted, str) and has is not None:
+            try:
+                fitting = [f"3.{minor}" for minor in range(30, 7, -1) if f"3.{minor}.99" in SpecifierSet(wanted)]
+            except InvalidSpecifier:
+                fitting = []
+            if version := next((one for one in fitting if has("python", one)), ""):
+                return version, f"`{path}`, `requires-python`"
+    return "", ""

@@ -1,0 +1,523 @@
+"""A recipe is found in what a project already says to its CI, one rule a test. Nothing of it is executed."""
+
+import json
+from textwrap import dedent
+
+import pytest
+
+from codegate.environments import Found, Recipe, find_recipe, recipe_yaml
+from codegate.suite import Tree, TreeFile, parse_yaml
+
+CI = ".github/workflows/ci.yml"
+
+
+def tree(files: dict[str, str]) -> Tree:
+    return Tree({path: TreeFile(text.encode()) for path, text in files.items()})
+
+
+def workflow(steps: str, job: str = "runs-on: ubuntu-latest", on: str = "[push, pull_request]") -> str:
+    """Return a workflow with one job ``test``; ``job`` and ``steps`` are its lines."""
+    lines = [
+        f"on: {on}",
+        "jobs:",
+        "  test:",
+        *(f"    {line}" for line in dedent(job).strip().splitlines()),
+        "    steps:",
+    ]
+    return "\n".join([*lines, *(f"    {line}" for line in dedent(steps).strip("\n").splitlines())]) + "\n"
+
+
+def found_in(steps: str, job: str = "runs-on: ubuntu-latest", **others: str) -> Found:
+    """Return what is found with one workflow; other files are given by their paths, with ``__`` for a slash."""
+    files = {name.replace("__", "/").replace("_dot_", "."): text for name, text in others.items()}
+    return find_recipe(tree({CI: workflow(steps, job), **files}))
+
+
+def test_steps_before_the_tests_are_set_up_and_the_command_keeps_its_flags() -> None:
+    found = found_in(
+        """
+        - uses: actions/checkout@v4
+        - uses: actions/setup-python@v5
+          with: {python-version: '3.13'}
+        - run: npm ci
+        - run: |
+            uv sync
+            mkdir data
+        - run: uv run pytest -n auto -m "not slow"
+        - run: twine upload dist/*
+        """
+    )
+    assert found.recipe == Recipe(
+        tools={"python": "3.13"},
+        setup=("npm ci", "uv sync\nmkdir data"),
+        tests="uv run pytest -n auto -m 'not slow'",
+    )
+    assert found.left_out == ()
+    assert found.sources["setup.1"] == f"`{CI}`, job `test`"
+
+
+def test_variables_of_workflow_job_and_step_are_the_recipes() -> None:
+    steps = "- run: pip install -r r.txt\n- run: pytest\n  env: {DB: sqlite, LEVEL: '${{ env.OUTER }}-2'}"
+    text = workflow(steps, "runs-on: ubuntu-latest\nenv: {KEY: dummy}")
+    found = find_recipe(tree({CI: f"env: {{OUTER: one}}\n{text}"}))
+    assert found.recipe.env == {"OUTER": "one", "KEY": "dummy", "DB": "sqlite", "LEVEL": "one-2"}
+
+
+def test_variables_of_a_set_up_step_are_its_own() -> None:
+    found = found_in("- run: make assets\n  env: {NODE_ENV: a b}\n- run: pytest")
+    assert found.recipe.setup == ("export NODE_ENV='a b'\nmake assets",)
+    assert found.recipe.env == {}
+
+
+def test_what_only_github_knows_is_left_out_and_named() -> None:
+    found = found_in(
+        """
+        - run: |
+            pip install -r requirements.txt
+            curl -H ${{ github.token }} example.com
+        - run: pytest
+          env: {TOKEN: '${{ secrets.TOKEN }}', OTHER: '1'}
+        """
+    )
+    assert found.recipe.setup == ("pip install -r requirements.txt",)
+    assert found.recipe.env == {"OTHER": "1"}
+    assert found.left_out == (
+        "`github.token` has no value here",
+        "the variable `TOKEN`: `secrets.TOKEN` has no value here",
+    )
+
+
+MATRIX = "runs-on: ubuntu-latest\nstrategy: {matrix: {python-version: ['3.9', '3.13', '3.14'], db: [sqlite, postgres]}}"
+ON_MATRIX = """
+- uses: actions/setup-python@v5
+  with: {python-version: '${{ matrix.python-version }}'}
+- run: start-postgres
+  if: matrix.db == 'postgres'
+- run: pip install -r requirements.txt
+  if: ${{ matrix.python-version != '3.9' && success() }}
+- run: pytest
+  env: {DB: '${{ matrix.db }}'}
+"""
+
+
+def test_of_a_matrix_the_newest_version_and_the_first_of_all_else_is_taken() -> None:
+    recipe = found_in(ON_MATRIX, MATRIX).recipe
+    assert recipe.tools == {"python": "3.14"}
+    assert recipe.env == {"DB": "sqlite"}
+    assert recipe.setup == ("pip install -r requirements.txt",)
+
+
+def test_of_a_matrix_a_version_that_is_to_be_had_is_taken() -> None:
+    found = find_recipe(tree({CI: workflow(ON_MATRIX, MATRIX)}), has=lambda _, version: version != "3.14")
+    assert found.recipe.tools == {"python": "3.13"}
+
+
+def test_a_matrix_excludes_and_includes() -> None:
+    job = """
+    runs-on: ${{ matrix.os }}
+    continue-on-error: ${{ matrix.experimental == true }}
+    strategy:
+      matrix:
+        os: [windows-latest, ubuntu-latest]
+        python: ['3.12', '3.13']
+        exclude: [{os: ubuntu-latest, python: '3.13'}]
+        include:
+          - {os: ubuntu-latest, python: 3.15-dev, experimental: true}
+          - {python: '3.12', flags: --strict}
+    """
+    action = "- uses: actions/setup-python@v5\n  with: {python-version: '${{ matrix.python }}'}"
+    recipe = found_in(f"{action}\n- run: pytest ${{{{ matrix.flags }}}}", job).recipe
+    assert (recipe.tools, recipe.tests) == ({"python": "3.12"}, "pytest --strict")
+
+
+@pytest.mark.parametrize(
+    ("action", "given", "files", "tools"),
+    [
+        ("actions/setup-node@v4", "node-version-file: .nvmrc", {".nvmrc": "v22.3.0\n"}, {"node": "22"}),
+        ("actions/setup-node@v4", "node-version: 20.x", {}, {"node": "20"}),
+        ("actions/setup-node@v4", "node-version: lts/*", {}, {"node": "stable"}),
+        ("actions/setup-go@v5", "go-version-file: go.mod", {"go.mod": "module a\n\ngo 1.26.2\n"}, {"go": "1.26"}),
+        ("actions/setup-java@v4", "{distribution: temurin, java-version: 21}", {}, {"java": "21"}),
+        ("actions/setup-python@v5", "{}", {".python-version": "3.12.4"}, {"python": "3.12"}),
+        (
+            "oven-sh/setup-bun@v2",
+            "bun-version-file: .tool-versions",
+            {".tool-versions": "bun  1.2.19"},
+            {"bun": "1.2.19"},
+        ),
+        ("pnpm/action-setup@v4", "{}", {"package.json": '{"packageManager": "pnpm@9.1.0+sha1.a"}'}, {"pnpm": "9.1.0"}),
+        ("dtolnay/rust-toolchain@stable", "{components: clippy}", {}, {"rust": "stable"}),
+        ("dtolnay/rust-toolchain@master", "{toolchain: 1.80}", {}, {"rust": "1.8"}),
+        ("astral-sh/setup-uv@v6", "{version: 0.9.1, python-version: '3.13'}", {}, {"python": "3.13"}),
+    ],
+)
+def test_set_up_actions_bring_toolchains(action: str, given: str, files: dict[str, str], tools: dict[str, str]) -> None:
+    steps = f"- uses: {action}\n  with:\n    {given}\n- run: make check-all-tests"
+    assert find_recipe(tree({CI: workflow(steps), **files})).recipe.tools == tools
+
+
+def test_an_action_that_is_not_known_is_left_out_and_named() -> None:
+    found = found_in("- uses: actions/cache@v4\n- uses: some/database@v1\n- run: pytest")
+    assert found.left_out == ("`uses: some/database` is no action that is known here",)
+
+
+def test_actions_of_the_repository_are_followed() -> None:
+    action = """
+    inputs: {extra: {default: all}}
+    runs:
+      using: composite
+      steps:
+        - uses: actions/setup-python@v5
+          with: {python-version: '3.13'}
+        - run: uv sync --extra ${{ inputs.extra }}
+          shell: bash
+    """
+    own = {".github/actions/prepare/action.yml": dedent(action)}
+    found = find_recipe(
+        tree({CI: workflow("- uses: ./.github/actions/prepare\n  with: {extra: dev}\n- run: pytest"), **own})
+    )
+    assert found.recipe == Recipe(tools={"python": "3.13"}, setup=("uv sync --extra dev",), tests="pytest")
+    assert found.sources["setup.0"] == f"`.github/actions/prepare`, used by `{CI}`, job `test`"
+
+
+def test_workflows_that_are_called_are_followed() -> None:
+    caller = "on: pull_request\njobs:\n  all:\n    uses: ./.github/workflows/unit.yml\n    with: {mark: fast}\n"
+    called = workflow("- run: pytest -m ${{ inputs.mark }}", on="{workflow_call: {inputs: {mark: {type: string}}}}")
+    found = find_recipe(tree({CI: caller, ".github/workflows/unit.yml": called}))
+    assert found.recipe.tests == "pytest -m fast"
+
+
+JOBS = """
+on: [push, pull_request]
+jobs:
+  windows: {runs-on: windows-latest, steps: [{run: pytest -k windows}]}
+  e2e: {runs-on: ubuntu-latest, steps: [{run: pytest e2e}]}
+  database: {runs-on: ubuntu-latest, services: {db: {image: 'postgres:16'}}, steps: [{run: pytest}]}
+  unit: {runs-on: ubuntu-latest, steps: [{run: pytest -q}]}
+  coverage: {runs-on: ubuntu-latest, steps: [{run: coverage run -m pytest -q}]}
+"""
+
+
+def test_of_several_test_jobs_the_plainest_one_is_taken_and_the_others_are_named() -> None:
+    nightly = workflow("- run: pytest", on="{schedule: [{cron: '0 0 * * *'}]}")
+    found = find_recipe(tree({CI: JOBS, ".github/workflows/a.yml": nightly}))
+    assert found.sources["tests"] == f"`{CI}`, job `unit`"
+    assert found.candidates == (
+        f"`{CI}`, job `coverage`: `python -m pytest -q`",
+        f"`{CI}`, job `database`: `pytest`",
+        f"`{CI}`, job `e2e`: `pytest e2e`",
+        "`.github/workflows/a.yml`, job `test`: `pytest`",
+    )
+
+
+def test_services_are_presets_with_the_variables_of_their_images() -> None:
+    job = """
+    runs-on: ubuntu-latest
+    services:
+      db:
+        image: postgis/postgis:16-3.4
+        env: {POSTGRES_USER: shop, POSTGRES_PASSWORD: pw}
+        ports: [5432/tcp]
+      mail: {image: mailhog/mailhog}
+    """
+    found = found_in("- run: pytest\n  env: {PORT: '${{ job.services.db.ports[5432] }}'}", job)
+    assert found.recipe.services == ("postgres",)
+    assert found.recipe.env == {"POSTGRES_USER": "shop", "POSTGRES_PASSWORD": "pw", "PORT": "5432"}
+    assert found.left_out == ("the service `mailhog/mailhog`: there is no preset; write `{run: …, ready: …}`",)
+
+
+def test_a_container_is_the_image_and_its_services_are_local() -> None:
+    job = """
+    runs-on: ubuntu-latest
+    container: python:3.13-bookworm
+    services: {cache: {image: redis}}
+    env: {URL: 'redis://cache:6379/0', HOST: cache, NAME: my-cache}
+    """
+    recipe = found_in("- run: pytest", job).recipe
+    assert (recipe.image, recipe.services) == ("python:3.13-bookworm", ("redis",))
+    assert recipe.env == {"URL": "redis://localhost:6379/0", "HOST": "localhost", "NAME": "my-cache"}
+
+
+def test_packages_of_the_system_are_listed_and_what_needs_root_is_left_out() -> None:
+    found = found_in(
+        """
+        - run: |
+            sudo apt-get update -qq && sudo apt-get install -y --no-install-recommends libpq-dev \\
+              gettext
+            sudo systemctl start mysql
+            corepack enable
+            pip install -r requirements.txt
+        - run: sudo apt-get install -y jq
+        - run: pytest
+        """
+    )
+    assert found.recipe.packages == ("libpq-dev", "gettext", "jq")
+    assert found.recipe.setup == ("pip install -r requirements.txt",)
+    assert found.left_out == (
+        "`sudo systemctl start mysql`: it needs root",
+        "`corepack enable`: the build brings what `packageManager` names",
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "rewritten"),
+    [
+        ("pip install . --group dev", "pip install -e . --group dev"),
+        ("python -m pip install '.[test]' tox", "python -m pip install -e '.[test]' tox"),
+        ("uv pip install -r dev.txt .[all]", "uv pip install -r dev.txt -e .[all]"),
+        ("pip install -e . ./plugin", None),
+        ("pip install dist/*.whl", None),
+    ],
+)
+def test_the_project_is_installed_where_it_lies(command: str, rewritten: str | None) -> None:
+    found = found_in(f"- run: {command}\n- run: pytest")
+    assert found.recipe.setup == (rewritten or command,)
+    assert any("`-e`" in clause for clause in found.left_out) is (rewritten is not None)
+
+
+def test_files_of_github_are_variables_or_nothing() -> None:
+    found = found_in(
+        """
+        - run: echo "MODE=test" >> $GITHUB_ENV
+        - run: echo "$PWD/bin" >> "$GITHUB_PATH"
+        - run: pytest --root "$GITHUB_WORKSPACE"
+        """
+    )
+    assert found.recipe.env == {"MODE": "test", "GITHUB_PATH": "/dev/null"}
+    assert found.left_out[0] == "what a step writes to `GITHUB_PATH`"
+    assert found.recipe.tests == "pytest --root /workspace"
+
+
+def test_tests_of_a_folder_run_there() -> None:
+    job = "runs-on: ubuntu-latest\ndefaults: {run: {working-directory: api}}"
+    recipe = found_in(
+        "- run: pip install -r requirements.txt\n- run: make build\n  working-directory: web\n- run: pytest", job
+    ).recipe
+    assert recipe.folder == "api"
+    assert recipe.setup == ("pip install -r requirements.txt", "cd ../web\nmake build")
+
+
+def test_a_part_of_the_repository_has_a_recipe_of_its_own() -> None:
+    jobs = """
+    on: push
+    jobs:
+      api: {runs-on: ubuntu-latest, steps: [{run: cd api && pip install -r r.txt && pytest}]}
+      web:
+        runs-on: ubuntu-latest
+        defaults: {run: {working-directory: web}}
+        steps: [{run: npm ci}, {run: npx vitest}]
+    """
+    files = tree({CI: dedent(jobs)})
+    api, web = find_recipe(files, "api").recipe, find_recipe(files, "web").recipe
+    assert (api.folder, api.tests) == ("api", "pytest")
+    assert (web.folder, web.tests, web.setup) == ("web", "npx vitest", ("npm ci",))
+
+
+MAKEFILE = """
+FLAGS := -race
+PKG = $(shell go list ./...)
+.PHONY: test
+test: generate
+\t@go test $(FLAGS) -count=1 ./... | tee log
+generate:
+\tgo generate ./...
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "tests", "before"),
+    [
+        ("make test", {"Makefile": MAKEFILE}, "go test -race -count=1 ./...", "go generate ./..."),
+        ("npm test", {"package.json": json.dumps({"scripts": {"test": "vitest --run"}})}, "vitest --run", None),
+        (
+            "yarn run unit -- --ci",
+            {"package.json": json.dumps({"scripts": {"unit": "tsc && NODE_ENV=test jest src"}})},
+            "jest src --ci",
+            'export PATH="$PWD/node_modules/.bin:$PATH"\ntsc',
+        ),
+        (
+            "./scripts/test.sh",
+            {"scripts/test.sh": "#!/bin/sh\nset -e\npytest -q $@\n"},
+            "pytest -q",
+            None,
+        ),
+        ("just check", {"justfile": "check:\n    pytest {{ARGS}}\n"}, "pytest", None),
+        ("task unit", {"Taskfile.yml": "tasks: {unit: {cmds: [python -m unittest]}}"}, "python -m unittest", None),
+        (
+            "hatch run all",
+            {"pyproject.toml": '[tool.hatch.envs.default.scripts]\nall = "pytest -x"'},
+            "pytest -x",
+            None,
+        ),
+    ],
+)
+def test_commands_that_stand_for_others_are_followed(
+    command: str, files: dict[str, str], tests: str, before: str | None
+) -> None:
+    found = find_recipe(tree({CI: workflow(f"- run: {command}"), **files}))
+    assert found.recipe.tests == tests
+    assert found.recipe.setup[:1] == ((before,) if before else ())
+
+
+def test_what_cannot_be_followed_stays_as_it_is_and_says_what_it_needs() -> None:
+    found = found_in("- run: ./verify --all")
+    assert found.recipe.tests is None
+    found = found_in("- run: make test")
+    assert found.recipe.tests == "make test"
+    assert found.left_out == ("`make test` is no test runner that is known: it needs `report`, JUnit XML",)
+
+
+def test_a_command_that_installs_a_runner_runs_no_tests() -> None:
+    found = found_in("- run: pip install pytest\n- run: python -m pytest\n- run: pytest --doctest-modules")
+    assert (found.recipe.setup, found.recipe.tests) == (("pip install pytest",), "python -m pytest")
+    assert found.left_out == ("`pytest --doctest-modules` runs tests too: one command is kept",)
+
+
+@pytest.mark.parametrize(
+    ("command", "tests"),
+    [
+        ("coverage run --omit='*/x/*' --source=shop manage.py test -v 2", "python manage.py test -v 2"),
+        ("uv run coverage run -m pytest -q", "uv run python -m pytest -q"),
+        ("python -m coverage run -m unittest", "python -m unittest"),
+        ("mvn -B -Pfast clean verify", "mvn -B -Pfast test"),
+        ("./gradlew --info build", "./gradlew --info test"),
+    ],
+)
+def test_what_goes_around_tests_is_taken_off_and_said(command: str, tests: str) -> None:
+    found = found_in(f"- run: {command}")
+    assert found.recipe.tests == tests
+    assert any("is rewritten: tests alone are run" in clause for clause in found.left_out)
+
+
+@pytest.mark.parametrize("command", ["mvn javadoc:javadoc", "mvn -DskipTests package", "./gradlew assemble"])
+def test_builds_without_tests_are_no_tests(command: str) -> None:
+    assert found_in(f"- run: {command}").recipe.tests is None
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "setup"),
+    [
+        ("go test -tags pg ./...", {}, ("go mod download", "go test -run '^$' -tags pg ./...")),
+        ("cargo test --all -- --nocapture", {}, ("cargo test --no-run --all",)),
+        (
+            "mvn -B test",
+            {"src/test/java/a/BigTest.java": "class", "src/test/java/a/ATest.java": ""},
+            ("mvn -B test -Dtest=ATest -Dsurefire.failIfNoSpecifiedTests=false",),
+        ),
+    ],
+)
+def test_tools_that_load_by_themselves_do_so_in_set_up(
+    command: str, files: dict[str, str], setup: tuple[str, ...]
+) -> None:
+    assert find_recipe(tree({CI: workflow(f"- run: {command}"), **files})).recipe.setup == setup
+
+
+@pytest.mark.parametrize(
+    ("files", "setup", "tests"),
+    [
+        ({"uv.lock": "", "tests/test_a.py": ""}, ("uv sync --frozen --all-extras --all-groups",), "pytest"),
+        (
+            {"requirements.txt": "flask", "requirements-dev.txt": "", "requirements-docs.txt": "", "test_a.py": ""},
+            ("uv pip install -r requirements-dev.txt", "uv pip install -r requirements.txt", "uv pip install pytest"),
+            "pytest",
+        ),
+        ({"poetry.lock": "", "manage.py": "", "shop/tests/test_a.py": ""}, None, "python manage.py test"),
+        ({"go.mod": "module a", "a_test.go": ""}, ("go mod download", "go test -run '^$' ./..."), "go test ./..."),
+        (
+            {"Cargo.lock": "", "Cargo.toml": "", "tests/a.rs": ""},
+            ("cargo test --no-run --locked",),
+            "cargo test --locked",
+        ),
+        (
+            {"pnpm-lock.yaml": "", "package.json": '{"scripts": {"test": "vitest run"}}', "a.test.ts": ""},
+            ("pnpm install --frozen-lockfile",),
+            "vitest run",
+        ),
+        (
+            {"yarn.lock": "__metadata:\n", "package.json": "{}", "a.test.ts": ""},
+            ("yarn install --immutable",),
+            "npm test",
+        ),
+        ({"pom.xml": "", "mvnw": "", "src/test/java/ATest.java": ""}, None, "./mvnw --batch-mode test"),
+    ],
+)
+def test_without_ci_lock_files_say_it(files: dict[str, str], setup: tuple[str, ...] | None, tests: str) -> None:
+    recipe = find_recipe(tree(files)).recipe
+    assert recipe.tests == tests
+    assert setup is None or recipe.setup == setup
+
+
+def test_a_ci_that_installs_nothing_is_completed_by_the_lock_file() -> None:
+    found = found_in("- run: pytest -q", uv_dot_lock="", tests__test_a_dot_py="")
+    assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="pytest -q")
+
+
+def test_then_come_the_steps_for_agents_and_the_container_for_developers() -> None:
+    steps = workflow("- run: make prepare", on="workflow_dispatch").replace("  test:", "  copilot-setup-steps:")
+    agents = {".github/workflows/copilot-setup-steps.yml": steps}
+    assert find_recipe(tree(agents)).recipe == Recipe(setup=("make prepare",))
+    container = (
+        '{\n// for people\n"image": "python:3.13", "containerEnv": {"A": "1"}, "postCreateCommand": "pip install .",}'
+    )
+    developers = {".devcontainer/devcontainer.json": container}
+    assert find_recipe(tree(developers)).recipe == Recipe(
+        image="python:3.13", env={"A": "1"}, setup=("pip install -e .",)
+    )
+    assert find_recipe(tree({**agents, **developers})).recipe.image is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "jobs: [",
+        "on: push\njobs: {test: {steps: [&a {run: pytest}]}}",
+        "jobs: {test: 3}",
+        "on: push\njobs: {a: {steps: [3, {run: 4}]}}",
+    ],
+)
+def test_a_broken_workflow_breaks_nothing(text: str) -> None:
+    found = find_recipe(tree({CI: text, "uv.lock": "", "tests/test_a.py": ""}))
+    assert found.recipe.tests == "pytest"
+
+
+def test_a_hostile_workflow_takes_no_longer_than_others() -> None:
+    for run in ("${{ " * 40_000, "A" * 200_000, "A=" * 9_000, "'" * 9_001, "a;" * 9_000 + "pytest", "$(" * 9_000):
+        found = find_recipe(tree({CI: workflow(f"- run: {json.dumps(run)}\n- run: pytest")}))
+        assert found.recipe.tests == "pytest"
+
+
+def test_actions_and_workflows_that_use_themselves_end() -> None:
+    own = "runs: {using: composite, steps: [{uses: ./a}, {run: make x}]}"
+    again = "on: push\njobs: {a: {uses: ./.github/workflows/ci.yml}}"
+    assert find_recipe(tree({CI: again})).recipe == Recipe()
+    found = find_recipe(tree({CI: workflow("- uses: ./a\n- run: pytest"), "a/action.yml": own}))
+    assert found.recipe.tests == "pytest"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["true", "1.0", "a: b", "# no", "tail ", " head", "'", '"', "- x", "*", "snow ☃", "tab\tin", "a\nb", "\n", "", "~"],
+)
+def test_the_section_that_is_written_reads_as_the_recipe(value: str) -> None:
+    setup = ("pip install x", f"echo {value}\ntwo", "if x\n  then y\n\nfi")
+    recipe = Recipe(setup=setup, env={"A": value}, packages=("jq",), services=("redis",), tests="pytest -m 'not slow'")
+    found = Found(recipe, {"setup.0": "here\nand: there", "env.A": "x" * 500}, ("a clause\nof two lines",))
+    assert Recipe.model_validate(parse_yaml(recipe_yaml(found), "codegate.yml")["environment"]) == recipe
+
+
+def test_the_section_names_the_source_of_each_line() -> None:
+    found = found_in(
+        "- uses: actions/setup-python@v5\n  with: {python-version: '3.13'}\n- run: pip install .\n- run: pytest",
+        uv_dot_lock="",
+    )
+    assert recipe_yaml(found) == dedent(
+        """\
+        environment:
+          tools:  # `.github/workflows/ci.yml`, job `test`, `actions/setup-python`
+            python: "3.13"
+          setup:  # `.github/workflows/ci.yml`, job `test`
+            - pip install -e .
+          tests: pytest  # `.github/workflows/ci.yml`, job `test`
+          # left out: `pip install .` is rewritten with `-e`: tests would run a copy of the project
+        """
+    )
