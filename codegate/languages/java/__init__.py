@@ -1,4 +1,4 @@
-"""Java: JUnit 3 to 5, by Maven's poms."""
+"""Java: JUnit 3 to 5, by Maven's poms; in recorded builds by Maven and Gradle themselves."""
 
 from typing import Final
 
@@ -10,7 +10,11 @@ LANGUAGE: Final = LanguagePack(
     name="java",
     suffixes=(".java",),
     files=JavaFiles,
-    runners={"java": "codegate.languages.java.runners:JAVA"},
+    runners={
+        "java": "codegate.languages.java.runners:JAVA",
+        "maven": "codegate.languages.java.runners:MAVEN",
+        "gradle": "codegate.languages.java.runners:GRADLE",
+    },
     environments="codegate.languages.java.environments:Java",
     packages={"maven.lock": "codegate.languages.java.packages:install"},
     readers=(JAVA,),

@@ -1,18 +1,25 @@
-"""JUnit 3 to 5: the module is compiled, and the launcher of JUnit's platform runs the selected classes."""
+"""JUnit 3 to 5: the launcher of JUnit's platform runs the selected classes; in recorded builds Maven or Gradle does."""
 
-from collections.abc import Mapping
-from typing import Final
+import re
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Final
 
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command
-from codegate.grading.records import read_records
+from codegate.grading.grade import TestResult
+from codegate.grading.records import Crash, read_records
 from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.runners.results import runner_report
-from codegate.grading.testreport import TestSelection
+from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.languages.junit.runners import read_reports, worst
 from codegate.sandbox import Command, Completed
 
 _DRIVERS: Final = "codegate.languages.java.drivers"
 _ROOT: Final = "src/test/java/"
+_PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
+_ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
+_ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailure", "MultipleFailuresError")
+_FAILED: Final = frozenset({"failed", "error"})
 
 
 class Java:
@@ -55,4 +62,171 @@ def _originals(used: Instruments, files: tuple[str, ...]) -> Mapping[str, str]:
     return {file: used.originals[file].decode("utf-8") for file in changed}
 
 
+class BuildTool:
+    """One run of the tool for each batch of test classes, by the command of the recipe.
+
+    Ids are those of the runner ``java``: the declaring file's path, ``::`` and the method, behind the nested classes
+    that it is in. A class whose virtual machine goes down has no results; where the tool fails and no test did, it is
+    not known which results are worth anything, and there are none.
+    """
+
+    program: ClassVar[str]
+    reports: ClassVar[str]
+    """Below the module's folder."""
+    valued: ClassVar[frozenset[str]]
+    """Options whose value is another word."""
+    own: ClassVar[frozenset[str]]
+    """Options that are set here, those with a value also among ``valued``."""
+
+    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """See ``Runner.batches``: by the modules that the files are in."""
+        modules: dict[str, list[str]] = {}
+        for file in files:
+            modules.setdefault(_module(file), []).append(file)
+        return tuple(map(tuple, modules.values()))
+
+    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
+        """See ``Runner.command``."""
+        used = selection.instruments or Instruments()
+        module = _module(files[0]).removeprefix(selection.folder).lstrip("/")
+        program, *words = selection.command or (self.program,)
+        classes = tuple(name.replace("/", ".") for file in files if (name := _class(file)))
+        settings = {
+            "token": token,
+            "folder": selection.folder,
+            "command": [program, *self.arguments(tuple(self._options(words)), module, classes, selection)],
+            "reports": [f"{module}/{self.reports}".lstrip("/")],
+            "originals": _originals(used, files),
+        }
+        return driver_command(
+            "junit_driver", settings, package="codegate.languages.junit.drivers", environment={"TZ": selection.timezone}
+        )
+
+    def arguments(
+        self, options: tuple[str, ...], module: str, classes: tuple[str, ...], selection: TestSelection
+    ) -> Iterator[str]:
+        """Yield the arguments that run test classes of a module, with ``options`` of the project's own."""
+        raise NotImplementedError
+
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
+        """See ``Runner.read``."""
+        found, status, broken, forged = read_reports(completed.records, token)
+        places = {name: file for file in files if (name := _class(file))}
+        results: dict[str, TestResult] = {}
+        for result in found:
+            name, _, method = result.id.partition("::")
+            outer, _, inner = name.partition("$")
+            file = places.get(outer.replace(".", "/"))
+            if file is not None:
+                test = f"{file}::{'.'.join(filter(None, (inner.replace('$', '.'), method.removesuffix('()'))))}"
+                results[test] = worst(results.get(test), result.model_copy(update={"id": test}))
+        if status and not any(result.status in _FAILED for result in results.values()):
+            results = {}
+        said = completed.stdout.decode("utf-8", "replace")
+        reported = {test.partition("::")[0] for test in results}
+        errors = [_unreported(file, files, said, status) for file in files if file not in reported]
+        crashes = {test: _crash(result) for test, result in results.items() if result.status in _FAILED}
+        return RunnerReport(results, status, (*broken, *errors), crashes, forged)
+
+    def _options(self, words: list[str]) -> Iterator[str]:
+        """Yield the options of a command: no goals, and none of those that are set here."""
+        left = iter(words)
+        for word in left:
+            values = [next(left)] if word in self.valued else []
+            if word.startswith("-") and word.partition("=")[0] not in self.own:
+                yield from (word, *values)
+
+
+class Maven(BuildTool):
+    """Maven and Surefire: a virtual machine for each class, so that one that goes down takes no other along."""
+
+    program = "mvn"
+    reports = "target/surefire-reports"
+    valued = frozenset(
+        {"-P", "-pl", "-f", "-s", "-gs", "-T", "-t", "-b", "-l", "-D", "-rf"}
+        | {f"--{name}" for name in ("activate-profiles", "projects", "file", "settings", "global-settings", "threads")}
+        | {f"--{name}" for name in ("toolchains", "builder", "log-file", "define", "resume-from")}
+    )
+    own = frozenset(
+        {"-o", "--offline", "-q", "--quiet", "-pl", "--projects", "-am", "--also-make", "-amd", "-rf", "--resume-from"}
+        | {"-l", "--log-file", "-Dtest", "-DskipTests", "-Dmaven.test.skip"}
+    )
+
+    def arguments(
+        self, options: tuple[str, ...], module: str, classes: tuple[str, ...], selection: TestSelection
+    ) -> Iterator[str]:
+        """See ``BuildTool.arguments``."""
+        yield from ("-o", "-B", *options, "test", f"-Dtest={','.join(classes)}", "-DreuseForks=false")
+        # A module that the tested one is built from has no such class, which is no failure; the first is of Surefire 2.
+        yield from ("-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false")
+        yield "-Dsurefire.rerunFailingTestsCount=0"
+        if module:
+            yield from ("-pl", module, "-am")
+        if selection.order != "natural":
+            yield "-Djunit.jupiter.testmethod.order.default=org.junit.jupiter.api.MethodOrderer$Random"
+            yield f"-Djunit.jupiter.execution.order.random.seed={selection.hash_seed}"
+
+
+class Gradle(BuildTool):
+    """Gradle's task ``test``: a run for each class, whose report may have passes before its machine goes down."""
+
+    program = "gradle"
+    reports = "build/test-results/test"
+    valued = frozenset({"-x", "-p", "-b", "-c", "-g", "-I", "-P", "-D", "--tests", "--exclude-task", "--project-dir"})
+    own = frozenset({"--offline", "--tests", "--build-cache", "--daemon", "-q", "--quiet", "-x", "--exclude-task"})
+
+    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """See ``Runner.batches``."""
+        return tuple((file,) for file in files)
+
+    def arguments(
+        self,
+        options: tuple[str, ...],
+        module: str,
+        classes: tuple[str, ...],
+        selection: TestSelection,  # noqa: ARG002
+    ) -> Iterator[str]:
+        """See ``BuildTool.arguments``; a kept result is no run, so there is no cache of them."""
+        yield from ("--offline", "--no-daemon", "--no-build-cache", "--console=plain", *options)
+        yield f":{module.replace('/', ':')}:test" if module else "test"
+        yield from (word for name in classes for word in ("--tests", name))
+
+
+def _module(file: str) -> str:
+    """Return the folder of the module that a file is in."""
+    found = _PLACE.fullmatch(file)
+    return found[1] or "" if found else ""
+
+
+def _class(file: str) -> str:
+    """Return the name of a file's class, with ``/`` between its parts; empty where it is in no folder of sources."""
+    found = _PLACE.fullmatch(file)
+    return found[2] if found else ""
+
+
+def _crash(result: TestResult) -> Crash:
+    """Return what failed a test; which of the libraries' classes says that an assertion failed tells nothing."""
+    kind = result.exception or ""
+    message = result.message.partition(kind)[0].strip() or result.message if kind else result.message
+    name = kind.rpartition(".")[2]
+    if name in _ASSERTIONS:
+        return Crash(exception="java.lang.AssertionError", message=message, parents=("AssertionError",))
+    parents = ("MemoryError",) if name == "OutOfMemoryError" else ()
+    return Crash(exception=kind, message=message, parents=parents)
+
+
+def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None) -> CollectionError:
+    """Return why a file has no results, by what the tool printed."""
+    error = _ERROR.search(said)
+    if error is None:
+        words = f"no test of it was reported, and the build tool ended with status {status}"
+        return CollectionError(file, f"{words}\n{said[-1500:]}", Crash(exception="NoReport", message=words))
+    of_tests = any(error[1].endswith(f"/{test}") for test in files)
+    parents: tuple[str, ...] = () if of_tests else ("SyntaxError",)
+    crash = Crash(exception="BuildFailed", message=error[2][:1000], parents=parents)
+    return CollectionError(file, said[error.start() :][:2000], crash)
+
+
 JAVA: Final = Java()
+MAVEN: Final = Maven()
+GRADLE: Final = Gradle()

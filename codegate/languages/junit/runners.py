@@ -38,26 +38,37 @@ class JUnit:
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         words = [part for word in selection.command for part in (files if word == _FILES else (word,))]
-        settings = {"token": token, "command": words, "reports": selection.reports}
+        settings = {
+            "token": token, "command": words, "reports": selection.reports, "folder": selection.folder, "originals": {},
+        }  # fmt: skip
         environment = {"PYTHONHASHSEED": str(selection.hash_seed)}
         return driver_command("junit_driver", settings, package=_DRIVERS, environment=environment)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
-        reports, status, forged = read_frames(completed.records, token, _parse)
+        found, status, broken, forged = read_reports(completed.records, token)
         results: dict[str, TestResult] = {}
-        broken: list[CollectionError] = []
-        for report in reports:
-            try:
-                found = list(read_report(base64.b64decode(report.data, validate=True)))
-            except (ValueError, binascii.Error) as error:
-                broken.append(CollectionError(report.path, f"the report cannot be read: {error}"))
-                continue
-            for result in found:
-                results[result.id] = _both(results.get(result.id), result)
-        if len(results) > _MOST_TESTS:
-            return RunnerReport(results={}, status=None)
-        return RunnerReport(results=results, status=status, collection_errors=tuple(broken), forged=forged)
+        for result in found:
+            results[result.id] = worst(results.get(result.id), result)
+        return RunnerReport(results=results, status=status, collection_errors=broken, forged=forged)
+
+
+def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
+    """Return the tests of all files that the driver sent, the command's status, broken files, and what else was sent.
+
+    There are neither tests nor a status where there are more of them than anybody writes.
+    """
+    reports, status, forged = read_frames(records, token, _parse)
+    found: list[TestResult] = []
+    broken: list[CollectionError] = []
+    for report in reports:
+        try:
+            found += read_report(base64.b64decode(report.data, validate=True))
+        except (ValueError, binascii.Error) as error:
+            broken.append(CollectionError(report.path, f"the report cannot be read: {error}"))
+    if len(found) > _MOST_TESTS:
+        return [], None, (), forged
+    return found, status, tuple(broken), forged
 
 
 def read_report(data: bytes) -> Iterator[TestResult]:
@@ -77,6 +88,8 @@ def _result(case: XmlElement) -> TestResult:
         if inner.name in {"failure", "error"}:
             status = "failed" if inner.name == "failure" and status != "error" else "error"
             exception, message = inner.attributes.get("type", ""), inner.attributes.get("message", "") + inner.text
+        elif inner.name.startswith("flaky"):  # of Surefire: it passed when it was run again
+            status = "failed"
         elif inner.name == "skipped" and status == "passed":
             status = "skipped"
     place = case.attributes.get("file") or case.attributes.get("classname", "")
@@ -103,7 +116,7 @@ def _seconds(text: str) -> float:
     return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
 
 
-def _both(first: TestResult | None, second: TestResult) -> TestResult:
+def worst(first: TestResult | None, second: TestResult) -> TestResult:
     """Return the worse of two tests of one id."""
     order = ("error", "failed", "missing", "skipped", "passed")
     return second if first is None else min(first, second, key=lambda result: order.index(result.status))
