@@ -38,7 +38,7 @@ from codegate.sandbox.docker_container import (
 from codegate.sandbox.docker_layers import DockerBuildSandbox, WatchedSandbox
 from codegate.sandbox.environment import EnvironmentFolder, build_environment, uv_program
 from codegate.sandbox.fleet import Fleet, Member
-from codegate.sandbox.layers import BUILT, Entry, stream
+from codegate.sandbox.layers import Entry, stream
 from codegate.sandbox.ownership import parse_owner
 from codegate.sandbox.session import SandboxSession
 from codegate.sandbox.sockets import AttachedConnection
@@ -159,12 +159,10 @@ class DockerBackend:
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         """See ``Backend.open_build``."""
-        given: Iterable[Entry] | None = None
-        if recipe.layer is None:
-            environment, folder = self._bare(recipe)
-            given = layer_images.machine_entries(folder, {f"{BUILT}/bin/uv": uv_program(self._machine())})
-        else:
+        environment, folder = self._bare(recipe)
+        if recipe.layer is not None:
             environment = self.prepare(recipe)
+        given = layer_images.machine_entries(folder, uv_program(self._machine()))
         container, session = self._open(environment, None, limits, given)
         return DockerBuildSandbox(session, limits.disk_bytes, self._watch(container), container)
 

@@ -4,9 +4,9 @@ import io
 import re
 import tarfile
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from codegate.durable import digest
@@ -14,7 +14,7 @@ from codegate.errors import UsageError
 from codegate.sandbox.contract import Layer, SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
-from codegate.sandbox.layers import BUILT, Entry, read_layer, stream
+from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
 from codegate.sandbox.packing import archive_entry
 from codegate.sandbox.session import ENVIRONMENT, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{0,99}")
 _LAST_LINES: Final = 12
+_BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
 _PLACES: Final = {"env": BUILT, "tree": WORKSPACE}
 
 
@@ -93,30 +94,30 @@ def layered_image(
     return str(inspect_image(client, image_tag(key))["Id"])
 
 
-def machine_entries(folder: EnvironmentFolder, programs: Mapping[str, Path] | None = None) -> Iterator[Entry]:
-    """Yield what recorded builds have of their machine: the tools, the user, and folders of their own.
+def machine_entries(folder: EnvironmentFolder, uv: Path | None = None) -> Iterator[Entry]:
+    """Yield what recorded builds have of their machine: the tools, the user, and the folders that are the user's.
 
     Args:
         folder: has the tools and the user.
-        programs: files to put beside what a build makes, by path.
+        uv: what a build is given; None: it is done.
     """
     for name in ("etc", "opt", "opt/codegate", *(place.lstrip("/") for place in (SITE, PACKAGES, TOOLS))):
         yield archive_entry(name, tarfile.DIRTYPE), None
     for name in ("passwd", "group"):
         text = (folder.etc / name).read_text(encoding="ascii").replace(ENVIRONMENT["HOME"], f"{BUILT}/home")
         yield _file(f"etc/{name}", io.BytesIO(text.encode("ascii")), len(text))
-    files = {f"{TOOLS}/{path.name}": path for path in folder.tools.iterdir()}
-    for place, path in files.items():
+    for path in folder.tools.iterdir():
         with path.open("rb") as file:
-            yield _file(place.lstrip("/"), file, path.stat().st_size, 0o755)
+            yield _file(f"{TOOLS}/{path.name}".lstrip("/"), file, path.stat().st_size, 0o755)
     temporary = archive_entry("tmp", tarfile.DIRTYPE)
     temporary.mode = 0o1777
     yield temporary, None
-    for name in (BUILT, *sorted({str(PurePosixPath(place).parent) for place in programs or ()}), WORKSPACE):
-        yield _owned(archive_entry(name.lstrip("/"), tarfile.DIRTYPE)), None
-    for place, path in (programs or {}).items():
-        with path.open("rb") as file:
-            entry, data = _file(place.lstrip("/"), file, path.stat().st_size, 0o755)
+    own = (BUILT, WORKSPACE) if uv is None else (BUILT, *(f"{BUILT}/{name}" for name in _BUILD_FOLDERS), WORKSPACE)
+    for place in own:
+        yield _owned(archive_entry(place.lstrip("/"), tarfile.DIRTYPE)), None
+    if uv is not None:
+        with uv.open("rb") as file:
+            entry, data = _file(f"{BUILT}/bin/uv".lstrip("/"), file, uv.stat().st_size, 0o755)
             yield _owned(entry), data
 
 
