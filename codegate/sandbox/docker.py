@@ -50,6 +50,10 @@ _PING_SECONDS: Final = 3
 _EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
 _DEADLINE_SLACK: Final = 120.0
+_WATCHED: Final = (
+    "what recorded builds write to the daemon's disk is measured once a second and not refused; open files that were "
+    "removed, and the number of files, are not counted",
+)
 
 
 class DockerBackend:
@@ -89,7 +93,8 @@ class DockerBackend:
 
     def describe(self) -> Description:
         """See ``Backend.describe``."""
-        return self._description
+        weaknesses = self._description.weaknesses + (_WATCHED if self._has_quota is False else ())
+        return replace(self._description, weaknesses=weaknesses)
 
     def base_image(self, python: str, wanted: str | None = None) -> str:
         """See ``Backend.base_image``."""
@@ -181,10 +186,8 @@ class DockerBackend:
             scope = command_scope(environment, limits, self._description, variables, layer.python if layer else "")
             return container.id, self._fleet.open(container, connection, scope, limits, environment.python)
 
-    def _watch(self, container: str) -> Callable[[], int] | None:
-        """Return what reads how many bytes a container has written; None where the daemon keeps the limit itself."""
-        if self._has_quota:
-            return None
+    def _watch(self, container: str) -> Callable[[], int]:
+        """Return what reads how many bytes a container has written."""
 
         def written() -> int:
             with explained("say how much a sandbox has written"):

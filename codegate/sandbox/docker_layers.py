@@ -1,4 +1,8 @@
-"""Containers that recorded builds are made and used in: they write to the daemon's disk, which is watched."""
+"""Containers that recorded builds are made and used in.
+
+What they write is on the daemon's disk, which knows no limit but with a file system that keeps quotas. So the daemon is
+asked how much it is while a command runs, as the daemon may take the request for a quota and do nothing about it.
+"""
 
 import threading
 import time
@@ -28,10 +32,10 @@ class WatchedSandbox:
     Args:
         session: the sandbox.
         limit: bytes that it may have written.
-        written: returns how many it has; raises SandboxError. None: the daemon itself keeps the limit.
+        written: returns how many it has; raises SandboxError.
     """
 
-    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int] | None) -> None:
+    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int]) -> None:
         self._session = session
         self._limit = limit
         self._written = written
@@ -44,8 +48,8 @@ class WatchedSandbox:
 
     def run(self, command: Command) -> Completed:
         """See ``Sandbox.run``. A command that wrote too much ends as a killed one, and the sandbox with it."""
-        if self._written is None or self._over:  # over: it is closed, and says so
-            return self._session.run(command)
+        if self._over:
+            return self._session.run(command)  # which says that it is closed
         ended = threading.Event()
         watch = threading.Thread(target=self._watch, args=(ended,), name="codegate-disk", daemon=True)
         watch.start()
@@ -82,7 +86,7 @@ class WatchedSandbox:
     def _look(self) -> bool:
         """Return whether the sandbox may go on; else it is closed."""
         try:
-            self._over = self._over or (self._written is not None and self._written() > self._limit)
+            self._over = self._over or self._written() > self._limit
         except SandboxError as error:
             self._fault = error
         if self._over or self._fault:
@@ -94,7 +98,7 @@ class WatchedSandbox:
 class DockerBuildSandbox(WatchedSandbox):
     """A ``BuildSandbox`` in a container, which its further arguments are about."""
 
-    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int] | None, container: str) -> None:
+    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], container: str) -> None:
         super().__init__(session, limit, written)
         self._container = container
 
