@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 _PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{0,99}")
-_LAST_LINES: Final = 12
+_LAST_LINES: Final = 10
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # what the daemon itself says
 _BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
 _PLACES: Final = {"env": BUILT, "tree": WORKSPACE}
 
@@ -52,13 +54,14 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
             fileobj=file, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True, forcerm=True, decode=True,
             use_config_proxy=True,
         )  # fmt: skip
-        lines: deque[str] = deque(maxlen=_LAST_LINES)
+        said: deque[str] = deque(maxlen=_LAST_LINES)
         for line in output:
-            lines.extend(str(line.get("stream") or "").splitlines())
+            text = _COLOUR.sub("", str(line.get("stream") or ""))
+            said.extend(part.strip() for part in text.splitlines() if part.strip() and not _STEP.match(part))
             if "error" in line:
-                said = " | ".join(text.strip() for text in lines if text.strip()) or str(line["error"])[:500]
+                words = " | ".join((*said, str(line["error"])[-300:]))
                 raise SandboxError(
-                    f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {said}",
+                    f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {words}",
                     "Check their names (`packages` of the recipe), that the image has apt, and the daemon's network.",
                 )
     return str(inspect_image(client, image_tag(key))["Id"])

@@ -7,6 +7,7 @@ the walls and runs into every limit, and nothing untrusted starts unless each of
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -43,9 +44,10 @@ _TIME_LIMIT: Final = 0.1
 _SHARES: Final = 3  # processes that together take half as much again as there is, each of them half of it
 _MOST_FILES: Final = 60_000
 
+_FULL: Final = frozenset({"ENOSPC", "EFBIG", "EDQUOT"})
 _UNENFORCED: Final = frozenset({
     "process limit", "memory limit", "memory limit in total", "disk limit", "file limit", "descriptor limit",
-    "file size limit",
+    "file size limit", "disk limit of a recorded build",
 })  # fmt: skip
 
 
@@ -90,14 +92,15 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     Raises:
         SandboxError: a wall does not stand, a limit does not bite, or the probe could not look.
     """
-    description = backend.describe()
-    sandbox = backend.open(environment, LIMITS)
-    try:
+    recorded = environment.layer is not None
+    with closing(backend.open(environment, LIMITS)) as sandbox:
+        description = backend.describe()  # some is known only now
         seen = look(sandbox)
-        walls = _held(backend.name, judge_walls(seen, description, recorded=environment.layer is not None))
-        limits = _held(backend.name, tuple(_limits(sandbox, description)))
-    finally:
-        sandbox.close()
+        walls = _held(backend.name, judge_walls(seen, description, recorded=recorded))
+        limits = _held(backend.name, tuple(_limits(sandbox, description, recorded=recorded)))
+    if recorded:
+        with closing(backend.open(environment, LIMITS)) as sandbox:
+            limits += _held(backend.name, (_disk_limit(sandbox),))
     return Assurance(
         sandbox=description.name,
         tier=description.tier,
@@ -119,11 +122,12 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
 def judge_walls(seen: dict[str, Any], description: Description, *, recorded: bool = False) -> tuple[Finding, ...]:
     """Return the findings that the probe's view of the walls stands for.
 
-    A recorded build has variables of its own and of its toolchains, and a folder that may be written to.
+    A recorded build has variables of its own and of its toolchains, and a folder that may be written to. It may be one
+    of the root's, whose others are then closed to this user alone.
     """
     allowed = {"PATH", *ENVIRONMENT, *LIBRARIES, "PWD", "LC_CTYPE"}
     strange = [] if recorded else sorted(set(seen["variables"]) - allowed)
-    elsewhere = sorted(set(seen["writable"]) - _WRITABLE - ({BUILT} if recorded else set()))
+    elsewhere = sorted(set(seen["writable"]) - _WRITABLE - ({BUILT, "/"} if recorded else set()))
     got_through = [name for name, error in {**seen["calls"], **seen["families"]}.items() if not error]
     verdicts: dict[str, tuple[bool, object]] = {
         "not root": (0 not in seen["uid"], seen["uid"]),
@@ -149,31 +153,31 @@ def judge_walls(seen: dict[str, Any], description: Description, *, recorded: boo
 
 def judge_limits(seen: dict[str, Any], description: Description) -> tuple[Finding, ...]:
     """Return the findings that the probe's attempt to take too much stands for."""
-    full = {"ENOSPC", "EFBIG", "EDQUOT"}
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
         "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),
         "disk limit": (
-            all(took <= _SIZES[folder] and end in full for folder, (took, end) in seen["disk"].items()),
+            all(took <= _SIZES[folder] and end in _FULL for folder, (took, end) in seen["disk"].items()),
             seen["disk"],
         ),
-        "file size limit": (seen["file"] in full, seen["file"]),
+        "file size limit": (seen["file"] in _FULL, seen["file"]),
     }
     if description.process_limit:
         made, reason = seen["processes"]
         verdicts["process limit"] = (made <= LIMITS.pids and reason == "EAGAIN", seen["processes"])
     if description.inode_limit:
-        held = all(count <= inodes(_SIZES[folder]) and end in full for folder, (count, end) in seen["inodes"].items())
+        held = all(count <= inodes(_SIZES[folder]) and end in _FULL for folder, (count, end) in seen["inodes"].items())
         verdicts["file limit"] = (held, seen["inodes"])
     return tuple(_finding(name, held, what) for name, (held, what) in verdicts.items())
 
 
-def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
-    """Run into every limit, the ones that may end the sandbox last."""
+def _limits(sandbox: Sandbox, description: Description, *, recorded: bool) -> Iterator[Finding]:
+    """Run into every limit, the ones that may end the sandbox last; ``_disk_limit`` is that of a recorded build."""
+    folders = {_SHARED} if recorded else {*_SIZES}
     wanted = {
         "processes": LIMITS.pids * 2 if description.process_limit else 0,
         "descriptors": LIMITS.open_files * 2,
-        "disk": {folder: size + _SLACK for folder, size in _SIZES.items()},
+        "disk": {folder: size + _SLACK for folder, size in _SIZES.items() if folder in folders},
         "inodes": {_SHARED: inodes(_SIZES[_SHARED]) + 100} if description.inode_limit else {},
         "file": _SIZES[_WORKSPACE] + 1,
     }
@@ -197,6 +201,15 @@ def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
         yield _finding("file limit", done.memory_exceeded or _answer(done)[1] != "", done.memory_exceeded)
     done = _ask(sandbox, "memory", {"processes": _SHARES, "bytes": LIMITS.memory_bytes // 2})
     yield _finding("memory limit in total", done.memory_exceeded, done.stdout.decode("utf-8", "replace").strip())
+
+
+def _disk_limit(sandbox: Sandbox) -> Finding:
+    """Write too much; it has to be refused, or to end the sandbox."""
+    done = _ask(sandbox, "spill", {"folder": BUILT, "most": LIMITS.disk_bytes + _SLACK, "seconds": _SECONDS / 2})
+    if not done.ok:
+        return _finding("disk limit of a recorded build", b"written to disk" in done.stderr, "ended")
+    took, end = json.loads(done.stdout)
+    return _finding("disk limit of a recorded build", took <= LIMITS.disk_bytes and end in _FULL, [took, end])
 
 
 def _held(name: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

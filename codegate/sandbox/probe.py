@@ -2,8 +2,9 @@
 
 Sent as source to ``python3 -I -S -B -c`` in a sandbox (standard library, syntax of Python 3.8). ``walls`` prints what
 is to be seen, ``limits`` what could be taken of what is limited; ``memory`` and ``files`` run into the memory limit,
-``flood`` into the cap on output, ``sleep`` into the time limit. Everything it takes is bounded by an argument, so that
-a sandbox without a limit does not hurt the machine that it was meant to protect.
+``flood`` into the cap on output, ``sleep`` into the time limit, ``spill`` into the disk limit of a recorded build.
+Everything it takes is bounded by an argument, so that a sandbox without a limit does not hurt the machine that it was
+meant to protect.
 """
 
 # No pathlib: each run of it pays for its imports.
@@ -182,8 +183,11 @@ def descriptors(most: int) -> list[Any]:
     return [len(opened), reason]
 
 
-def fill(folder: str, most: int) -> list[Any]:
-    """Write files until it is refused; return how many bytes went in, and the refusal."""
+def fill(folder: str, most: int, seconds: float = 0) -> list[Any]:
+    """Write files until it is refused; return how many bytes went in, and the refusal.
+
+    Where nothing is refused, they stay so many seconds.
+    """
     names: list[str] = []
     total, reason = 0, ""
     while total < most and not reason:
@@ -193,6 +197,7 @@ def fill(folder: str, most: int) -> list[Any]:
                 total += file.write(bytes(BLOCK)) or 0
         except OSError as error:
             reason = errno.errorcode.get(error.errno or 0, str(error))
+    time.sleep(0 if reason else seconds)
     for name in names:
         if os.path.exists(name):
             os.unlink(name)
@@ -291,6 +296,8 @@ def main(wish: str, text: str) -> None:
         made = limits(wanted)
     elif wish == "memory":
         made = memory(wanted)
+    elif wish == "spill":
+        made = fill(wanted["folder"], wanted["most"], wanted["seconds"])
     else:
         ballast = taken(wanted["ballast"])  # so that fewer files do
         made = [*make_files(wanted["folder"], wanted["most"]), len(ballast)]

@@ -18,14 +18,14 @@ def test_backend_conforms(
     check(Subject(backend, environment, recipe, totals))
 
 
-@pytest.mark.bwrap
+@pytest.mark.usefixtures("layers_removed")
 @pytest.mark.parametrize("check", BUILD_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.requirement("S2")
 def test_backend_conforms_in_recorded_builds(
-    check: Check, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "environments").symlink_to(cache_folder() / "environments")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))  # the checks' layers go with it
     recipe = EnvironmentRecipe("3.11", "")
-    environment = bwrap_backend.prepare(recipe)
-    check(Subject(bwrap_backend, environment, recipe, bwrap_backend.has_control_groups))
+    totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
+    check(Subject(backend, backend.prepare(recipe), recipe, totals))

@@ -30,9 +30,9 @@ from codegate.sandbox import (
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.environment import uv_program
-from tests.sandbox.test_layers import EMPTY, FILE, HARD, LINK, tar
+from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("layers_removed")]
 
 PLAIN = EnvironmentRecipe("3.11", "")
 LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, disk_bytes=64 << 20)
@@ -55,8 +55,14 @@ def shell(sandbox: Sandbox, text: str) -> Completed:
     return sandbox.run(Command(("sh", "-c", text)))
 
 
-def layer_of(archive: Path, **more: Any) -> Layer:
-    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive, **more)
+def write_layer(archive: Path, *members: Member) -> Layer:
+    """Write an archive that no other test has the image of, and return its layer."""
+    archive.write_bytes(tar(*EMPTY, ("env/unique", FILE, str(time.monotonic_ns()).encode()), *members).getvalue())
+    return layer_of(archive)
+
+
+def layer_of(archive: Path) -> Layer:
+    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
 
 
 def containers(client: APIClient, backend: DockerBackend) -> list[Any]:
@@ -138,9 +144,8 @@ def test_a_build_is_frozen_and_each_sandbox_has_it_afresh(
 
 
 def test_a_build_can_begin_with_an_earlier_one(own: DockerBackend, tmp_path: Path) -> None:
-    archive = tmp_path / "layer.tar"
-    archive.write_bytes(tar(*EMPTY, ("env/a", FILE, b"a"), ("tree", tarfile.DIRTYPE, "")).getvalue())
-    layer = layer_of(archive, variables=(("UV_OFFLINE", "1"),))
+    layer = write_layer(tmp_path / "layer.tar", ("env/a", FILE, b"a"), ("tree", tarfile.DIRTYPE, ""))
+    layer = replace(layer, variables=(("UV_OFFLINE", "1"),))
     build: BuildSandbox = own.open_build(replace(PLAIN, layer=layer), LIMITS)
     done = shell(build, "cat /opt/env/a; echo ${UV_OFFLINE-none}; echo b > /opt/env/b")
     assert done.stdout == b"anone\n", "the variables are those of its tests"
@@ -156,9 +161,8 @@ def test_a_build_can_begin_with_an_earlier_one(own: DockerBackend, tmp_path: Pat
     ids=["while it runs", "before anyone looked"],
 )  # fmt: skip
 def test_a_sandbox_that_writes_too_much_is_ended_and_says_so(own: DockerBackend, tmp_path: Path, text: str) -> None:
-    archive = tmp_path / "layer.tar"
-    archive.write_bytes(tar(*EMPTY).getvalue())
-    sandbox = own.open(own.prepare(replace(PLAIN, layer=layer_of(archive))), LIMITS)
+    layer = write_layer(tmp_path / "layer.tar")
+    sandbox = own.open(own.prepare(replace(PLAIN, layer=layer)), LIMITS)
     assert shell(sandbox, "head -c 1000 /dev/zero > fits").ok
     done = sandbox.run(Command(("sh", "-c", text), timeout_seconds=100))
     assert not done.ok
@@ -177,10 +181,10 @@ def test_one_file_is_no_larger_than_the_disk(own: DockerBackend) -> None:
 
 @pytest.mark.parametrize("late", [False, True], ids=["a member", "the last byte"])
 def test_a_hostile_archive_leaves_nothing(own: DockerBackend, client: APIClient, tmp_path: Path, late: bool) -> None:
-    archive = tmp_path / "layer.tar"
-    members = () if late else (("env/a", LINK, "/etc"), ("env/a/passwd", FILE, b"root::0:0:::\n"), ("env/b", HARD, "a"))
-    archive.write_bytes(tar(*EMPTY, ("env/large", FILE, b"x" * (3 << 20)), *members).getvalue())
-    layer = layer_of(archive) if not late else Layer("0" * 64, archive)
+    members = () if late else (("env/a", LINK, "/etc"), ("env/a/passwd", FILE, b"root::0:0:::\n"))
+    layer = write_layer(tmp_path / "layer.tar", ("env/large", FILE, b"x" * (3 << 20)), *members)
+    if late:
+        layer = replace(layer, sha256="0" * 64)
     for _ in range(2):  # the second time shows that the first left no image
         with pytest.raises(SandboxError, match="has changed since" if late else "does not come after its folder"):
             own.prepare(replace(PLAIN, layer=layer))
