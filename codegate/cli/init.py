@@ -17,6 +17,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec
 from codegate.cli.options import FILE, json_option
 from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
+from codegate.environments import Found, Recipe, recipe_yaml
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.operations import Project, look_at
@@ -43,11 +44,14 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SUITE: Final = Path("suites", "mine")
 _SCHEMA: Final = f"https://raw.githubusercontent.com/{_ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
 _IGNORED: Final = "runs/"
-_MOST_IGNORED: Final = 1 << 20
+_MOST_READ: Final = 1 << 20
+_WRITTEN: Final = re.compile(r"^environment:", re.MULTILINE)
+_NO_RECIPE: Final = "# environment:                # how the project is set up; neither CI nor lock files say it"
 _TEXT: Final = """\
 # yaml-language-server: $schema={schema}
 # Configuration of codegate; every key but `candidates` has a default (docs/configuration.md).
 suite: suites/mine              # made by: codegate mine . --out suites/mine
+{environment}
 candidates:
 {candidate}
 concurrency:
@@ -65,6 +69,7 @@ gate:
 @click.command()
 @click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
 @click.option("--candidate", help=f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}.")
+@click.option("--path", default=".", help="Part of the repository that is mined, such as a service of a monorepo.")
 @click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {_WORKFLOWS}.")
 @click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
 @click.option(
@@ -78,6 +83,7 @@ gate:
 def command(
     out: Path,
     candidate: str | None,
+    path: str,
     workflows: bool,
     matrix: bool,
     action: str | None,
@@ -85,6 +91,9 @@ def command(
     yes: bool,
 ) -> None:
     """Write a codegate.yml to start from, and ignore runs/ in git; what is there is left alone.
+
+    It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
+    source. Nothing of it is executed.
 
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
@@ -96,8 +105,12 @@ def command(
     if action is not None and not _REFERENCE.fullmatch(action):
         raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {_ACTION}@COMMIT.")
     specs = named_candidates([candidate] if candidate else [], "--candidate")
-    project = look_at(Path())
+    folder = os.path.normpath(path).replace(os.sep, "/")
+    part = "" if folder == "." else folder
+    project = look_at(Path(), part)
     say(f"here: {project.words() if project else 'no git repository'}")
+    for line in _parts(project):
+        say(line)
     asks = sys.stdin.isatty() and not (yes or json_wanted())
     present = os.path.lexists(out)
     if not specs:
@@ -117,8 +130,21 @@ def command(
         workflows, used = False, ""
         say(f"no workflows were written: {error}")
     files = _workflows(used, matrix=matrix) if workflows else {}
-    config = _TEXT.format(schema=_SCHEMA, candidate=_entry(spec), limit=_limit(out.parent / _SUITE, spec))
+    found = project.found if project is not None else None
+    section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
+    config = _TEXT.format(
+        schema=_SCHEMA,
+        environment=section.rstrip("\n") or _NO_RECIPE,
+        candidate=_entry(spec),
+        limit=_limit(out.parent / _SUITE, spec),
+    )
+    lacking = present and out.is_file() and not out.is_symlink() and not _WRITTEN.search(read_text(out, _MOST_READ))
     written = [path for path, text in {out: config, **files}.items() if _write(path, text, force=force and path != out)]
+    if section and (out in written or lacking):
+        first = "the recipe that was found" if out in written else f"{out} has no recipe; this one was found"
+        say(f"{first}:\n{section}")
+        for line in _others(found):
+            say(line)
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
         say(f"wrote {written[-1]}: git ignores {_IGNORED}")
@@ -131,12 +157,13 @@ def command(
         )
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
-    following = _following(out, project)
+    following = _following(out, project, part)
     say("\n".join(["Next:", *(f"  {line}" for line in following)]))
     emit(
         {
             "schema": "codegate.files/1",
             "config": str(out) if out in written else None,
+            "environment": found.recipe.model_dump(mode="json", exclude_defaults=True) if section and found else None,
             "workflows": [path.as_posix() for path in files if path in written],
             "next": following,
         }
@@ -156,7 +183,7 @@ def _write(path: Path, text: str, *, force: bool) -> bool:
 
 def _ignore(path: Path) -> bool:
     """Have git ignore the folder of runs; return whether the file had to be changed."""
-    text = read_text(path, _MOST_IGNORED) if os.path.lexists(path) else ""
+    text = read_text(path, _MOST_READ) if os.path.lexists(path) else ""
     if any(line.strip().strip("/") == _IGNORED.strip("/") for line in text.splitlines()):
         return False
     lines = text if not text or text.endswith("\n") else f"{text}\n"
@@ -164,7 +191,19 @@ def _ignore(path: Path) -> bool:
     return True
 
 
-def _following(out: Path, project: Project | None) -> list[str]:
+def _parts(project: Project | None) -> list[str]:
+    """Return what is said of the parts of a repository."""
+    parts = project.parts if project is not None else {}
+    named = [f"  --path {shlex.quote(folder)}: {' and '.join(names)}" for folder, names in parts.items()]
+    return ["parts with tests of their own, which can be mined alone:", *named] if named else []
+
+
+def _others(found: Found | None) -> list[str]:
+    named = [f"  {one}" for one in (found.candidates if found is not None else ())]
+    return ["other commands that run tests, if these are the wrong ones:", *named] if named else []
+
+
+def _following(out: Path, project: Project | None, part: str) -> list[str]:
     """Return the next commands: up to the pinned baseline, or, where there is one, to a gate."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
@@ -172,7 +211,8 @@ def _following(out: Path, project: Project | None) -> list[str]:
     else:
         known = project is None or not project.commits or project.language
         other = "" if known else " --command 'make test' --reports report.xml"
-        first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{other}"
+        alone = f" --path {shlex.quote(part)}" if part else ""
+        first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{alone}{other}"
     if out.with_name("codegate.lock").exists():
         return [first, f"codegate run{own}"]
     return [

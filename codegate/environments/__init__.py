@@ -7,6 +7,7 @@ build runs it once with the package indexes in reach; tests then run on what it 
 from codegate.environments.find import Found, find_recipe, recipe_yaml
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import Recipe, ServiceRecipe, parse_recipe
+from codegate.environments.tools import on_machine
 
 __all__ = [
     "Found",
@@ -14,6 +15,7 @@ __all__ = [
     "ServiceRecipe",
     "find_recipe",
     "languages_of",
+    "on_machine",
     "parse_recipe",
     "parts_of",
     "recipe_yaml",

@@ -163,17 +163,21 @@ class Commands:
 
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
         """Yield a script of ``package.json``; what runs in several packages of a workspace stays as it is."""
-        while words and words[0].startswith("-"):
-            if words[0] in {"--prefix", "-C", "--dir", "--cwd"} and len(words) > 1:
-                folder, words = _below(folder, words[1]), words[1:]
-            elif words[0] not in {"-s", "--silent", "--bun"}:
+        end = words.index("--") if "--" in words else len(words)
+        arguments = words[end + 1 :]
+        plain: list[str] = []
+        queue = iter(words[:end])
+        for word in queue:
+            if word in {"--prefix", "-C", "--dir", "--cwd"}:
+                folder = _below(folder, next(queue, ""))
+            elif not plain and word.startswith("-") and word not in {"-s", "--silent", "--bun"}:
                 return
-            words = words[1:]
-        if words[:1] in (["run"], ["run-script"]):
-            words = [word for index, word in enumerate(words[1:]) if index or not word.startswith("-")]
+            elif word not in {"run", "run-script", "--silent"} or len(plain) > 0:
+                plain.append(word)
+        words = [word for word in plain if word not in {"-s", "--bun"}]
         if not words:
             return
-        name, arguments = "test" if words[0] == "t" else words[0], [word for word in words[1:] if word != "--"]
+        name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
         path = _below(folder, "package.json")
         scripts = mapping(read_json(self.tree, path).get("scripts"))
         texts = [text for text in (scripts.get(f"pre{name}"), scripts.get(name)) if isinstance(text, str)]

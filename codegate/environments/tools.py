@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from codegate.sandbox import Toolchain
+from codegate.sandbox.toolchains import find_toolchain
 from codegate.suite import Tree
 from codegate.suite.declared import at, read_json, read_text, read_toml
 
@@ -38,6 +40,11 @@ _ONE_WORD: Final = {
     ".java-version": "java", ".ruby-version": "ruby", ".bun-version": "bun", "rust-toolchain": "rust",
 }  # fmt: skip
 _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.json", "go.mod")
+
+
+def on_machine(name: str, version: str) -> bool:
+    """Return whether this machine has a toolchain of that version, which its sandboxes without images take."""
+    return find_toolchain(Toolchain(name, version)) is not None
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:

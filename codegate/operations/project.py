@@ -1,16 +1,21 @@
 """What ``init`` finds in the repository that it is called in."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegate.errors import CodegateError
+from codegate.environments import Found, find_recipe, languages_of, on_machine, parts_of
+from codegate.environments.tools import Has
+from codegate.errors import CodegateError, UsageError
 from codegate.languages import path_language
 from codegate.mining import find_slug
 from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import known_languages
 from codegate.mining.options import running_python
-from codegate.suite import GitError, git
+from codegate.running import new_run_id
+from codegate.sandbox import Choice, select_backend
+from codegate.suite import GitError, Part, git
 from codegate.suite.git import read_commit
 from codegate.wording import count_of
 
@@ -25,6 +30,9 @@ class Project:
         language: of most of its files; None: none that is mined.
         runner: what runs its tests; None: unknown.
         slug: OWNER/NAME on GitHub; None: its origin is elsewhere.
+        others: further languages that have test files.
+        parts: folders that are projects with tests of their own, each with its languages.
+        found: the recipe that its files say; None where it could not be read.
     """
 
     commits: int = 0
@@ -32,6 +40,9 @@ class Project:
     language: str | None = None
     runner: str | None = None
     slug: str | None = None
+    others: tuple[str, ...] = ()
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    found: Found | None = None
 
     def words(self) -> str:
         """Return what was found as one line."""
@@ -39,12 +50,16 @@ class Project:
             return "a git repository without a commit"
         tests = f"tests run by {self.runner}" if self.runner else "no test runner that is known here"
         parts = [f"{self.language} ({tests})" if self.language else "no language that is mined without a command"]
-        parts.append(f"{count_of(self.commits, 'commit')}")
+        parts += [*self.others, count_of(self.commits, "commit")]
         return ", ".join([*parts, *([f"{self.slug} on GitHub"] if self.slug else [])])
 
 
-def look_at(repository: Path) -> Project | None:
-    """Return what is known about the repository; None where the folder is not within one."""
+def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Project | None:
+    """Return what is known about the repository, or its part at ``path``; None where the folder is not within one.
+
+    Raises:
+        UsageError: there is no such part.
+    """
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
     except GitError:
@@ -59,10 +74,26 @@ def look_at(repository: Path) -> Project | None:
         tree = read_commit(repository, head)
     except CodegateError:  # too large to be read, or a clone without its files
         return Project(commits, shallow, slug=slug)
-    named = Counter(found.name for path in tree if (found := path_language(path)) is not None and found.environments)
+    part = Part.of(tree, path)
+    named = Counter(one.name for name in part if (one := path_language(name)) is not None and one.environments)
     language = next((name for name, _ in named.most_common(1)), None)
     runner = None
     if language is not None:
-        settings = known_languages(EnvironmentResolver(running_python()))[language].runner(tree)
+        settings = known_languages(EnvironmentResolver(running_python()))[language].runner(part)
         runner = settings.runner if settings is not None else None
-    return Project(commits, shallow, language, runner, slug)
+    if path and not any(name.startswith(f"{path}/") for name in tree):
+        raise UsageError(f"HEAD has no folder {path}.", "Give --path a folder that is committed.")
+    others = tuple(name for name in languages_of(tree, path) if name != language)
+    parts = {} if path else parts_of(tree)
+    found = find_recipe(tree, path, has=_toolchains(sandbox))
+    return Project(commits, shallow, language, runner, slug, others, parts, found)
+
+
+def _toolchains(sandbox: Choice) -> Has | None:
+    """Return what tells whether a toolchain is to be had; None: an image brings any."""
+    try:
+        backend = select_backend(sandbox, new_run_id())
+    except CodegateError:
+        return on_machine
+    backend.close()
+    return None if hasattr(backend, "pin_image") else on_machine

@@ -81,7 +81,7 @@ class Config(BaseModel):
     repository: str | None = Field(default=None, description="Repository that the base commits are in.")
     environment: Recipe | None = Field(
         default=None,
-        description="How the project is set up and its tests are run, for mining; default: as its CI says. On a pull "
+        description="How the project is set up and its tests are run, for mining; `codegate init` finds one. On a pull "
         "request the base commit's counts.",
     )
     candidates: Annotated[tuple[Annotated[CandidateSpec, WrapValidator(_listed)], ...], AfterValidator(_flat)] = Field(

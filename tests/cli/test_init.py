@@ -15,6 +15,7 @@ import yaml
 import codegate
 from codegate.candidates import EXAMPLE_CANDIDATE, parse_candidate
 from codegate.cli.init import PLACEHOLDER, command
+from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.running.config import load_config
 from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
@@ -163,6 +164,68 @@ def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
     (empty / "own/codegate.lock").touch()
     init()
     assert capsys.readouterr().out.splitlines()[-2:] == [f"  {mining}", "  codegate run"], "the baseline is pinned"
+
+
+JOBS = """
+on: push
+jobs:
+  api:
+    runs-on: ubuntu-latest
+    defaults: {run: {working-directory: api}}
+    steps: [{run: pip install .}, {run: pytest -q, env: {KEY: dummy}}]
+  web: {runs-on: ubuntu-latest, steps: [{run: npm ci --prefix web}, {run: npm test --prefix web}]}
+"""
+MONOREPO = {
+    ".github/workflows/ci.yml": JOBS,
+    "api/pyproject.toml": "[project]\nname = 'api'\n",
+    "api/tests/test_a.py": "",
+    "web/package.json": '{"scripts": {"test": "vitest run"}}',
+    "web/a.test.ts": "",
+}
+
+
+def test_the_recipe_that_was_found_is_written_and_shown(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(empty / "own", {path: text.encode() for path, text in MONOREPO.items()})
+    monkeypatch.chdir(empty / "own")
+    init()
+    out = capsys.readouterr().out
+    recipe = load_config(Path("codegate.yml")).environment
+    assert recipe == Recipe(folder="api", setup=("pip install -e .",), env={"KEY": "dummy"}, tests="pytest -q")
+    section = Path("codegate.yml").read_text().partition("\nenvironment:")[2].partition("\ncandidates:")[0]
+    assert section in out
+    assert "# left out: `pip install .` is rewritten with `-e`" in section
+    assert "  --path api: python\n  --path web: javascript\n" in out
+    assert "  `.github/workflows/ci.yml`, job `web`: `vitest run`\n" in out
+
+
+def test_a_part_of_a_repository_has_its_own_recipe(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(empty / "own", {path: text.encode() for path, text in MONOREPO.items()})
+    monkeypatch.chdir(empty / "own")
+    with pytest.raises(UsageError, match="HEAD has no folder app"):
+        init("--path", "app")
+    init("--path", "web/")
+    assert "codegate mine . --out suites/mine --path web\n" in capsys.readouterr().out
+    recipe = load_config(Path("codegate.yml")).environment
+    assert recipe is not None
+    assert (recipe.folder, recipe.tests) == ("web", "vitest run")
+
+
+def test_a_configuration_without_a_recipe_is_left_alone_and_the_recipe_is_shown(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(empty / "own", {"uv.lock": b"", "tests/test_a.py": b""})
+    monkeypatch.chdir(empty / "own")
+    Path("codegate.yml").write_text("candidates: [reference]\n")
+    init()
+    assert "codegate.yml has no recipe; this one was found:\nenvironment:\n" in capsys.readouterr().out
+    assert Path("codegate.yml").read_text() == "candidates: [reference]\n"
+    Path("codegate.yml").write_text("candidates: [reference]\nenvironment: {tests: pytest}\n")
+    init()
+    assert "environment:" not in capsys.readouterr().out
 
 
 def test_on_a_terminal_it_asks_for_the_candidate_and_the_workflows(repository: Path) -> None:
