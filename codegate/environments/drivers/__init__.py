@@ -1,0 +1,1 @@
+"""Programs that run inside sandboxes beside a command; see ``codegate.grading.drivers``."""

@@ -1,0 +1,172 @@
+"""Servers beside the tests: made ready by the build, and started in the sandbox of each command that needs them.
+
+What a server keeps is part of the recorded build, so that every sandbox begins with the same data.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Final
+from urllib.parse import quote
+
+from codegate.environments.recipe import Recipe
+from codegate.errors import UsageError
+from codegate.sandbox import Command
+
+NOT_STARTED: Final = 121
+"""Exit code of a command whose servers did not start; why is on its standard error."""
+_DATA: Final = "/opt/env/services"
+# Debian has Postgres' programs in a folder for each of its versions, and others where only root looks.
+_FIND: Final = 'PATH="$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)"'
+_LOG: Final = ">/dev/null"
+
+
+@dataclass(frozen=True)
+class Server:
+    """One program that serves beside the tests.
+
+    Attributes:
+        name: of the preset, or the beginning of the command.
+        run: the command line that serves, in the foreground.
+        ready: the one that succeeds once it serves.
+        program: what has to be there; empty: the command lines say it themselves.
+        package: of Debian, which has the program.
+        prepare: the command lines that the build runs.
+        variables: where it is, for tests.
+    """
+
+    name: str
+    run: str
+    ready: str
+    program: str = ""
+    package: str = ""
+    prepare: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def present(self) -> str:
+        """Return the command line that succeeds where the program is there."""
+        return f"{_FIND}; command -v {shlex.quote(self.program)} {_LOG}" if self.program else "true"
+
+    def absent(self) -> UsageError:
+        """Return the error that names the program."""
+        return UsageError(
+            f"environment.services: {self.name} needs the program {self.program!r}, which is not in the sandbox.",
+            f"Install it (`apt-get install {self.package}`), or name an image that has it.",
+        )
+
+
+def servers_of(recipe: Recipe) -> tuple[Server, ...]:
+    """Return the servers of a recipe; users and databases of presets are what its variables say.
+
+    Raises:
+        UsageError: there is no preset of a name.
+    """
+    found = []
+    for one in recipe.services:
+        if not isinstance(one, str):
+            found.append(Server(one.run.split()[0], one.run, one.ready))
+        elif one in _PRESETS:
+            found.append(_PRESETS[one](recipe.env))
+        else:
+            known = ", ".join(f"`{name}`" for name in _PRESETS)
+            raise UsageError(
+                f"environment.services: there is no preset {one!r}.",
+                f"Name one of {known}, or write {{run: …, ready: …}}.",
+            )
+    return tuple(found)
+
+
+def service_variables(recipe: Recipe) -> dict[str, str]:
+    """Return where the servers of a recipe are; its own variables come before them."""
+    return {name: value for server in servers_of(recipe) for name, value in server.variables}
+
+
+def beside(command: Command, servers: tuple[Server, ...]) -> Command:
+    """Return the command with servers beside it, which are stopped when it has ended.
+
+    Its standard input and its records pipe are its own: no server gets them.
+    """
+    if not servers:
+        return command
+    told = json.dumps([{"name": one.name, "run": one.run, "ready": one.ready} for one in servers])
+    program = resources.files("codegate.environments.drivers").joinpath("services_driver.py").read_text("utf-8")
+    return replace(command, argv=("{python}", "-I", "-S", "-B", "-c", program, told, *command.argv))
+
+
+def _postgres(env: Mapping[str, str]) -> Server:
+    user = env.get("POSTGRES_USER") or "postgres"
+    database = env.get("POSTGRES_DB") or user
+    password = env.get("POSTGRES_PASSWORD") or "postgres"
+    data = f"{_DATA}/postgres"
+    sql = [f'CREATE DATABASE "{database}";'] if database != "postgres" else []
+    sql += ["CREATE ROLE postgres SUPERUSER LOGIN;"] if user != "postgres" else []
+    settings = "fsync=off full_page_writes=off synchronous_commit=off listen_addresses=* unix_socket_directories=/tmp"
+    options = " ".join(f"-c {shlex.quote(each)}" for each in settings.split())
+    return Server(
+        name="postgres",
+        program="initdb",
+        package="postgresql",
+        prepare=f"{_FIND}; mkdir -p {_DATA}\n"
+        f"initdb -D {data} -U {shlex.quote(user)} -A trust -E UTF8 --locale=C.UTF-8 {_LOG}\n"
+        f"printf '%s\\n' {' '.join(map(shlex.quote, sql or [';']))} | postgres --single -D {data} template1 {_LOG}",
+        run=f"{_FIND}; exec postgres -D {data} -p 5432 {options}",
+        ready=f"{_FIND}; pg_isready -q -h 127.0.0.1 -p 5432",
+        variables=(
+            ("PGHOST", "127.0.0.1"),
+            ("PGPORT", "5432"),
+            ("PGUSER", user),
+            ("PGPASSWORD", password),
+            ("PGDATABASE", database),
+            ("DATABASE_URL", f"postgres://{quote(user)}:{quote(password)}@127.0.0.1:5432/{database}"),
+        ),
+    )
+
+
+def _redis(_env: Mapping[str, str]) -> Server:
+    return Server(
+        name="redis",
+        program="redis-server",
+        package="redis-server",
+        run="exec redis-server --port 6379 --bind 127.0.0.1 --save '' --appendonly no --dir /tmp",
+        ready="redis-cli -h 127.0.0.1 ping | grep -q PONG",
+        variables=(("REDIS_URL", "redis://127.0.0.1:6379/0"),),
+    )
+
+
+def _mysql(env: Mapping[str, str]) -> Server:
+    user, database = env.get("MYSQL_USER") or "root", env.get("MYSQL_DATABASE") or "test"
+    password = env.get("MYSQL_PASSWORD" if env.get("MYSQL_USER") else "MYSQL_ROOT_PASSWORD") or ""
+    data, socket = f"{_DATA}/mysql", "/tmp/mysql.sock"  # noqa: S108 - in the sandbox
+    sql = [f"CREATE DATABASE IF NOT EXISTS `{database}`;", "FLUSH PRIVILEGES;"]
+    for host in ("localhost", "127.0.0.1", "%"):
+        account = f"{_text(user)}@'{host}'"
+        sql += [f"CREATE USER IF NOT EXISTS {account};", f"ALTER USER {account} IDENTIFIED BY {_text(password)};"]
+        sql.append(f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION;")
+    feed = f"printf '%s\\n' {' '.join(map(shlex.quote, sql))}"
+    return Server(
+        name="mysql",
+        program="mariadbd",
+        package="mariadb-server",
+        prepare=f"{_FIND}; mkdir -p {_DATA}\n"
+        f"mariadb-install-db --no-defaults --datadir={data} --skip-test-db {_LOG}\n"
+        f"{feed} | mariadbd --no-defaults --bootstrap --datadir={data} {_LOG}",
+        run=f"{_FIND}; exec mariadbd --no-defaults --datadir={data} --socket={socket} --bind-address=127.0.0.1",
+        ready=f"mariadb-admin --no-defaults --socket={socket} ping {_LOG} 2>&1",
+        variables=(
+            ("MYSQL_HOST", "127.0.0.1"),
+            ("MYSQL_TCP_PORT", "3306"),
+            ("DATABASE_URL", f"mysql://{quote(user)}:{quote(password)}@127.0.0.1:3306/{database}"),
+        ),
+    )
+
+
+def _text(value: str) -> str:
+    """Return a text as SQL writes it."""
+    escaped = value.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+_PRESETS: Final = {"postgres": _postgres, "redis": _redis, "mysql": _mysql}
