@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from codegate.environments.recipe import Recipe
 from codegate.errors import UsageError
-from codegate.sandbox import Command
+from codegate.sandbox import Command, Completed, Sandbox, SandboxError, SandboxFile
 
 NOT_STARTED: Final = 121
 """Exit code of a command whose servers did not start; why is on its standard error."""
@@ -82,6 +82,34 @@ def servers_of(recipe: Recipe) -> tuple[Server, ...]:
 def service_variables(recipe: Recipe) -> dict[str, str]:
     """Return where the servers of a recipe are; its own variables come before them."""
     return {name: value for server in servers_of(recipe) for name, value in server.variables}
+
+
+class Served:
+    """A sandbox whose commands have servers beside them.
+
+    That one of a preset does not start is a fault of the sandbox as long as nothing of the project has run in it.
+    """
+
+    def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:
+        self._sandbox, self._servers, self._fresh = sandbox, servers, True
+
+    def put(self, files: tuple[SandboxFile, ...]) -> None:
+        """See ``Sandbox.put``."""
+        self._sandbox.put(files)
+
+    def run(self, command: Command) -> Completed:
+        """See ``Sandbox.run``."""
+        fresh, self._fresh = self._fresh, False
+        done = self._sandbox.run(beside(command, self._servers))
+        said = done.stderr.decode("utf-8", "replace")
+        ours = any(said.startswith(f"the service {one.name} ") for one in self._servers if one.program)
+        if fresh and ours and done.exit_code == NOT_STARTED:
+            raise SandboxError(said.strip(), "Look at `services` of `environment:` in codegate.yml.")
+        return done
+
+    def close(self) -> None:
+        """See ``Sandbox.close``."""
+        self._sandbox.close()
 
 
 def beside(command: Command, servers: tuple[Server, ...]) -> Command:

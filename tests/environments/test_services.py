@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from codegate.environments.recipe import Recipe, ServiceRecipe
-from codegate.environments.services import NOT_STARTED, beside, servers_of, service_variables
+from codegate.environments.services import NOT_STARTED, Served, Server, beside, servers_of, service_variables
 from codegate.errors import UsageError
-from codegate.sandbox import Backend, Command, Completed, EnvironmentRecipe, Layer, Sandbox
+from codegate.sandbox import Backend, Command, Completed, EnvironmentRecipe, Layer, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.conftest import PYTHON
 from tests.kit.recorded import LIMITS
@@ -101,6 +101,7 @@ def test_any_other_server_is_a_command_and_the_tests_keep_their_input_and_status
     with closing(world.open()) as sandbox:
         done = world.run(sandbox, f"cat; {ready}; exit 3")
         assert (done.stdout.decode().split(), done.exit_code) == (["said", "200"], 3)
+        assert world.run(sandbox, f"exit {NOT_STARTED}").exit_code == 1
         assert world.run(sandbox, "kill -9 $$").signal == 9
         reported = beside(Command(("sh", "-c", "echo told >&3", "{records}"), records=True), world.servers)
         assert sandbox.run(reported).records == b"told\n"
@@ -113,6 +114,20 @@ def test_a_server_that_ends_is_named_with_what_it_printed(built: Callable[[Recip
         done = world.run(sandbox, "echo never")
     assert (done.exit_code, done.stdout) == (NOT_STARTED, b"")
     assert done.stderr == b"the service echo ended with status 4; it printed last: no disk\n"
+
+
+@pytest.mark.bwrap
+def test_a_preset_that_does_not_start_is_a_fault_of_the_sandbox_until_something_else_ran(
+    built: Callable[[Recipe], Built],
+) -> None:
+    world = built(Recipe())
+    servers = (Server("redis", run="exit 5", ready="false", program="redis-server"),)
+    with closing(world.open()) as sandbox:
+        served = Served(sandbox, servers)
+        with pytest.raises(SandboxError, match="the service redis ended with status 5"):
+            served.run(Command(("true",)))
+        assert served.run(Command(("true",))).exit_code == NOT_STARTED
+        assert Served(sandbox, ()).run(Command(("sh", "-c", "exit 5"))).exit_code == 5
 
 
 def test_an_unknown_preset_and_an_absent_program_are_named() -> None:

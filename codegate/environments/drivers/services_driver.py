@@ -69,9 +69,9 @@ def main() -> None:
         status = 127
     for process in reversed(running):
         stop(process)
-    sys.stdout.flush()
+    if status == NOT_STARTED:
+        status = 1  # this one is ours
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -status)
     os._exit(status)
 
