@@ -1,9 +1,13 @@
 """Which language a change is written in."""
 
+from datetime import date
+
 import pytest
 
-from codegate.mining.languages import language_of, same_layout
-from codegate.suite import Language
+from codegate.mining.environments.environment import EnvironmentResolver
+from codegate.mining.languages import RunnerSettings, known_languages, language_of, same_layout
+from codegate.suite import Language, Tree, TreeFile
+from tests.conftest import PYTHON
 
 GO = "package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
 
@@ -16,6 +20,7 @@ GO = "package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
         (["main.go"], [], "go"),
         (["a.py", "b.js", "c.js"], [], "javascript"),
         (["a.py", "b.js", "c.js"], ["test_a.py"], "python"),
+        (["src/a.rs", "build.rs"], ["tests/a.rs"], "rust"),
         (["a.css", "b.html"], ["test_a.py"], None),
         ([], [], None),
     ],
@@ -47,3 +52,12 @@ def test_the_language_is_the_one_of_most_sources_and_with_tests(
 )
 def test_layout_and_comments_are_no_change(path: str, old: str, new: str, *, same: bool) -> None:
     assert same_layout(path, old.encode(), new.encode()) is same
+
+
+def test_rust_is_mined_in_recorded_builds_only_and_says_so() -> None:
+    rust = known_languages(EnvironmentResolver(PYTHON))["rust"]
+    tree = Tree({"crates/a/Cargo.toml": TreeFile(b"")})
+    assert rust.runner(tree) == RunnerSettings("cargo")
+    assert rust.runner(Tree()) is None
+    assert not list(rust.environments(tree, tree, date(2026, 1, 1)))
+    assert "`environment:` in codegate.yml" in rust.unresolved(tree, date(2026, 1, 1))
