@@ -82,6 +82,8 @@ class DockerBackend:
         self._fleet = Fleet("codegate-docker-remove", removers=4)
         try:
             self._description = read_daemon(self._control, runtime)
+            with explained("say what it is"):
+                self._processors = float(self._control.info().get("NCPU") or 1)
         except BaseException:
             self.close()
             raise
@@ -241,6 +243,7 @@ class DockerBackend:
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
         quota = environment.recorded and self._has_quota is not False
+        limits = replace(limits, cpus=min(limits.cpus, self._processors))  # of more the daemon makes an error
         configuration = container_configuration(
             self._control,
             environment,

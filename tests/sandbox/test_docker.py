@@ -82,6 +82,10 @@ def test_a_container_has_every_flag(own: DockerBackend, plain: DockerEnvironment
     assert float(config["Labels"][DEADLINE_LABEL]) > time.time()
 
 
+def test_a_sandbox_may_use_more_processors_than_there_are(own: DockerBackend, plain: DockerEnvironment) -> None:
+    assert own.open(plain, SandboxLimits(cpus=1000)).run(Command(("true",))).ok
+
+
 def test_a_container_that_someone_removed_is_an_infrastructure_error(
     own: DockerBackend, plain: DockerEnvironment, client: APIClient
 ) -> None:
