@@ -241,10 +241,12 @@ class Run:
                 return None, True
             for descriptor, event in poll.poll(min(remaining, 3600) * 1000 + 1):
                 if descriptor in readers:
-                    readers[descriptor].pull()
-                    if not readers[descriptor].open:
+                    capture = readers[descriptor]
+                    capture.pull()
+                    if not capture.open:
                         poll.unregister(descriptor)
-                    if readers[descriptor].flooded:
+                        del readers[descriptor]  # a connection may get its number
+                    if capture.flooded:
                         return None, False
                 elif descriptor == self.sink:
                     if not self.feed():

@@ -109,6 +109,20 @@ def relay_slow_reader(subject: Subject) -> None:
     expect(got == 48 << 20, "every byte", got)
 
 
+def relay_closed_output(subject: Subject) -> None:
+    """A command that closes its standard error is served like any other."""
+    program = (
+        "import os, time\n"
+        "os.close(2); time.sleep(0.2); got = 0\n"
+        "for _ in range(3):\n"
+        "    end = connect(); end.sendall(b'ping'); got += len(end.recv(4)); end.close()\n"
+        "print(got)"
+    )
+    with subject.sandbox() as sandbox:
+        got = answer(_run(sandbox, program, _echo))
+    expect(got == 12, "three answers", got)
+
+
 def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], object]) -> Completed:
     relay = Relay({RELAY_PORT: answerer})
     try:
@@ -129,4 +143,5 @@ CHECKS = (
     relay_flood,
     relay_closed_outside,
     relay_slow_reader,
+    relay_closed_output,
 )
