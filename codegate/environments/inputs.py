@@ -1,0 +1,261 @@
+"""What decides how a build comes out: the recipe, the files of the tree that set-up reads, and the toolchains."""
+
+import json
+import os
+import re
+import shlex
+import sys
+import threading
+import tomllib
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from codegate.durable import digest, sha256
+from codegate.environments.recipe import Recipe
+from codegate.errors import UsageError
+from codegate.sandbox import (
+    Backend,
+    BuildSandbox,
+    Command,
+    EnvironmentRecipe,
+    Layer,
+    SandboxError,
+    SandboxLimits,
+    Toolchain,
+)
+from codegate.suite import Tree
+
+LAYOUT: Final = 1
+"""Part of every key: raise it when a build of the same inputs would come out otherwise."""
+LIMITS: Final = SandboxLimits(
+    lifetime_seconds=3600,
+    memory_bytes=6 << 30,
+    cpus=min(4, os.cpu_count() or 1),
+    pids=4096,
+    disk_bytes=12 << 30,
+    open_files=16384,
+)
+"""Of a build."""
+INSTALLABLE: Final = frozenset({"node", "go", "bun", "pnpm", "yarn"})
+"""Toolchains that come from a package index where the machine lacks them."""
+_PROBE_SECONDS: Final = 120.0
+
+_WHOLE: Final = re.compile(
+    r"(?:uv|poetry|pdm|Cargo|composer|Pipfile|Gemfile|bun)\.lock|bun\.lockb|Pipfile|Gemfile|pylock[\w.-]*\.toml"
+    r"|[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|environment\.ya?ml"
+    r"|package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-(?:lock|workspace)\.yaml|\.npmrc|\.yarnrc(?:\.yml)?"
+    r"|go\.(?:mod|sum|work)|go\.work\.sum|Cargo\.toml|rust-toolchain(?:\.toml)?"
+    r"|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|gradle-wrapper\.properties|libs\.versions\.toml"
+    r"|composer\.json|[\w.-]+\.csproj|\.(?:python|node|ruby|java|go)-version|\.nvmrc|\.tool-versions|mise\.toml"
+)
+"""Files that count byte for byte, in any folder."""
+_KINDS: Final = {
+    "python": re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|[\w.-]*requirements[\w.-]*\.txt"),
+    "node": re.compile(r"package\.json"),
+    "go": re.compile(r"go\.mod"),
+    "java": re.compile(r"pom\.xml|build\.gradle(?:\.kts)?"),
+    "rust": re.compile(r"Cargo\.toml"),
+}
+_PROGRAMS: Final = {"python": "python3", "maven": "mvn", "rust": "rustc"}
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+# Of a Python project, what describes it; of a package of npm, what an installation reads.
+_DESCRIBES: Final = frozenset({
+    "version", "description", "readme", "authors", "maintainers", "keywords", "classifiers", "urls", "license",
+    "license-files", "homepage", "repository", "documentation",
+})  # fmt: skip
+_MANAGERS: Final = frozenset({"uv", "poetry", "pdm", "hatch"})
+_INSTALLS: Final = frozenset({
+    "name", "bin", "dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "overrides",
+    "resolutions", "workspaces", "packageManager", "engines", "pnpm", "patchedDependencies",
+})  # fmt: skip
+_INSTALL_SCRIPTS: Final = ("preinstall", "install", "postinstall", "prepare")
+
+
+@dataclass(frozen=True)
+class Base:
+    """What a build of a recipe stands on.
+
+    Attributes:
+        environment: to open build sandboxes with.
+        path: ``PATH`` in them.
+        programs: those of ``bash`` and ``git`` that are there.
+        versions: of the toolchains there, by name.
+        lacking: toolchains that the recipe asks for, which an index has to bring.
+    """
+
+    environment: EnvironmentRecipe
+    path: str
+    programs: frozenset[str]
+    versions: dict[str, str]
+    lacking: tuple[Toolchain, ...]
+
+    def open(self, backend: Backend, layer: Layer | None = None) -> BuildSandbox:
+        """Start a build sandbox that begins with ``layer``; raises as ``Backend.open_build``."""
+        known = self.environment
+        return backend.open_build(
+            EnvironmentRecipe(
+                known.python, "", image=known.image, layer=layer, toolchains=known.toolchains, system=known.system
+            ),
+            LIMITS,
+        )
+
+
+_bases: "WeakKeyDictionary[Backend, dict[str, Base]]" = WeakKeyDictionary()
+_looking: Final = threading.Lock()
+
+
+def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
+    """Return the SHA-256 of all that a build is made from; builds of equal inputs are interchangeable.
+
+    Raises:
+        SandboxError: the backend cannot show its toolchains.
+        UsageError: it lacks one that the recipe asks for.
+    """
+    base = base_of(recipe, tree, backend)
+    return digest([LAYOUT, recipe.identity, manifests(recipe, tree), base.environment.image, base.versions])
+
+
+def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> Base:
+    """Return what a build stands on: the sandbox is asked, once for each backend and set of tools.
+
+    Raises:
+        SandboxError: the backend cannot show its toolchains.
+        UsageError: it lacks one that the recipe asks for.
+    """
+    kinds = kinds_of(recipe, tree)
+    key = digest([recipe.image, recipe.tools, recipe.packages, sorted(kinds)])
+    with _looking:
+        known = _bases.setdefault(backend, {})
+        if key not in known:
+            known[key] = _look(recipe, kinds, backend)
+        return known[key]
+
+
+def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
+    """Return the toolchains that the recipe names, or else those that the tree's manifests stand for.
+
+    Python is added to named ones where the tree has manifests of it: a virtual environment is made for them.
+    """
+    names = {path.rpartition("/")[2] for path in tree if path.startswith(f"{recipe.folder}/" if recipe.folder else "")}
+    implied = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, names))}
+    return frozenset(recipe.tools.keys() | (implied & {"python"}) if recipe.tools else implied)
+
+
+def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
+    """Return digests by path of what set-up reads: lock, manifest and version files, and what it runs itself."""
+    named = {word.removeprefix("./") for line in recipe.setup for word in _words(line)}
+    if any(re.search(r"\bmake\b", line) for line in recipe.setup):
+        named |= {"Makefile", "makefile", "GNUmakefile"}
+    found = {}
+    for path, file in tree.items():
+        name = path.rpartition("/")[2]
+        inner = path[len(recipe.folder) + 1 :] if recipe.folder and path.startswith(f"{recipe.folder}/") else path
+        if name == "pyproject.toml":
+            found[path] = digest(_dependencies_of_python(file.data))
+        elif name == "package.json":
+            found[path] = digest(_dependencies_of_node(file.data))
+        elif _WHOLE.fullmatch(name) or inner in named:
+            found[path] = sha256(file.data)
+    return found
+
+
+def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> Base:
+    python = recipe.tools.get("python", "")
+    minor = ".".join(python.split(".")[:2]) if python.startswith("3.") else _running()
+    pin = getattr(backend, "pin_image", None)  # a backend without images takes the machine's own
+    image = pin(recipe.image) if pin and recipe.image else backend.base_image(minor)
+    asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
+    try:
+        return _shown(recipe, kinds, backend, image, asked)
+    except SandboxError:
+        have = [one for one in asked if one.name not in INSTALLABLE]
+        if have == asked:
+            raise
+        return _shown(recipe, kinds, backend, image, have)  # the index brings the others
+
+
+def _shown(recipe: Recipe, kinds: frozenset[str], backend: Backend, image: str | None, asked: list[Toolchain]) -> Base:
+    environment = EnvironmentRecipe(_running(), "", image=image, toolchains=tuple(asked), system=recipe.packages)
+    sandbox = backend.open_build(environment, LIMITS)
+    try:
+        programs = {kind: _PROGRAMS.get(kind, kind) for kind in sorted(kinds)}
+        options = {"go": "version", "java": "-version"}
+        questions = "".join(
+            f"echo '={kind}'; {program} {options.get(kind, '--version')} </dev/null 2>&1 | head -3\n"
+            for kind, program in programs.items()
+        )
+        script = 'echo "$PATH"; for program in bash git; do command -v $program; done\n'
+        script += f"cd /; export GOTOOLCHAIN=local\n{questions}"
+        done = sandbox.run(Command(("/bin/sh", "-c", script), timeout_seconds=_PROBE_SECONDS))
+    finally:
+        sandbox.close()
+    first, *answers = re.split(r"^=", done.stdout.decode("utf-8", "replace"), flags=re.MULTILINE)
+    path, *there = first.split()
+    versions = {}
+    for kind, _, text in (answer.partition("\n") for answer in answers):
+        words = _COLOUR.sub("", text)
+        version = _VERSION.search(words) or re.search(r"\d+", words)
+        if version is not None and "not found" not in words:
+            java = version[0].removeprefix("1.").replace("_", ".")  # 8 calls itself 1.8.0_392
+            versions[kind] = java if kind == "java" else version[0]
+    lacking = [
+        Toolchain(name, version) for name, version in recipe.tools.items() if not _fits(versions.get(name), version)
+    ]
+    if missing := [f"{one.name} {one.version}" for one in lacking if one.name not in INSTALLABLE]:
+        raise UsageError(
+            f"environment.tools: {', '.join(missing)} not to be had in the sandbox {backend.name}.",
+            "Name an `image` that has it (Docker), install it on this machine (bubblewrap), or change `tools`.",
+        )
+    return Base(environment, path, frozenset(place.rpartition("/")[2] for place in there), versions, tuple(lacking))
+
+
+def _running() -> str:
+    return f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def _fits(version: str | None, wanted: str) -> bool:
+    if version is None:
+        return False
+    return (
+        not wanted[0].isdigit() or version == wanted or version.startswith((f"{wanted}.", f"{wanted}-", f"{wanted}+"))
+    )
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:
+        return line.split()
+
+
+def _dependencies_of_python(data: bytes) -> Any:
+    """Return the tables that an installation reads; all of a file that cannot be read."""
+    try:
+        document = tomllib.loads(data.decode())
+    except (ValueError, RecursionError):
+        return sha256(data)
+    system = document.get("build-system", {})
+    backend = json.dumps(system, default=str).replace("-", "_")
+    tools = {
+        name: _without_description(table)
+        for name, table in document.get("tool", {}).items()
+        if name in _MANAGERS or name.replace("-", "_") in backend
+    }
+    kept = [system, _without_description(document.get("project", {})), document.get("dependency-groups"), tools]
+    return json.loads(json.dumps(kept, default=str))  # TOML has dates
+
+
+def _without_description(table: Any) -> Any:
+    return {k: v for k, v in table.items() if k not in _DESCRIBES} if isinstance(table, dict) else table
+
+
+def _dependencies_of_node(data: bytes) -> Any:
+    try:
+        document = json.loads(data)
+        scripts = document.get("scripts") or {}
+        kept = {name: value for name, value in document.items() if name in _INSTALLS}
+        return [kept, {name: scripts[name] for name in _INSTALL_SCRIPTS if name in scripts}]
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return sha256(data)
