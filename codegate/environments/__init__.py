@@ -4,17 +4,24 @@ A ``Recipe`` says how a project is set up and tested; it is written by hand or f
 build runs it once with the package indexes in reach; tests then run on what it left, without a network.
 """
 
+from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.find import Found, find_recipe, recipe_yaml
+from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import Recipe, ServiceRecipe, parse_recipe
+from codegate.environments.store import Built
 from codegate.environments.tools import on_machine
 
 __all__ = [
+    "BuildFailed",
+    "Built",
     "Found",
     "Recipe",
     "ServiceRecipe",
     "find_recipe",
+    "inputs_of",
     "languages_of",
+    "obtain",
     "on_machine",
     "parse_recipe",
     "parts_of",

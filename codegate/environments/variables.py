@@ -21,6 +21,8 @@ CACHE: Final = f"{ROOT}/cache"
 """What is dropped at the freeze: downloads, and what the build alone is given."""
 AUTHORITIES: Final = f"{CACHE}/authorities.pem"
 JAVA_AUTHORITIES: Final = f"{CACHE}/authorities.jks"
+CONSTRAINTS: Final = f"{CACHE}/constraints.txt"
+"""Versions of an earlier build, where this one is to have them."""
 PROXY_PORT: Final = 4181
 """The port of the sandbox's loopback where the way out is."""
 

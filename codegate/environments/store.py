@@ -1,0 +1,193 @@
+"""Recorded builds in the cache: an archive by its SHA-256, and a JSON file beside it that says what it is."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from codegate.durable import canonical_json, write_atomic
+from codegate.environments.recipe import Recipe
+from codegate.errors import InfrastructureError, UsageError
+from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain, cache_folder
+from codegate.strict import parse_json, read_text
+
+SCHEMA: Final = "codegate.layer/1"
+_LARGEST: Final = 32 << 20
+_STALE_SECONDS: Final = 86_400.0
+
+_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class LayerFile(BaseModel):
+    """``<sha256>.json``: what the archive beside it was built from, and how commands in it are run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_: Literal["codegate.layer/1"] = SCHEMA
+    sha256: _Sha256
+    inputs: _Sha256
+    recipe: Recipe
+    resolved: str
+    variables: dict[str, str]
+    python: str
+    interpreter: str
+    image: str | None
+    toolchains: dict[str, str]
+    seconds: float
+    steps: tuple[tuple[str, float], ...]
+    hosts: dict[str, int]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A recorded build.
+
+    Attributes:
+        layer: what it left.
+        environment: to prepare sandboxes with it.
+        inputs: SHA-256 of what it was made from.
+        resolved: versions of what was installed, as each tool lists them.
+        seconds: of the whole build.
+        hosts: bytes received from each host.
+        steps: seconds of each set-up command.
+        notes: what a person should know, a sentence each.
+    """
+
+    layer: Layer
+    environment: EnvironmentRecipe
+    inputs: str
+    resolved: str
+    seconds: float
+    hosts: dict[str, int]
+    steps: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def layers_folder() -> Path:
+    """Return where the cache keeps recorded builds."""
+    return cache_folder() / "layers"
+
+
+@contextlib.contextmanager
+def locked(inputs: str) -> Iterator[None]:
+    """Keep all others, in this process and in others, from a build of the same inputs.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    try:
+        folder = layers_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / f".{inputs}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise _refused(error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def unfinished() -> Iterator[Path]:
+    """Give the path of an archive to write, which is removed at the end unless it was kept.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    try:
+        layers_folder().mkdir(parents=True, exist_ok=True)
+        for leftover in layers_folder().glob(".building-*"):
+            with contextlib.suppress(OSError):  # of a process that died
+                if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(leftover, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(dir=layers_folder(), prefix=".building-"))
+    except OSError as error:
+        raise _refused(error) from error
+    try:
+        yield folder / "archive.tar"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep(archive: Path, described: LayerFile) -> Built:
+    """Put a finished archive in its place, with what it is beside it.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    try:
+        archive.replace(layers_folder() / f"{described.sha256}.tar")
+    except OSError as error:
+        raise _refused(error) from error
+    document = described.model_dump(mode="json")
+    document["schema"] = document.pop("schema_")
+    write_atomic(layers_folder() / f"{described.sha256}.json", canonical_json(document))
+    return _built(described)
+
+
+def find_built(inputs: str, resolved: str | None = None) -> Built | None:
+    """Return the newest build of ``inputs`` in the cache, or None. A file that cannot be read counts as none.
+
+    Args:
+        inputs: what ``inputs_of`` returns.
+        resolved: the versions it has to have; None: any.
+    """
+    for path in sorted(layers_folder().glob("*.json"), key=_modified, reverse=True):
+        described = _read(path, inputs)
+        if described is not None and resolved in {None, described.resolved}:
+            return _built(described)
+    return None
+
+
+def _read(path: Path, inputs: str) -> LayerFile | None:
+    try:
+        text = read_text(path, _LARGEST)
+        if inputs not in text:  # the others need not be parsed
+            return None
+        document = parse_json(text, str(path))
+        document["schema_"] = document.pop("schema")
+        described = LayerFile.model_validate(document)
+    except (UsageError, ValidationError, KeyError, TypeError, AttributeError):
+        return None
+    there = described.inputs == inputs and described.sha256 == path.stem and path.with_suffix(".tar").is_file()
+    return described if there else None
+
+
+def _modified(path: Path) -> float:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
+
+
+def _built(described: LayerFile) -> Built:
+    archive = layers_folder() / f"{described.sha256}.tar"
+    layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
+    environment = EnvironmentRecipe(
+        python=described.interpreter,
+        lock="",
+        image=described.image,
+        layer=layer,
+        toolchains=tuple(Toolchain(name, version) for name, version in sorted(described.toolchains.items())),
+        system=described.recipe.packages,
+    )
+    return Built(
+        layer, environment, described.inputs, described.resolved, described.seconds, described.hosts,
+        described.steps, described.notes,
+    )  # fmt: skip
+
+
+def _refused(error: OSError) -> InfrastructureError:
+    return InfrastructureError(
+        f"cannot write to {layers_folder()}: {error.strerror or error}.",
+        "Free some space, or choose another folder with CODEGATE_CACHE.",
+    )

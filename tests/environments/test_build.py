@@ -1,0 +1,301 @@
+"""Recorded builds: a recipe is run once in a sandbox, and what it leaves is in every sandbox after it."""
+
+import base64
+import tarfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from codegate.environments import Recipe
+from codegate.environments.build import BuildFailed, obtain
+from codegate.environments.secrets import SecretKept
+from codegate.environments.store import Built, layers_folder
+from codegate.errors import UsageError
+from codegate.sandbox import Backend, Command, Completed, SandboxFile, SandboxLimits
+from codegate.suite import Tree, TreeFile
+from tests.kit.http import Reply, Request, Server
+from tests.kit.packages import simple_page, wheel_files
+
+DAY = date(2026, 1, 1)
+PASSWORD = "sesame77-of-acme"
+FETCH = "python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "
+TREE = Tree({"app.sh": TreeFile(b"echo app\n", "100755"), "notes.txt": TreeFile(b"tracked\n")})
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tests: the tools of sandboxes are fetched into it once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEGATE_CACHE", str(cache))
+
+
+def archives() -> set[Path]:
+    return set(layers_folder().glob("*.tar"))
+
+
+@pytest.fixture
+def seen() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def index(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """An index that the caller's own environment names; it has one package, in two versions from the second page on."""
+    wheels = wheel_files("acme-core", ("1.0", "2.0"), {"acme_core.py": "ZERO = 0\n"})
+    known = "Basic " + base64.b64encode(f"ada:{PASSWORD}".encode()).decode()
+
+    def respond(request: Request) -> Reply:
+        seen.append(request.path)
+        if request.path.startswith("/private") and request.headers.get("authorization") != known:
+            return Reply(b"", 401, {"WWW-Authenticate": "Basic"})
+        if request.path.endswith("/acme-core/"):
+            newest = len([path for path in seen if path == request.path]) > 1
+            return simple_page(dict(list(wheels.items())[: 1 + newest]))
+        name = request.path.rpartition("/")[2]
+        return Reply(wheels[name]) if name in wheels else Reply(b"nothing", 404 if "simple" in request.path else 200)
+
+    with closing(Server(respond)) as server:
+        monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{server.url}/simple/")
+        yield server
+
+
+def shell(*setup: str, **keys: object) -> Recipe:
+    return Recipe.model_validate({"setup": setup, **keys})
+
+
+def run(backend: Backend, built: Built, *scripts: str, tree: Tree = TREE) -> list[Completed]:
+    """Return what became of scripts that ran one after the other in one sandbox of a build."""
+    environment = backend.prepare(built.environment)
+    sandbox = backend.open(environment, SandboxLimits(lifetime_seconds=120))
+    with closing(sandbox):
+        sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
+        return [sandbox.run(Command(("sh", "-c", script))) for script in scripts]
+
+
+def test_what_set_up_leaves_is_in_each_sandbox_writable_and_afresh(backend: Backend) -> None:
+    recipe = shell(
+        "mkdir -p data out && ./app.sh > out/app.txt && echo changed > notes.txt",
+        'git log --format=%s 2>/dev/null || echo base\necho "$APP_SECRET" > "$HOME/app"',
+        env={"APP_SECRET": "of the recipe"},
+    )
+    built = obtain(recipe, TREE, backend, day=DAY)
+    look = 'cat out/app.txt notes.txt "$HOME/app"; ls -d data; echo "$APP_SECRET"; ls -A | grep -c git'
+    change = 'echo x > out/app.txt; rm -r data; echo x > "$HOME/app"'
+    first, _, third = run(backend, built, look, change, "cat out/app.txt")
+    again = run(backend, built, look)[0]
+    assert first.stdout.decode().split("\n")[:6] == ["app", "tracked", "of the recipe", "data", "of the recipe", "0"]
+    assert third.stdout == b"x\n"
+    assert again.stdout == first.stdout
+    assert [line for line, _ in built.steps] == list(recipe.setup)
+    assert built.layer.python == ""
+    with tarfile.open(built.layer.archive) as archive:
+        assert not [name for name in archive.getnames() if ".codegate" in name or "/.git" in name or "/cache/" in name]
+    assert not list(layers_folder().glob(".building-*"))
+
+
+def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
+    bwrap_backend: Backend, index: Server, seen: list[str]
+) -> None:
+    recipe = shell(f"{FETCH}{index.url}/asked && mkdir data")
+    found: list[Built] = []
+
+    def call() -> None:
+        found.append(obtain(recipe, TREE, bwrap_backend, day=DAY))
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == ["/asked"]
+    assert len({built.layer.sha256 for built in found}) == 1
+    assert found[0].hosts == {"127.0.0.1": 7}
+    other = obtain(shell(f"{FETCH}{index.url}/other && mkdir data"), TREE, bwrap_backend, day=DAY)
+    assert other.inputs != found[0].inputs
+    assert seen == ["/asked", "/other"]
+
+
+def test_a_step_that_fails_and_changes_nothing_is_skipped(bwrap_backend: Backend) -> None:
+    built = obtain(shell("mkdir data", "grep -q nowhere notes.txt"), TREE, bwrap_backend, day=DAY)
+    assert built.notes == ("skipped `grep -q nowhere notes.txt`: it failed and changed nothing",)
+
+
+@pytest.mark.parametrize(
+    ("setup", "step", "words"),
+    [
+        (
+            ("mkdir data", "echo one; touch two; printf 'three\\033[31m' >&2; false"),
+            1,
+            ("failed with exit code 1", "three"),
+        ),
+        (("mkdir data", "no-such-program --install"), 1, ("failed with exit code 127", "`tools`")),
+        (("mkdir data", FETCH + "https://undeclared.test/"), 1, ("is no package index", "hosts: [undeclared.test]")),
+        (("grep -q nowhere notes.txt",), 0, ("failed with exit code 1",)),
+        (
+            ("mkdir data", "echo 'error: Failed to build `psycopg2==2.9.10`' | tee log; false"),
+            1,
+            ("psycopg2 cannot be",),
+        ),
+    ],
+)
+def test_a_step_that_fails_ends_the_build_with_what_it_printed(
+    bwrap_backend: Backend, setup: tuple[str, ...], step: int, words: tuple[str, ...]
+) -> None:
+    before = archives()
+    with pytest.raises(BuildFailed) as failed:
+        obtain(shell(*setup), TREE, bwrap_backend, day=DAY)
+    assert failed.value.step in setup[step]
+    for word in words:
+        assert word in str(failed.value)
+    assert "\x1b" not in str(failed.value)
+    assert archives() == before
+
+
+HOSTILE = """
+import os, socket, sys, urllib.request
+failed = []
+def attempt(name, call):
+    try: call()
+    except Exception as error: print(name, error)
+    else: failed.append(name)
+attempt("file", lambda: open(sys.argv[1]).read())
+attempt("folder", lambda: os.listdir(os.path.dirname(sys.argv[1])))
+attempt("shadow", lambda: open("/etc/shadow").read())
+attempt("processes", lambda: open(f"/proc/{sys.argv[2]}/environ", "rb").read())
+attempt("port", lambda: socket.create_connection(("127.0.0.1", int(sys.argv[3])), 5))
+attempt("address", lambda: socket.create_connection(("192.0.2.1", 80), 5))
+for place in (f"http://127.0.0.1:{sys.argv[3]}/", "http://169.254.169.254/", f"http://localhost:{sys.argv[3]}/"):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": os.environ["HTTP_PROXY"]}))
+    attempt(place, lambda: opener.open(place, timeout=10))
+os.makedirs("out", exist_ok=True)
+os.symlink(sys.argv[1], "out/link")
+os.symlink("/", "/opt/env/root")
+print("FAILED TO CONTAIN", failed)
+sys.exit(bool(failed))
+"""
+
+
+def test_a_hostile_set_up_reaches_no_file_and_no_host(backend: Backend, tmp_path: Path, seen: list[str]) -> None:
+    (tmp_path / "own.txt").write_text("the host's own\n")
+
+    def respond(request: Request) -> Reply:
+        seen.append(request.path)
+        return Reply(b"reached")
+
+    with closing(Server(respond)) as neighbour:
+        port = neighbour.url.rpartition(":")[2]
+        words = f"{tmp_path}/own.txt {threading.get_native_id()} {port}"
+        tree = Tree({**TREE, "hostile.py": TreeFile(HOSTILE.encode())})
+        recipe = shell(f"python3 hostile.py {words}", hosts=["localhost"])
+        built = obtain(recipe, tree, backend, day=DAY)
+        done = run(backend, built, "cat out/link /opt/env/root/etc/shadow", FETCH + neighbour.url, tree=tree)
+    assert [one.exit_code != 0 for one in done] == [True, True]
+    assert not seen
+    assert b"host's own" not in built.layer.archive.read_bytes()
+
+
+def test_one_environment_has_nothing_of_another(bwrap_backend: Backend) -> None:
+    one = obtain(shell('echo mine > "$HOME/mine"; echo mine > mine'), TREE, bwrap_backend, day=DAY)
+    other = obtain(shell('find / -name mine >found 2>/dev/null || true; ls -A "$HOME"'), TREE, bwrap_backend, day=DAY)
+    assert run(bwrap_backend, one, "cat mine")[0].stdout == b"mine\n"
+    assert run(bwrap_backend, other, 'cat found; ls "$HOME"; cat mine')[0].stdout == b""
+
+
+def python_tree(*dependencies: str) -> Tree:
+    declared = f"[project]\nname = 'shop'\nversion = '1'\ndependencies = {list(dependencies)}\n"
+    declared += "[build-system]\nrequires = []\nbuild-backend = 'shop_build'\nbackend-path = ['.']\n"
+    return Tree({"pyproject.toml": TreeFile(declared.encode()), "shop.py": TreeFile(b"PRICE = 1\n")})
+
+
+def test_a_private_index_is_reached_and_its_credentials_are_found_nowhere(
+    backend: Backend, index: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = index.url.replace("://", f"://ada:{PASSWORD}@") + "/private/simple/"
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", address)
+    tree = python_tree()
+    install = "uv pip install acme-core --exclude-newer-package acme-core=false"
+    with pytest.raises(BuildFailed) as failed:
+        obtain(shell(install), tree, backend, day=DAY)
+    recipe = shell(f"{install}\nenv | grep -c INDEX", secrets=["PIP_EXTRA_INDEX_URL"])
+    built = obtain(recipe, tree, backend, day=DAY)
+    done = run(backend, built, "python -c 'import acme_core, sys; print(sys.prefix)'; env; uv pip list", tree=tree)[0]
+
+    assert done.stdout.startswith(b"/opt/env/venv\n"), done.stderr
+    assert built.layer.python == "/opt/env/venv/bin/python"
+    assert "acme-core==1.0" in built.resolved
+    secrets = [PASSWORD.encode(), base64.b64encode(f"ada:{PASSWORD}".encode())]
+    for text in (done.stdout, str(failed.value).encode(), repr(built).encode()):
+        assert not [secret for secret in secrets if secret in text]
+    for path in layers_folder().rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            assert not [secret for secret in secrets if secret in content], path
+
+
+@pytest.mark.parametrize("form", ["$ACME_TOKEN", '$(printf %s "$ACME_TOKEN" | base64)'])
+def test_a_secret_that_set_up_leaves_behind_is_refused_and_never_printed(
+    bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    before = archives()
+    monkeypatch.setenv("ACME_TOKEN", PASSWORD)
+    with pytest.raises(SecretKept, match=r"the secret ACME_TOKEN in /opt/env/home/\.netrc"):
+        obtain(shell(f'echo "token {form}" > ~/.netrc', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+    with pytest.raises(BuildFailed) as failed:
+        obtain(shell('echo "token is $ACME_TOKEN"; false', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+    assert failed.value.lines == ("token is [redacted]",)
+    monkeypatch.setenv("ACME_TOKEN", "short")
+    with pytest.raises(UsageError, match="ACME_TOKEN has fewer than 8 characters"):
+        obtain(shell("true", secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+    assert archives() == before
+
+
+def test_a_rebuild_has_the_versions_of_the_first_build(bwrap_backend: Backend, index: Server) -> None:
+    recipe, tree = shell("uv pip install acme-core --exclude-newer-package acme-core=false"), python_tree()
+    first = obtain(recipe, tree, bwrap_backend, day=DAY)
+    first.layer.archive.unlink()  # as on another machine
+    again = obtain(recipe, tree, bwrap_backend, day=DAY, resolved=first.resolved)
+    assert "acme-core==1.0" in first.resolved
+    assert again.resolved == first.resolved
+    assert again.inputs == first.inputs
+
+
+def test_the_nearest_build_is_begun_with_unless_set_up_fails_on_it(bwrap_backend: Backend) -> None:
+    first = obtain(shell("echo 1 > $HOME/count"), TREE, bwrap_backend, day=DAY)
+    add = shell("cat $HOME/count > $HOME/seen 2>/dev/null || true; echo 2 > $HOME/count")
+    fails = shell("test ! -e $HOME/count; echo clean > $HOME/seen")
+    second = obtain(add, TREE, bwrap_backend, day=DAY, nearest=first.layer)
+    third = obtain(fails, TREE, bwrap_backend, day=DAY, nearest=first.layer)
+    assert run(bwrap_backend, second, "cat $HOME/seen $HOME/count")[0].stdout == b"1\n2\n"
+    assert run(bwrap_backend, third, "cat $HOME/seen")[0].stdout == b"clean\n"
+
+
+def test_a_copy_of_the_project_in_its_own_environment_is_said(bwrap_backend: Backend) -> None:
+    backend_of_shop = (
+        "import zipfile\n"
+        "def build_wheel(folder, *_):\n"
+        "    about, name = 'shop-1.dist-info', 'shop-1-py3-none-any.whl'\n"
+        "    with zipfile.ZipFile(f'{folder}/{name}', 'w') as file:\n"
+        "        file.write('shop.py')\n"
+        "        file.writestr(f'{about}/METADATA', 'Metadata-Version: 2.1\\nName: shop\\nVersion: 1\\n')\n"
+        "        file.writestr(f'{about}/WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
+        "        file.writestr(f'{about}/RECORD', '')\n"
+        "    return name\n"
+    )
+    tree = Tree({**python_tree(), "shop_build.py": TreeFile(backend_of_shop.encode())})
+    built = obtain(shell("uv pip install ."), tree, bwrap_backend, day=DAY)
+    assert [note for note in built.notes if "shop is installed as a copy" in note and "`-e`" in note]
+
+
+@pytest.mark.docker
+def test_a_toolchain_that_cannot_be_had_is_named(docker_backend: Backend) -> None:
+    recipe = shell("true", tools={"java": "99"})
+    with pytest.raises(UsageError, match=r"environment\.tools: java 99 not to be had in the sandbox docker"):
+        obtain(recipe, TREE, docker_backend, day=DAY)
