@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from codegate.environments.sessions import nox_commands, tox_commands
 from codegate.environments.steps import QUOTED, STRUCTURE, joined, short
 from codegate.suite import Tree, is_plain_path
 from codegate.suite.declared import at, mapping, read_json, read_plain_yaml, read_text, read_toml, strings
@@ -29,6 +30,7 @@ _RUNNER: Final = re.compile(
 )
 """The one list of commands that run tests; what else has ``test`` in its name is proposed, and a try decides."""
 _JVM: Final = re.compile(r"(?i)(?:^|:)(?:test|verify|package|install|check|build|\w+Test)$")
+_LAUNCHERS: Final = {"python", "python3", "uv", "uvx", "pipx", "poetry", "pdm", "hatch"}
 _ABSENT: Final = ("install", "add", "download", "uninstall")
 
 
@@ -63,6 +65,7 @@ class Commands:
 
     tree: Tree
     env: Mapping[str, str]
+    python: str = ""
 
     def tests_in(self, text: str, folder: str, depth: int = _DEEPEST) -> list[TestCommand]:
         """Return the commands in ``text`` that run a known test runner, else the last one that may run tests."""
@@ -76,9 +79,14 @@ class Commands:
                 found = reader._resolve(piece, folder, depth)
                 for one in found:
                     before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
+                    left_out = one.left_out
+                    if STRUCTURE.search(before):  # what a branch or a loop does is told by running it alone
+                        before, left_out = "", (*left_out, f"what goes before `{short(shlex.join(one.words))}`")
                     own = {name: value for name, value in reader.env.items() if self.env.get(name) != value}
-                    (known if one.known else maybe).append(replace(one, before=before, env={**own, **one.env}))
-                words = _split(piece)
+                    (known if one.known else maybe).append(
+                        replace(one, before=before, left_out=left_out, env={**own, **one.env})
+                    )
+                words = _split(piece) if piece.startswith(("cd ", "export ")) else []
                 if words[:1] == ["cd"] and len(words) == 2:
                     folder = _below(folder, words[1])
                 if words[:1] == ["export"] and not line.startswith((" ", "\t")):
@@ -108,7 +116,9 @@ class Commands:
             found = self.tests_in(text, where, depth - 1)
             if found:
                 return [_within(one, env, place) for one in found]
-        is_test = any(re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2])
+        is_test = _session(words) >= 0 or any(
+            re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2]
+        )
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
@@ -129,7 +139,14 @@ class Commands:
     def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
         """Yield the texts that a command stands for, with the folder that they run in and where they are written."""
         program, *rest = words
-        if program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
+        session = _session(words)
+        if session >= 0:
+            arguments = words[session + 1 :]
+            if words[session] == "tox":
+                yield from tox_commands(self.tree, folder, arguments, self.python, self.env)
+            else:
+                yield from nox_commands(self.tree, folder, arguments)
+        elif program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
             tables = {"pdm": ("tool", "pdm", "scripts"), "hatch": ("tool", "hatch", "envs", "default", "scripts")}
             yield from self._named(("pyproject.toml", *tables.get(program, ())), rest[1], rest[2:], folder)
             yield shlex.join(rest[1:]), folder, ""
@@ -143,7 +160,8 @@ class Commands:
             table = mapping(at(read_plain_yaml(self.tree, _below(folder, "Taskfile.yml")), "tasks", rest[0]))
             commands = table.get("cmds")
             texts = [one for one in commands if isinstance(one, str)] if isinstance(commands, list) else []
-            yield "\n".join(texts), folder, f"`{_below(folder, 'Taskfile.yml')}`, task `{rest[0][:60]}`"
+            text = re.sub(r"\{\{.*?\}\}", "", "\n".join(texts))
+            yield text, folder, f"`{_below(folder, 'Taskfile.yml')}`, task `{rest[0][:60]}`"
         else:
             name = rest[0] if program in {"sh", "bash"} and rest else program
             path = _below(folder, name)
@@ -209,7 +227,8 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
     words = list(command.words)
     end = words.index("test") + 1 if "test" in words else 0
     if end and words[end - 2] == "go":
-        return ["go mod download", shlex.join([*words[:end], "-run", "^$", *words[end:]])]
+        others = [word for last, word in pairwise(["", *words[end:]]) if "-run" not in {last, word}]
+        return ["go mod download", shlex.join([*words[:end], "-run", "^$", *others])]
     if end and "cargo" in words[:end]:
         options = words[end : words.index("--") if "--" in words else None]
         return [shlex.join([*words[:end], "--no-run", *options])]
@@ -232,6 +251,13 @@ def _java_test(tree: Tree, folder: str) -> str:
     return posixpath.basename(min(found)[1]).removesuffix(".java") if found else ""
 
 
+def _session(words: list[str]) -> int:
+    """Return where ``tox`` or ``nox`` is among the words that run it, or -1."""
+    found = next((index for index, word in enumerate(words) if word in {"tox", "nox"}), -1)
+    led_by = words[: max(found, 0)]
+    return found if not led_by or (led_by[0] in _LAUNCHERS and set(_ABSENT).isdisjoint(led_by)) else -1
+
+
 def _builds(words: list[str]) -> bool:
     """Return whether Maven or Gradle runs tests: no goal is the build's own default."""
     goals = [word for word in words[1:] if not word.startswith("-")]
@@ -243,13 +269,11 @@ def _builds(words: list[str]) -> bool:
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str) -> TestCommand:
     """Return a command that was found in what is written at ``place``."""
-    before, left_out = command.before, command.left_out
-    if STRUCTURE.search(before):
-        before, left_out = "", (*left_out, f"what {place} does before its tests: it depends on where it runs")
-    elif before and "package.json" in place:
+    before = command.before
+    if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
     env, place = {**env, **command.env}, command.place or place
-    return replace(command, env=env, place=place, before=before, left_out=left_out)
+    return replace(command, env=env, place=place, before=before)
 
 
 def _plain(command: TestCommand) -> TestCommand:
@@ -262,7 +286,7 @@ def _plain(command: TestCommand) -> TestCommand:
         led_by = words[: start - 2] if words[start - 1] == "-m" else words[:start]
         words = [*led_by, "python", *words[next(ends, start) :]]
     if program in {"mvn", "mvnw", "gradle", "gradlew"}:
-        valued = {"-P", "-pl", "-f", "-s", "-T", "-p", "-b", "--projects", "--file"}
+        valued = {"-P", "-pl", "-f", "-s", "-T", "-p", "-b", "--projects", "--file", "--activate-profiles"}
         words = [words[0], *(word for last, word in pairwise(words) if word[0] == "-" or last in valued), "test"]
     if words == list(command.words):
         return command

@@ -119,6 +119,8 @@ class _Reader:
             )
         if name == "startswith":
             return text_of(first).casefold().startswith(text_of(second).casefold())
+        if name == "format":
+            return re.sub(r"\{(\d)\}", lambda match: text_of(values[1 + int(match[1])]), text_of(first))
         return json.loads(text_of(first)[:10_000]) if name == "fromjson" else UNKNOWN
 
     def _path(self, name: str) -> Any:
@@ -134,6 +136,8 @@ class _Reader:
                 value = value[key]
             elif isinstance(value, Mapping):
                 value = value.get(text_of(key), None if closed else UNKNOWN)
+            elif name == "steps" and key == "cache-hit":
+                value = ""  # no cache has anything
             elif value is not UNKNOWN:
                 value = None
         return value

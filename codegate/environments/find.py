@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
 from codegate.environments.expressions import text_of
-from codegate.environments.locks import implied
+from codegate.environments.locks import implied, languages_of
 from codegate.environments.recipe import Recipe, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import Has, declared, read_action
@@ -116,7 +116,8 @@ def find_recipe(tree: Tree, path: str = "", *, has: Has | None = None) -> Found:
     """
     jobs, broken = read_jobs(tree)
     drafts = [_draft(tree, job) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
-    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, has))
+    languages = languages_of(tree, path)
+    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, has, languages))
     draft = fitting[0] if fitting else _from_files(tree, path, jobs)
     _finish(draft, tree, path, has)
     others = dict.fromkeys(_words(one) for one in fitting if one.linux and one.test is not None and one.test.known)
@@ -140,7 +141,8 @@ def _draft(tree: Tree, job: Job) -> _Draft:
             if draft.test is None:
                 _add_action(draft, tree, step)
             continue
-        tests = Commands(tree, {**GITHUB_PLACES, **draft.env, **step.env}).tests_in(step.run, step.folder)
+        commands = Commands(tree, {**GITHUB_PLACES, **draft.env, **step.env}, draft.tools.get("python", ""))
+        tests = commands.tests_in(step.run, step.folder)
         others = tests if draft.test is not None else tests[1:]
         draft.left_out += [f"`{short(shlex.join(one.words))}` runs tests too: one command is kept" for one in others]
         if draft.test is not None:
@@ -149,7 +151,7 @@ def _draft(tree: Tree, job: Job) -> _Draft:
             tested = draft if test.known else deepcopy(draft)
             tested.doubt(step.unknown)
             tested.left_out += test.left_out
-            tested.doubts += len(test.left_out) - test.rewritten
+            tested.doubts += sum("has no value" in clause for clause in test.left_out)
             tested.run(test.before, step.folder, step.env, step.place)
             place = f"{test.place}, which {step.place} runs" if test.place else step.place
             tested.add("env", {**step.env, **test.env}, place)
@@ -204,25 +206,34 @@ def _is_of(draft: _Draft, path: str) -> bool:
     return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
 
 
-def _rank(draft: _Draft, has: Has | None) -> tuple[object, ...]:
+def _rank(draft: _Draft, has: Has | None, languages: list[str]) -> tuple[object, ...]:
     """Return the order of preference: the plainest run of most of the tests."""
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
     words = shlex.join(test.words)
+    tool = _tool(test)
+    language = "javascript" if tool in {"node", "bun"} else tool
     missing = sum(not has(name, version) for name, version in draft.tools.items()) if has is not None else 0
     return (
         not test.known,
         draft.rank,
         not draft.linux,
         bool(_APART.search(f"{draft.place} {words}")),
+        languages.index(language) if language in languages else len(languages),
         not draft.stable,
         len(draft.services),
         missing,
         draft.doubts,
+        bool(draft.image),
         bool(test.folder),
         test.rewritten,
         len(test.words),
     )
+
+
+def _tool(test: TestCommand) -> str:
+    """Return the toolchain that a test command is of."""
+    return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
 def _from_files(tree: Tree, path: str, jobs: Sequence[Job]) -> _Draft:
@@ -252,6 +263,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[Job]) -> _Draft:
 def _finish(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
     """Add what CI need not say: toolchains of its machine, installs of its tools, and what tests would load."""
     folder = draft.test.folder if draft.test is not None else path
+    usual = ""
     if draft.test is not None and not draft.test.known:
         words = shlex.join(draft.test.words)
         usual = implied(tree, folder)[1]
@@ -260,8 +272,8 @@ def _finish(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
         instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
         draft.left_out.append(f"`{short(words)}` is no test runner that is known: {instead}")
     words = shlex.join(draft.test.words) if draft.test is not None else ""
-    tool = next((name for name, like in _TOOL_OF.items() if re.search(like, words)), "")
-    if not draft.steps and tool in {"python", "node"}:
+    tool = _tool(draft.test) if draft.test is not None else ""
+    if (not draft.steps or usual) and tool in {"python", "node"}:
         for text, place in implied(tree, folder)[0]:
             draft.run(text, folder, {}, place)
     texts = "\n".join(text for text, *_ in draft.steps)

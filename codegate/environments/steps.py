@@ -12,7 +12,11 @@ _REST: Final = rf"(?:{QUOTED}|[^;&|\n'\"])*"  # of a simple command
 _APT: Final = re.compile(rf"(?:sudo\s+(?:-\S+\s+)*)?(?:\b[A-Z_]+=\S+\s+)*\bapt(?:-get)?\s({_REST})")
 _PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
 _SUDO: Final = re.compile(rf"\bsudo\s{_REST}")
-_COREPACK: Final = re.compile(rf"\bcorepack\s{_REST}")
+_MANAGER: Final = re.compile(
+    rf"\bcorepack\s{_REST}|\bnpm\s+(?:i|install|add)\s+(?:-g|--global)\s+(?:npm|pnpm|yarn|corepack)(?:@\S+)?(?=\s*(?:[;&|]|$))",
+    re.MULTILINE,
+)
+_OUTPUT: Final = re.compile(r"^.*>>?\s*[\"']?\$\{?GITHUB_(?:OUTPUT|STEP_SUMMARY)\}?[\"']?[ \t]*$\n?", re.MULTILINE)
 _PIP: Final = re.compile(rf"\bpip3?\s+install\b{_REST}")
 _COPY: Final = re.compile(r"(?<=\s)(?<!-e )(?<!--editable )((['\"]?)\./?(?:\[[\w., -]+\])?\2)(?=\s|$)")
 _EXPORTED: Final = re.compile(
@@ -76,9 +80,10 @@ def set_up(text: str) -> SetUp:
         lines = [] if STRUCTURE.search(text) else [line for line in text.splitlines() if "${{" not in line]
         text = "\n".join(lines)
     text = _EXPORTED.sub(export, joined(text))
+    text = text if STRUCTURE.search(text) else _OUTPUT.sub("", text)
     text = _APT.sub(install, text)
     text = _SUDO.sub(lambda match: drop("it needs root", match), text)
-    text = _COREPACK.sub(lambda match: drop("the build brings what `packageManager` names", match), text)
+    text = _MANAGER.sub(lambda match: drop("the build brings what `packageManager` names", match), text)
     text = _PIP.sub(editable, text)
     for name in dict.fromkeys(_GITHUB_FILE.findall(text)):
         env[name] = "/dev/null"

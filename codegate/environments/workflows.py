@@ -196,6 +196,8 @@ def _steps(
                 yield Step(place, unknown=(f"a step in the folder `{where[:60]}`",))
             else:
                 run, _ = fill(step["run"], inner)
+                if evaluate(_condition(step.get("continue-on-error", False)), inner) is True:
+                    run = f"(\n{run.rstrip()}\n) || true"
                 yield Step(place, run, env=env, folder="" if where == "." else where, unknown=tuple(unknown))
 
 

@@ -210,6 +210,34 @@ def test_of_several_test_jobs_the_plainest_one_is_taken_and_the_others_are_named
     )
 
 
+def test_the_language_of_most_tests_comes_first() -> None:
+    jobs = "on: push\njobs:\n  web: {runs-on: ubuntu-latest, steps: [{run: npx vitest}]}\n"
+    jobs += (
+        "  server: {runs-on: ubuntu-latest, services: {db: {image: 'mysql:8'}}, steps: [{run: go test -race ./...}]}\n"
+    )
+    files = {CI: jobs, "a_test.go": "", "b_test.go": "", "web/a.test.ts": ""}
+    assert find_recipe(tree(files)).recipe.tests == "go test -race ./..."
+
+
+def test_what_depends_on_a_cache_runs_as_without_one() -> None:
+    found = found_in(
+        """
+        - uses: actions/cache@v4
+          id: cache
+        - run: ./check-cache
+          if: steps.cache.outputs.cache-hit == 'true'
+        - run: npm ci
+          if: steps.cache.outputs.cache-hit != 'true'
+        - run: npm audit
+          continue-on-error: true
+        - run: echo "dir=$(npm config get cache)" >> "$GITHUB_OUTPUT"
+        - run: npx jest
+        """
+    )
+    assert found.recipe.setup == ("npm ci", "(\nnpm audit\n) || true")
+    assert (found.recipe.env, found.left_out) == ({}, ())
+
+
 def test_services_are_presets_with_the_variables_of_their_images() -> None:
     job = """
     runs-on: ubuntu-latest
@@ -359,12 +387,67 @@ def test_commands_that_stand_for_others_are_followed(
     assert found.recipe.setup[:1] == ((before,) if before else ())
 
 
+TOX_INI = """
+[testenv]
+deps =
+    pytest
+extras = test
+setenv =
+    LEVEL = {env:LEVEL:two}
+commands =
+    py313: pytest --basetemp={envtmpdir} {posargs:tests}
+    lint: ruff check
+"""
+TOX_TOML = '[tool.tox.env_run_base]\ncommands = [["pytest", "-v", {replace = "posargs", extend = true}]]'
+
+
+@pytest.mark.parametrize(
+    ("files", "tests", "env"),
+    [
+        ({"tox.ini": TOX_INI}, "pytest --basetemp=/tmp/tox", {"LEVEL": "two"}),
+        ({"pyproject.toml": TOX_TOML}, "pytest -v", {}),
+    ],
+)
+def test_tox_installs_into_the_recipes_own_environment(files: dict[str, str], tests: str, env: dict[str, str]) -> None:
+    action = "- uses: actions/setup-python@v5\n  with: {python-version: '3.13'}"
+    found = find_recipe(tree({CI: workflow(f"{action}\n- run: pip install tox\n- run: tox -e py"), **files}))
+    own = "uv tool run tox run --notest -e py313 -x testenv.env_dir=$VIRTUAL_ENV -x testenv.package=editable"
+    assert [text.splitlines()[0] for text in found.recipe.setup] == ["pip install tox", own]
+    assert (found.recipe.tests, found.recipe.env) == (tests, env)
+
+
+NOX = """
+import nox
+
+@nox.session(python=["3.12", "3.13"], name="unit")
+def check(session):
+    session.install("-e", ".[test]")
+    session.run("pytest", "-q", *session.posargs)
+"""
+
+
+def test_a_session_of_nox_is_what_its_literals_say() -> None:
+    steps = "- run: pipx run nox -s unit-3.13"
+    found = find_recipe(tree({CI: workflow(steps), "noxfile.py": NOX}))
+    assert (found.recipe.setup, found.recipe.tests) == (("pip install -e '.[test]'",), "pytest -q")
+    computed = {"noxfile.py": NOX.replace('"-e", ', "*options, "), "uv.lock": "", "tests/test_a.py": ""}
+    found = find_recipe(tree({CI: workflow(steps), **computed}))
+    assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="pytest")
+    assert found.left_out == ("`pipx run nox -s unit-3.13` is no test runner that is known: `pytest` is taken",)
+
+
 def test_what_cannot_be_followed_stays_as_it_is_and_says_what_it_needs() -> None:
     found = found_in("- run: ./verify --all")
     assert found.recipe.tests is None
     found = found_in("- run: make test")
     assert found.recipe.tests == "make test"
     assert found.left_out == ("`make test` is no test runner that is known: it needs `report`, JUnit XML",)
+
+
+def test_half_of_a_branch_is_no_set_up() -> None:
+    found = found_in("- run: |\n    if true; then\n      make data\n      pytest -q\n    else\n      pytest\n    fi")
+    assert (found.recipe.setup, found.recipe.tests) == ((), "pytest -q")
+    assert found.left_out == ("`pytest` runs tests too: one command is kept", "what goes before `pytest -q`")
 
 
 def test_a_command_that_installs_a_runner_runs_no_tests() -> None:
