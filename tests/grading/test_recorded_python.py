@@ -4,10 +4,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import pytest
 
 from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.grading.controls.instruments import instrument
+from codegate.grading.controls.search import find_sites
 from codegate.sandbox import Sandbox, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.grading.worlds import Files, tree
@@ -280,3 +283,44 @@ def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> Non
     assert statuses(run_tests(opened, tree({FILE: text}), selection)) == {"test_it": "passed"}
     failing = replace(selection, before=("python -c 'import nothing_of_this_name'",))
     assert "nothing_of_this_name" in run_tests(opened, tree({FILE: text}), failing).unprepared
+
+
+ASSERTING = """\
+import datetime, os, pytest
+
+def test_asserts():
+    assert os.path.basename("a/b") == "b"
+
+def test_raises():
+    with pytest.raises(ValueError):
+        int("x")
+
+def test_year():
+    assert datetime.date.today().year == 2001
+"""
+
+
+def test_receipts_and_variations_work_there_too(opened: Opener) -> None:
+    content = tree({FILE: ASSERTING})
+    used = instrument(find_sites(content, (FILE,), "pytest"))
+    assert used.receipts
+    selection = TestSelection((FILE,), recorded=True, instruments=used, timeout_seconds=100)
+    report = run_tests(opened, content, selection)
+    assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "failed"}
+    passed = {receipt.test for receipt in used.receipts.values()} - {"test_year"}
+    assert {test.rpartition("::")[2] for test, left in report.receipts.items() if left} == passed
+    days = (date(2001, 7, 1) - datetime.now(UTC).date()).days
+    alone = (f"{FILE}::test_raises", f"{FILE}::test_year")
+    varied = replace(
+        selection, instruments=None, clock_days=days, isolated=alone, repeat=2, busy=1, order="reversed", hash_seed=3
+    )
+    report = run_tests(opened, content, varied)
+    assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "passed"}
+    assert list(report.results)[:2] == [alone[1], alone[0]]
+
+
+def test_what_code_tries_to_do_is_seen_there_too(opened: Opener) -> None:
+    text = "import pathlib, sys\n\ndef test_it():\n    pathlib.Path(sys.prefix, 'pyvenv.cfg').write_text('')\n"
+    report = run(opened, {FILE: text})
+    assert statuses(report) == {"test_it": "passed"}
+    assert report.behaviour.details["writes"] == ("write /opt/env/venv/pyvenv.cfg",)
