@@ -38,12 +38,13 @@ sys.exit(int(open("status.txt").read()))
 def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-untyped-def]
     """Runs a program that copies a report to where the settings say."""
 
-    def run(report: str, status: int = 1, **files: str) -> TestReport:
+    def run(report: str, status: int = 1, recorded: bool = False, **files: str) -> TestReport:
         content = {"run.py": PROGRAM, "report.txt": report, "status.txt": str(status), "t/a b.x": "", **files}
         tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
         selection = TestSelection(
-            ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",)
-        )
+            ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",),
+            recorded=recorded,
+        )  # fmt: skip
         return run_tests(partial(sandboxes.open, manifest_of(recipe), ProblemLimits()), tree, selection)
 
     return run
@@ -81,6 +82,36 @@ def test_a_report_that_cannot_be_read_is_a_collection_error(run, text: str) -> N
     report = run(text, status=0)
     assert report.results == {}
     assert [error.id for error in report.collection_errors] == ["reports/new.xml"]
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("report", "status"),
+    [
+        ('<testsuite><testcase classname="a" name="passes"/></testsuite>', 3),  # something else failed, who knows what
+        ("<testsuites/>", 0),
+    ],
+)
+def test_in_a_recorded_build_a_run_that_shows_no_failure_or_no_test_proves_nothing(run, report, status) -> None:  # type: ignore[no-untyped-def]
+    found = run(report, status, recorded=True)
+    assert found.results == {}
+    assert not found.proven
+    assert run(REPORT, recorded=True).proven
+
+
+def test_a_suite_that_counts_failures_which_none_of_its_tests_has_is_no_result() -> None:
+    with pytest.raises(ValueError, match="counts 2 failures"):
+        list(read_report(b'<a><testsuite failures="1" errors="1"><testcase name="t"/></testsuite></a>'))
+
+
+def test_a_test_that_passed_when_it_was_run_again_has_passed() -> None:
+    again = '<flakyFailure message="once"><stackTrace>x</stackTrace></flakyFailure>'
+    never = '<failure message="m"/><rerunFailure message="m"/>'
+    cases = "".join(
+        f'<testcase classname="T" name="{name}">{said}</testcase>' for name, said in (("a", again), ("b", never))
+    )
+    results = read_report(f'<testsuite tests="2" failures="1">{cases}</testsuite>'.encode())
+    assert [result.status for result in results] == ["passed", "failed"]
 
 
 def test_entities_and_depth_are_refused() -> None:
