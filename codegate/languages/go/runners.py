@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
 from codegate.grading.controls.instruments import Instruments
@@ -17,6 +18,27 @@ _PACKAGE: Final = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
 _TOKEN: Final = re.compile(rb'"([0-9a-f]{16})"')
 _DRIVERS: Final = "codegate.languages.go.drivers"
 _PIPES: Final = range(100, 200)
+_PLACE: Final = re.compile(r"[-.{/]|.*\.\.\.$")
+_BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
+#: Options of ``go test`` that take no value behind a space.
+_PLAIN: Final = frozenset({
+    *("a", "asan", "benchmem", "c", "cover", "failfast", "fullpath", "json", "msan", "n", "race", "short", "trimpath"),
+    *("v", "work", "x"),
+})  # fmt: skip
+#: Those of the compiler; what neither this nor another table knows is the test program's own.
+_BUILD: Final = frozenset({
+    *("asan", "asmflags", "buildmode", "gccgoflags", "gcflags", "installsuffix", "ldflags", "linkshared", "mod"),
+    *("modfile", "msan", "pgo", "race", "tags", "trimpath"),
+})  # fmt: skip
+_TEST: Final = frozenset({"parallel", "short", "skip"})
+#: What would measure something else, run tests again, in another order or some of them only, or print otherwise.
+_WITHDRAWN: Final = frozenset({
+    *("C", "a", "bench", "benchmem", "benchtime", "blockprofile", "blockprofilerate", "buildvcs", "c", "count"),
+    *("cover", "covermode", "coverpkg", "coverprofile", "cpu", "cpuprofile", "exec", "failfast", "fullpath", "fuzz"),
+    *("fuzzminimizetime", "fuzztime", "json", "list", "memprofile", "memprofilerate", "mutexprofile"),
+    *("mutexprofilefraction", "n", "o", "outputdir", "overlay", "p", "run", "shuffle", "timeout", "trace", "v", "vet"),
+    *("work", "x"),
+})  # fmt: skip
 
 
 class Go:
@@ -24,7 +46,8 @@ class Go:
 
     Ids are the declaring file's path, ``::`` and the name that Go gives, subtests included
     (``cache/lru_test.go::TestEvict/empty``). A repeated run in another order is ``-shuffle`` by the hash seed; a
-    subtest that is to run alone brings its whole test along.
+    subtest that is to run alone brings its whole test along. In a recorded build the options of the project's own
+    ``go test`` count, such as ``-race`` and ``-tags``.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -54,6 +77,8 @@ class Go:
             "repeat": selection.repeat,
             "cached": selection.cached,
             "output_bytes": selection.output_bytes,
+            "recorded": selection.recorded,
+            **_options(selection.command),
         }
         places = ("{site}", "{packages}", "{workspace}")
         return driver_command("go_driver", settings, *places, package=_DRIVERS, environment={"TZ": selection.timezone})
@@ -63,6 +88,30 @@ class Go:
         records = read_records(completed.records, token)
         repeated = selection.repeat > 1
         return runner_report(records, files, lambda each: _receipts(selection.instruments, each), repeated=repeated)
+
+
+def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return what of ``command`` the compiler is given, and what the test program."""
+    starts = [number for number, words in enumerate(pairwise(command)) if words == ("go", "test")]
+    words = list(command[starts[0] + 2 :] if starts else ())
+    build: list[str] = []
+    test: list[str] = []
+    while words and words[0] not in _BREAKS:
+        word = words.pop(0)
+        if word in {"-args", "--args"}:
+            test += words
+            break
+        if not word.startswith("-"):
+            continue  # a package: the files say which
+        name, assigned, _ = word.lstrip("-").partition("=")
+        option = f"-{word.lstrip('-')}"
+        if not assigned and name not in _PLAIN and words and not _PLACE.match(words[0]):
+            option += f"={words.pop(0)}"
+        if name in _BUILD:
+            build.append(option)
+        elif name not in _WITHDRAWN:
+            test.append(f"-test.{option[1:]}" if name in _TEST else option)
+    return {"build_options": build, "test_options": test}
 
 
 def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[str, str]:

@@ -110,7 +110,10 @@ def compile_tests(
     program: str, settings: dict[str, Any], site: str, packages: str, workspace: str, variables: dict[str, str]
 ) -> bytes:
     """Compile the package's tests into the file ``program``, where they can be; return what the compiler printed."""
-    module, folder = module_of(workspace, settings["folder"]), settings["folder"]
+    module = module_of(workspace, settings["folder"])
+    if settings["recorded"]:
+        argv = ["go", "test", "-c", "-vet=off", "-o", program, *settings["build_options"]]
+        return compile_texts(argv, settings, workspace, module, variables)
     if settings["cached"]:
         variables = {**variables, **HURRIED, "GOCACHE": kept_cache(packages, workspace)}
     else:
@@ -119,6 +122,14 @@ def compile_tests(
         variables = {**variables, **UNINDEXED, "GOCACHE": found}
     argv = [os.path.join(site, "go", "bin", "go"), "test", "-c", "-vet=off", "-ldflags=-w", "-p=2", "-o", program]
     argv += module_flags(workspace, module, packages)
+    return compile_texts(argv, settings, workspace, module, variables)
+
+
+def compile_texts(
+    argv: list[str], settings: dict[str, Any], workspace: str, module: str, variables: dict[str, str]
+) -> bytes:
+    """Run the compiler on the package, instrumented where it can be; return what it printed."""
+    folder = settings["folder"]
     package = "./" + os.path.relpath(folder or ".", module or ".")
     # Instrumented tests that do not compile are compiled as they were. Nothing of the tree can have a text of this in
     # it, and none is there when tests run.

@@ -4,7 +4,8 @@ This file is never imported by codegate: its text is sent into the sandbox and r
 interpreter (``-I -S -B``), so it uses the standard library only. The tests run in processes of their own that never
 hold the records pipe. They are followed by the framing that ``go test -json`` uses itself (``-test.v=test2json``: every
 line of the framework's begins with the byte 0x16), so what a test prints is not taken for a result. When a test takes
-the process down, the rest is run by another process. Standard input brings the settings.
+the process down, the rest is run by another process. In a recorded build the compiler is the one on ``PATH``, with the
+caches and the options of the project. Standard input brings the settings.
 """
 
 from __future__ import annotations
@@ -240,24 +241,31 @@ class Run:
         self.argv, self.folder, self.variables, self.printer, self.pipe = argv, folder, variables, printer, pipe
 
     def of(self, names: list[str]) -> tuple[int, Listener, list[str]]:
-        argv = [*self.argv, "-test.run=^(%s)$" % "|".join(names)]
+        argv = [self.argv[0], "-test.run=^(%s)$" % "|".join(names), *self.argv[1:]]
         return listen(argv, self.folder, self.variables, self.printer, self.pipe)
 
 
-def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
-    """Run tests in one process, and in others what one that went down left; return whether anything failed."""
+def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel, strict: bool) -> bool:
+    """Run tests in one process, and in others what one that went down left; return whether anything failed.
+
+    If ``strict``, a process that fails where none of its tests did proves nothing: a test may be reported as passed
+    before its goroutine panics.
+    """
     failed = False
     for _ in range(MAX_RUNS):
         if not names:
             return failed
         status, listener, receipts = run.of(names)
         failed = failed or status != 0
+        outcomes = {outcome for found in listener.results.values() for outcome, _ in found}
+        if strict and status != 0 and listener.started and not listener.running() and "failed" not in outcomes:
+            sys.exit(3)  # no end is announced
         # Go says which test panics: those that ran in parallel to it are run again, each alone.
         panicked = listener.panicked()
         unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
         broken = report(channel, listener, files, status, receipts, unclear)
         for name in sorted(unclear):
-            failed = run_group(run, [name], files, channel) or failed
+            failed = run_group(run, [name], files, channel, strict) or failed
         if status != 0 and not listener.started:
             text = listener.last[-2000:]
             for file in sorted(set(files.values())):
@@ -282,7 +290,8 @@ def main() -> None:
     scratch = os.path.join(workspace, SCRATCH)
     shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
     os.makedirs(scratch)
-    variables = go_environment(site, packages, scratch)
+    own = {**os.environ, "GOTMPDIR": scratch}
+    variables = own if settings["recorded"] else go_environment(site, packages, scratch)
     program = os.path.join(scratch, "package.test")
     printed = compile_tests(program, settings, site, packages, workspace, variables)
     printer.print(printed)
@@ -295,13 +304,14 @@ def main() -> None:
     tests = declared(workspace, files)
     options = [
         "-test.v=test2json", "-test.paniconexit0", "-test.timeout=0", "-test.shuffle=" + settings["shuffle"],
+        *settings["test_options"],
     ]  # fmt: skip
     alone = [name for name in tests if name in settings["isolated"]]
     groups = [[name] for name in alone] + [[name for name in tests if name not in alone]]
     failed = False
     for group in groups * settings["repeat"]:
         said = Run([program, *options], os.path.join(workspace, folder), variables, printer, settings["pipe"])
-        failed = run_group(said, group, tests, channel) or failed
+        failed = run_group(said, group, tests, channel, settings["recorded"]) or failed
     channel.send(kind="end", status=int(failed))
     sys.exit(int(failed))
 

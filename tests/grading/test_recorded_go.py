@@ -1,0 +1,114 @@
+"""Go's tests in a recorded build: by the toolchain on PATH, with the project's options and caches."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.search import find_sites
+from codegate.languages.go.runners import GO
+from codegate.sandbox import Sandbox, Toolchain
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from tests.grading.worlds import Files, tree
+from tests.kit.layer import make_layer, opener
+
+Opener = Callable[[], AbstractContextManager[Sandbox]]
+HEAD = """\
+package shop
+
+import (
+	"flag"
+	"os"
+	"testing"
+	"time"
+)
+
+var _, _, _, _ = time.Now, os.Exit, flag.Int, testing.Short
+
+"""
+MODULE = "module example.com/shop\n\ngo 1.21\n"
+
+
+@pytest.fixture(scope="module")
+def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    """Sandboxes with this machine's Go, and with what a build has compiled."""
+    folder, home = tmp_path_factory.mktemp("layer"), "/opt/env/home"
+    project = tmp_path_factory.mktemp("project")
+    for name, text in {"go.mod": MODULE, "shop.go": "package shop\n", "shop_test.go": HEAD}.items():
+        (project / name).write_text(text)
+    cache = {"GOCACHE": str(folder / "env/home/.cache/go-build"), "GOPROXY": "off", "GOFLAGS": ""}
+    build = ["go", "test", "-c", "-vet=off", "-o", "shop.test", "."]
+    subprocess.run(build, cwd=project, env={**os.environ, **cache}, check=True)
+    variables = {"GOPROXY": "off", "GOMODCACHE": f"{home}/go/pkg/mod", "GOCACHE": f"{home}/.cache/go-build"}
+    return opener(bwrap_backend, make_layer(folder, **variables), Toolchain("go", ""))
+
+
+def run(opened: Opener, content: Files, command: str = "go test ./...", used: Instruments | None = None) -> TestReport:
+    selection = TestSelection(
+        ("shop_test.go",), runner="go", command=tuple(command.split()), recorded=True, instruments=used
+    )
+    return run_tests(opened, tree({"go.mod": MODULE, "shop.go": "package shop\n", **content}), selection)
+
+
+TAGGED = "//go:build special\n\npackage shop\n\nfunc Two() int { return 2 }\n"
+OPTIONS = """
+var own = flag.Int("own", 0, "")
+
+func TestOptions(t *testing.T) {
+	if got := Two() + *own; got != 9 || !testing.Short() {
+		t.Errorf("got %d", got)
+	}
+}
+
+func TestFails(t *testing.T) { t.Fatal() }
+"""
+
+
+@pytest.mark.bwrap
+def test_the_projects_options_count_and_receipts_are_kept(opened: Opener) -> None:
+    content = {"tagged.go": TAGGED, "shop_test.go": HEAD + OPTIONS}
+    used = instrument(find_sites(tree(content), ("shop_test.go",), "go"))
+    command = "go test -v -short -failfast -run Nothing -tags special -own=7 -count 3 ./... -timeout 1s"
+    report = run(opened, content, command, used)
+    statuses = {test.partition("::")[2]: result.status for test, result in report.results.items()}
+    assert statuses == {"TestOptions": "passed", "TestFails": "failed"}, report.output
+    assert report.proven
+    assert report.receipts["shop_test.go::TestOptions"]
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func TestPasses(t *testing.T) { go func() { time.Sleep(time.Second / 20); panic(1) }() }\n"
+        "func TestMain(m *testing.M) { m.Run(); time.Sleep(time.Minute) }\n",
+        "func TestPasses(t *testing.T) {}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n",
+    ],
+)
+def test_a_package_that_fails_without_a_failing_test_proves_nothing(opened: Opener, text: str) -> None:
+    report = run(opened, {"shop_test.go": HEAD + text})
+    assert "--- PASS: TestPasses" in report.output
+    assert report.results == {}
+    assert not report.proven
+
+
+@pytest.mark.parametrize(
+    ("command", "build", "test"),
+    [
+        ("go test -race ./...", ["-race"], []),
+        ("make && go test -tags=a,b -v -coverprofile=c.out ./... | tee log", ["-tags=a,b"], []),
+        ("go test -count 1 -tags integration -integration ./... -timeout 60s", ["-tags=integration"], ["-integration"]),
+        ("gotestsum -- -race", [], []),
+        ("go test ./pkg/... -parallel 4 -args -update=false x", [], ["-test.parallel=4", "-update=false", "x"]),
+        ("go test --short -ldflags {files}", ["-ldflags"], ["-test.short"]),
+    ],
+)
+def test_which_options_the_compiler_gets_and_which_the_tests(command: str, build: list[str], test: list[str]) -> None:
+    selection = TestSelection(("a_test.go",), runner="go", command=tuple(command.split()), recorded=True)
+    settings = GO.command(selection, ("a_test.go",), "0" * 32).stdin.decode()
+    assert f'"build_options": {build}'.replace("'", '"') in settings
+    assert f'"test_options": {test}'.replace("'", '"') in settings
