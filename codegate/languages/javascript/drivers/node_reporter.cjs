@@ -3,6 +3,7 @@
 module.exports = async function* reporter(source) {
   if (!settings) return;
   const titles = [];
+  let ended = false;
   for await (const { type, data } of source) {
     if (type === 'test:start') {
       titles.length = data.nesting;
@@ -22,7 +23,10 @@ module.exports = async function* reporter(source) {
       const crash = outcome === 'failed' ? explain(typeof reason === 'object' ? reason : error) : null;
       report(settings.file, path, outcome, data.details?.duration_ms, crash);
       if (failed) yield `FAILED ${plain(path.join(' > '), 500)}\n${plain(reason?.stack ?? reason, 3000)}\n`;
+    } else if (type === 'test:plan' && data.nesting === 0) {
+      ended = true; // of all tests; Node 20 may leave before the stream ends
+      finished();
     }
   }
-  finished();
+  if (!ended) finished();
 };

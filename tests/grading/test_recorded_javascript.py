@@ -1,0 +1,68 @@
+"""JavaScript's tests in a recorded build: Node on PATH, the tree's own packages, the options of the named script."""
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import reduce
+
+import pytest
+
+from codegate.grading import TestSelection, run_tests
+from codegate.grading.controls.instruments import instrument
+from codegate.grading.controls.search import find_sites
+from codegate.sandbox import EnvironmentRecipe, Sandbox, Toolchain
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.environment import build_environment
+from tests.conftest import PYTHON
+from tests.grading.npm_world import npm_environment
+from tests.grading.test_runner_javascript import FRAMEWORKS, MANIFEST, PROJECT, TESTS
+from tests.grading.worlds import tree
+from tests.kit.layer import make_layer, opener
+
+pytestmark = [pytest.mark.bwrap, pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node")]
+
+Opener = Callable[[], AbstractContextManager[Sandbox]]
+
+
+@pytest.fixture(scope="module")
+def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    """Sandboxes with a tree's node_modules."""
+    _, lock, packages = npm_environment(MANIFEST)
+    built = build_environment(EnvironmentRecipe(PYTHON, lock, tuple(sorted(packages.items()))))
+    folder = tmp_path_factory.mktemp("layer")
+    shutil.copytree(built.packages / "node_modules", folder / "tree/web/node_modules", symlinks=True)
+    return opener(bwrap_backend, make_layer(folder), Toolchain("node", ""))
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_each_framework_runs_from_the_trees_own_packages(opened: Opener, name: str) -> None:
+    framework = FRAMEWORKS[name]
+    options = {"node": "--conditions=own", "mocha": "--ui=tdd", "vitest": "--environment=node", "jest": "--env=node"}
+    tdd = {"describe(": "suite(", "it(": "test(", "it.": "test."} if name == "mocha" else {}
+    text = reduce(lambda so_far, word: so_far.replace(word, tdd[word]), tdd, TESTS)
+    scripts = {"test": "exit 1", "own": f"{'node --test' if name == 'node' else name} {options[name]}"}
+    manifest = {**json.loads(PROJECT["package.json"]), "scripts": scripts}
+    content = {
+        "web/package.json": json.dumps(manifest),
+        "web/lib/sums.cjs": PROJECT["lib/sums.cjs"],
+        f"web/{framework.file}": framework.head + text,
+    }
+    used = instrument(find_sites(tree(content), (f"web/{framework.file}",), framework.name))
+    assert used.receipts
+    selection = TestSelection(
+        (f"web/{framework.file}",), runner=framework.name, recorded=True, command=("npm", "run", "own"), folder="web",
+        instruments=used,
+    )  # fmt: skip
+    report = run_tests(opened, tree(content), selection)
+    statuses = {test.partition("::")[2]: result.status for test, result in report.results.items()}
+    assert statuses == {
+        "sums > of one > adds": "passed",
+        "sums > of one > is wrong": "failed",
+        "sums > of one > breaks": "failed",
+        "sums > is left out": "skipped",
+        "sums > has a twin": "failed",
+        "stands alone": "passed",
+    }, report.output
+    assert report.proven
+    assert report.receipts[f"web/{framework.file}::sums > of one > adds"]
