@@ -20,7 +20,7 @@ from importlib.util import source_hash
 from typing import Any, Callable, Iterator
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
-SYSTEM = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/")
+SYSTEM: "tuple[str, ...]" = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/")
 #: What a recorded build left outside of the tree: caches of compilers and of package managers among it.
 LAYER = "/opt/env/"
 MOST_FILES = 400_000
@@ -39,6 +39,12 @@ GIT_FILES = {"FETCH_HEAD", "ORIG_HEAD", "packed-refs"}
 PLACES = re.compile(r".*/(?:FETCH_HEAD|ORIG_HEAD|packed-refs|logs/HEAD|logs/refs/.*)$|.*\.bundle$")
 ADDRESSES = (("1.1.1.1", 53), ("8.8.8.8", 443), ("169.254.169.254", 80))
 NAMES = ("pypi.org", "github.com", "registry.npmjs.org", "proxy.golang.org")
+
+
+def toolchains() -> tuple[str, ...]:
+    """Return the folders above those of ``PATH``: the machine's toolchains are no less the system's."""
+    above = (os.path.dirname(folder.rstrip("/")) for folder in os.environ.get("PATH", "").split(":"))
+    return tuple(folder + "/" for folder in above if folder not in ("", "/") and not (folder + "/").startswith(LAYER))
 
 
 def plain(text: str) -> str:
@@ -264,6 +270,8 @@ def main() -> None:
     """Look everywhere and report."""
     wanted = json.load(sys.stdin)
     exec(compile(wanted["texts"], "<texts>", "exec"), TEXTS)
+    global SYSTEM
+    SYSTEM += toolchains()
     places = sys.argv[2:]
     search = Search(wanted, places, os.getcwd())
     for path, size in walk(search.wants, lambda text: search.note("objects", 1, "/", text)):
