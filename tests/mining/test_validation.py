@@ -12,7 +12,7 @@ from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving import validation
-from codegate.mining.proving.outcomes import classify_tests, is_clean
+from codegate.mining.proving.outcomes import classify_tests, decided, is_clean
 from codegate.mining.proving.validation import Trial, Validated, time_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Sandbox
@@ -81,6 +81,18 @@ class TestClassification:
         assert found.fail_to_pass == ("t.py::0", "t.py::1", "t.py::2")
         assert found.none_to_pass == ("t.py::1", "t.py::2")
         assert classify_tests([_report("f.", timed_out=True)], [_report("pp")], TODAY).none_to_pass == ()
+
+    def test_a_run_that_was_cut_short_before_a_test_says_nothing_of_it(self) -> None:
+        for before in (_report("..", timed_out=True), replace(_report(".."), complete=False)):
+            found = classify_tests([before], [_report("pp")], TODAY)
+            assert (found.fail_to_pass, found.pass_to_pass) == ((), ())
+
+    def test_passes_are_unknown_where_a_run_fails_and_none_of_its_tests_does(self) -> None:
+        ended = replace(_report("pps"), exit_code=2)
+        assert decided(ended).results.keys() == {"t.py::2"}
+        assert not decided(ended).complete
+        for sound in (replace(ended, exit_code=0), replace(_report("pfs"), exit_code=1)):
+            assert decided(sound) == sound
 
     def test_an_address_in_an_id_is_no_stable_name_even_where_it_repeats(self) -> None:
         name = "t.py::test_it[<object object at 0x7f5ae3d3c4e0>]"

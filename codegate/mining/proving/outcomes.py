@@ -132,7 +132,7 @@ def classify_tests(
         elif "passed" in first:
             flaky_fix = True
             quarantined.append(flaky(test))
-        elif "skipped" not in first:
+        elif first and "skipped" not in first:
             fail.append(test)
             if first == {"missing"} and all(test not in report.results for report in before):
                 new.append(test)
@@ -146,6 +146,21 @@ def classify_tests(
         evidence={test: before[0].results.get(test) for test in fail},
         none_to_pass=tuple(sorted(new)),
         expected_fail=tuple(sorted(expected)),
+    )
+
+
+def decided(report: TestReport) -> TestReport:
+    """Return a report without what it leaves open: the passes of a run that failed though none of its tests did.
+
+    Go prints a pass for the test whose goroutine then ends the process, and so do others.
+    """
+    failed = any(result.status not in {"passed", "skipped"} for result in report.results.values())
+    if not report.exit_code or failed or report.collection_errors or not report.results:
+        return report
+    return replace(
+        report,
+        results={test: result for test, result in report.results.items() if result.status != "passed"},
+        complete=False,
     )
 
 
