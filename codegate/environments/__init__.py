@@ -8,11 +8,12 @@ from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.find import Found, find_recipe, recipe_yaml
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
-from codegate.environments.recipe import Recipe, ServiceRecipe, parse_recipe
+from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, parse_recipe, recipe_text
 from codegate.environments.store import Built
 from codegate.environments.tools import on_machine
 
 __all__ = [
+    "RECIPE",
     "BuildFailed",
     "Built",
     "Found",
@@ -25,5 +26,6 @@ __all__ = [
     "on_machine",
     "parse_recipe",
     "parts_of",
+    "recipe_text",
     "recipe_yaml",
 ]

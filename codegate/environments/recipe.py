@@ -4,12 +4,15 @@ import re
 import shlex
 from typing import Annotated, Any, Final
 
+import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.suite import PlainPath
 
+RECIPE: Final = "recipe.yml"
+"""The file of a suite's environment that holds the recipe that it is built by."""
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
@@ -85,6 +88,11 @@ class Recipe(BaseModel):
     def identity(self) -> str:
         """Return the SHA-256 of all that makes one recipe build or test otherwise than another."""
         return digest(self.model_dump(mode="json", exclude={"seconds"}))
+
+
+def recipe_text(recipe: Recipe) -> str:
+    """Return the recipe as YAML, without what is as by default."""
+    return yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=120)
 
 
 def parse_recipe(value: Any, place: str) -> Recipe:

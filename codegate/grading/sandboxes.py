@@ -1,13 +1,16 @@
 """Sandboxes for a suite's environments: prepared once, opened as often as needed."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 
 from codegate.durable import digest
+from codegate.environments import RECIPE, obtain, parse_recipe
+from codegate.errors import UsageError
 from codegate.grading.controls.sites import Sites
 from codegate.grading.once import Once
 from codegate.sandbox import (
@@ -21,7 +24,16 @@ from codegate.sandbox import (
     SandboxPool,
     preflight,
 )
-from codegate.suite import EnvironmentManifest, LockedEnvironment, ProblemLimits
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    LockedEnvironment,
+    ProblemLimits,
+    Suite,
+    Tree,
+    load_tree,
+    parse_yaml,
+)
 
 AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, disk_bytes=1 << 30, open_files=4096)
 """What an agent may use: the largest takes 0.7 GiB and 34 threads, beside the tests that it runs."""
@@ -66,8 +78,9 @@ class Sandboxes:
     Args:
         backend: where they run.
         locks: text of each environment's lock, by environment id.
-        packages: texts of each environment's package files by name, by environment id.
         ahead: how many sandboxes are started before they are asked for.
+        packages: texts of each environment's package files by name, by environment id.
+        tree: returns the tree that a recorded build is built from; None: there are no recorded builds.
 
     Attributes:
         sites: what was found in the hidden tests of the last problems; ``controls/search.py`` fills it.
@@ -79,21 +92,35 @@ class Sandboxes:
         locks: Mapping[str, str],
         ahead: int = 0,
         packages: Mapping[str, Mapping[str, str]] | None = None,
+        tree: Callable[[Base], Tree] | None = None,
     ) -> None:
         self.backend = backend
         self._locks = dict(locks)
         self._packages = dict(packages or {})
+        self._tree = tree
         self._pool = SandboxPool(backend, ahead)
+        self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
         self.sites: Once[tuple[str, ...], Sites] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
-        self._assurances: dict[tuple[str, str | None], Assurance] = {}
+        self._assurances: dict[tuple[object, ...], Assurance] = {}
 
-    def add(self, environment: LockedEnvironment) -> EnvironmentRecipe:
-        """Make another environment's texts known, and return its recipe."""
-        self._locks[environment.manifest.id] = environment.lock
-        self._packages[environment.manifest.id] = environment.packages
-        return self._recipe(environment.manifest)
+    @classmethod
+    def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
+        """Return sandboxes for the environments of ``suite``; its base trees are as in ``load_tree``."""
+        return cls(backend, suite.locks, ahead, suite.packages, lambda base: load_tree(suite, base, repository))
+
+    def add(self, environment: LockedEnvironment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
+        """Make another environment's texts known, and return what it is made from; raises as ``prepare``.
+
+        ``built`` is what a recorded build just gave.
+        """
+        manifest = environment.manifest
+        self._locks[manifest.id] = environment.lock
+        self._packages[manifest.id] = environment.packages
+        if built is not None:
+            self._recipes.get(environment_key(manifest), lambda: built)
+        return self._recipe(manifest)
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         """Build the environment, or return the one that was built before; wait when it is being built.
@@ -105,10 +132,11 @@ class Sandboxes:
         return self._prepared.get(environment_key(environment), lambda: self._build(environment))
 
     def _build(self, environment: EnvironmentManifest) -> PreparedEnvironment:
-        prepared = self.backend.prepare(self._recipe(environment))
+        recipe = self._recipe(environment)
+        prepared = self.backend.prepare(recipe)
         # Before anything untrusted runs, through the same code path as everything else.
         # Environments of one base and interpreter have the same walls: what is in them is not what makes them.
-        kind = (environment.python, environment.image)
+        kind = (recipe.python, recipe.image, recipe.layer is not None)
         with self._checking:
             if kind not in self._assurances:
                 self._assurances[kind] = preflight(self.backend, prepared)
@@ -127,9 +155,20 @@ class Sandboxes:
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
         packages = self._packages.get(environment.id, {})
+        if environment.recorded is not None:
+            return self._recipes.get(environment_key(environment), lambda: self._recorded(environment, packages))
         return EnvironmentRecipe(
             environment.python, self._locks[environment.id], tuple(sorted(packages.items())), environment.image
         )
+
+    def _recorded(self, environment: EnvironmentManifest, packages: Mapping[str, str]) -> EnvironmentRecipe:
+        """Return a recorded build from the cache, or build it anew with the versions that it had."""
+        recorded, day, place = environment.recorded, environment.exclude_newer, f"environment {environment.id}"
+        if recorded is None or day is None or self._tree is None or RECIPE not in packages:
+            raise UsageError(f"{place} is a recorded build, and has no {RECIPE} or no `exclude_newer`.")
+        recipe = parse_recipe(parse_yaml(packages[RECIPE], f"{place}: {RECIPE}"), f"{place}: {RECIPE}")
+        tree = self._tree(recorded.base)
+        return obtain(recipe, tree, self.backend, day=day, resolved=self._locks[environment.id]).environment
 
     @contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -186,7 +225,7 @@ def base_images(
     Raises:
         SandboxError: one is neither here nor to be had.
     """
-    versions = {environment.python for environment in environments if environment.image is None}
+    versions = {entry.python for entry in environments if entry.image is None and entry.recorded is None}
     found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in sorted(versions)}
     return {python: name for python, name in found.items() if name is not None}
 

@@ -36,6 +36,10 @@ class SharedSandbox:
     @contextlib.contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:
         """Give the sandbox for the length of a ``with`` block; raises as ``Sandboxes.open``."""
+        if environment.recorded is not None:  # a run can write to all of it, and what it wrote cannot be cleared
+            with self._sandboxes.open(environment, limits) as fresh:
+                yield fresh
+            return
         wanted = sandbox_limits(limits)
         kind = environment_key(environment), replace(wanted, lifetime_seconds=0.0)
         sandbox = self._sandbox

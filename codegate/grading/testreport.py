@@ -79,6 +79,7 @@ def test_selection(problem: Problem) -> TestSelection:
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
         service=problem.manifest.service,
+        recorded=problem.environment.recorded is not None,
         before=problem.manifest.before,
     )
 

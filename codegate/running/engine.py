@@ -1,6 +1,7 @@
 """Where a run's sandboxes are: on this machine, or on the nodes of a Ray cluster."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from codegate.errors import UsageError
@@ -63,8 +64,8 @@ class ThisMachine:
         """Do nothing: the owner of the backend closes its sandboxes."""
 
 
-EngineFactory = Callable[[Suite, str, str, Mapping[str, str]], Engine]
-"""Makes an engine for a suite, a run's id, the name of its kind of sandbox, and its base images."""
+EngineFactory = Callable[[Suite, str, str, Mapping[str, str], Path | None], Engine]
+"""Makes an engine for a suite, a run's id, the name of its kind of sandbox, its base images, and the repository."""
 
 
 def connect(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> EngineFactory | None:

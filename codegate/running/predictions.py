@@ -193,7 +193,7 @@ def grade_predictions(
     problems = {problem.id: problem for problem in suite.problems}
     wanted = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
     check_bases(suite, wanted, repository)
-    boxes = Sandboxes(backend, suite.locks, min(sandboxes, 2), suite.packages)
+    boxes = Sandboxes.of(suite, backend, repository, min(sandboxes, 2))
     redactor = redactor_for()
     base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
 

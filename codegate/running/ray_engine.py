@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import ray
@@ -21,7 +22,7 @@ from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.grading import Sandboxes, base_images
 from codegate.running.engine import Result, Task
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxUnavailable, select_backend
-from codegate.suite import EnvironmentManifest, Problem, Suite, Tree
+from codegate.suite import Base, EnvironmentManifest, Problem, Suite, Tree, load_tree
 
 _MOST_SENT: Final = 64
 """Problems whose trees stay in the cluster's memory; others are sent again when they are needed."""
@@ -72,6 +73,7 @@ class _Plan:
     locks: Mapping[str, str]
     packages: Mapping[str, Mapping[str, str]]
     images: Mapping[str, str]
+    trees: Mapping[Base, Any]
 
 
 class RayCluster:
@@ -82,11 +84,18 @@ class RayCluster:
         run: the run's id, for the labels of sandboxes.
         sandbox: name of the backend; it has to work on every node.
         images: the base images that outcomes are comparable on.
+        repository: where the trees of recorded builds are; nodes need not have it.
     """
 
-    def __init__(self, suite: Suite, run: str, sandbox: str, images: Mapping[str, str]) -> None:
+    def __init__(
+        self, suite: Suite, run: str, sandbox: str, images: Mapping[str, str], repository: Path | None = None
+    ) -> None:
         environments = tuple(suite.manifest.environments)
-        plan = _Plan(__version__, run, sandbox, environments, dict(suite.locks), dict(suite.packages), dict(images))
+        bases = {entry.recorded.base for entry in environments if entry.recorded is not None}
+        trees = {base: ray.put(load_tree(suite, base, repository)) for base in bases}
+        plan = _Plan(
+            __version__, run, sandbox, environments, dict(suite.locks), dict(suite.packages), dict(images), trees
+        )
         self._plan = ray.put(plan)
         self._on_node = ray.remote(num_cpus=1, max_retries=0)(_on_node)
         self._sent: dict[str, Any] = {}
@@ -198,4 +207,4 @@ def _opened(plan: _Plan) -> Sandboxes:
     except BaseException:
         backend.close()
         raise
-    return Sandboxes(backend, plan.locks, packages=plan.packages)
+    return Sandboxes(backend, plan.locks, 0, plan.packages, lambda base: ray.get(plan.trees[base]))

@@ -160,7 +160,7 @@ class _Execution:
             self._stop,
         )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
-        self._sandboxes = Sandboxes(setup.backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
+        self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.sandboxes, _WARM))
         self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
         self._redactor = redactor_for(journal.manifest.candidates)
         self._doing = Doing()

@@ -145,7 +145,7 @@ def run_suite(
             if options.precheck:
                 over = settled(journal.load()) if settled is not None else ()
                 check_answering(journal, suite, providers, options, cache, over, stop, announce, again_with)
-            engine = cluster(suite, run_id, backend.name, images) if cluster is not None else None
+            engine = cluster(suite, run_id, backend.name, images, options.repository) if cluster is not None else None
             setup = Setup(journal, suite, backend, providers, options, progress, stop, cache, again_with, engine)
             run = execute(setup, settled)
             if reused := sum(outcome.reused for outcome in run.outcomes):

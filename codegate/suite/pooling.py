@@ -47,7 +47,7 @@ def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, P
             locked = suite.locked(environment.id)
             if environment.recorded is not None and environment.recorded.base.folder is not None:
                 place = f"bases/{environment.id}"
-                folders[place] = load_tree(suite, environment.recorded.base, f"base of environment {environment.id}")
+                folders[place] = load_tree(suite, environment.recorded.base)
                 recorded = environment.recorded.model_copy(update={"base": Base(folder=place)})
                 locked = replace(locked, manifest=environment.model_copy(update={"recorded": recorded}))
             if environments.setdefault(environment.id, locked) != locked:

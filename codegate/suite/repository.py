@@ -18,28 +18,21 @@ from codegate.suite.tree import Tree
 
 def load_base(suite: Suite, problem: Problem, repository: Path | None = None) -> Tree:
     """Return the base tree of ``problem``; raises as ``load_tree``."""
-    return load_tree(suite, problem.manifest.base, f"base of problem {problem.id}", repository)
+    try:
+        return load_tree(suite, problem.manifest.base, repository)
+    except GitError as error:
+        raise UsageError(f"base of problem {problem.id}: {error.cause}", error.remedy) from error
 
 
-def load_tree(suite: Suite, base: Base, name: str, repository: Path | None = None) -> Tree:
+def load_tree(suite: Suite, base: Base, repository: Path | None = None) -> Tree:
     """Return a tree from the suite's folder or from git, as ``find_repository`` finds it.
-
-    Args:
-        suite: the suite.
-        base: where in it the tree is.
-        name: what messages call the tree.
-        repository: see ``find_repository``.
 
     Raises:
         UsageError: no repository, or it does not have the commit.
     """
     if base.folder is not None:
         return base_folder(suite.folder, base.folder)
-    home = find_repository(suite, repository)
-    try:
-        return read_commit(home, base.commit or "")
-    except GitError as error:
-        raise UsageError(f"{name}: {error.cause}", error.remedy) from error
+    return read_commit(find_repository(suite, repository), base.commit or "")
 
 
 def find_repository(suite: Suite, repository: Path | None = None) -> Path:

@@ -282,7 +282,7 @@ def validate_suite(
     started = time.monotonic()
     day = today or datetime.now(UTC).date()
     expired = suite.expired(day)
-    sandboxes = Sandboxes(backend, suite.locks, packages=suite.packages)
+    sandboxes = Sandboxes.of(suite, backend, repository)
     proofs: list[Proof] = []
     faults: dict[str, str] = {}
 
