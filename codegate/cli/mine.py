@@ -132,6 +132,9 @@ command.add_command(mine_exchange.import_command)
     help="Kind of change to keep; repeatable.",
 )
 @click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
+@click.option(
+    "--config", type=FILE, help="File whose `environment` says how to set the project up; default: its codegate.yml."
+)
 @click.option("--python", help="Minor version of the interpreter, such as 3.11; default one that the code supports.")
 @click.option("--requirements", type=FILE, help="Requirements or lock file for all environments.")
 @click.option("--image", help="Base image for all environments, pinned to the digest that it has now; needs Docker.")
@@ -164,6 +167,7 @@ def history(
     budget_minutes: float | None,
     kinds: tuple[Kind, ...],
     rewrite: str | None,
+    config: Path | None,
     python: str | None,
     requirements: Path | None,
     image: str | None,
@@ -207,7 +211,7 @@ def history(
         say(f"{fetch_pull_heads(repository)} heads of pull requests")
     before = read_summary(out) or {}
     with mine_progress() as progress:
-        report = mine(repository, out, options, progress, sandbox=sandbox, image=image)
+        report = mine(repository, out, options, progress, sandbox=sandbox, image=image, config=config)
     for line in mining_words(report):
         say(line)
     for line in report.profile.lines() if profile else []:

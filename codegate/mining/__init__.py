@@ -7,10 +7,10 @@ that is left out has a reason, and what is flaky is quarantined with its evidenc
 """
 
 from codegate.mining.importing import ImportFormat, import_proven
-from codegate.mining.miner import MineEvent, mine
+from codegate.mining.miner import mine
 from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
-from codegate.mining.report import MineReport, UnitResult, read_summary
+from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
 from codegate.mining.sources.enrichment import GitHubEnrichment, find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads

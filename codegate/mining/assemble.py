@@ -67,6 +67,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
         command=found.settings.command,
         reports=found.settings.reports,
         folder=found.settings.folder,
+        before=found.settings.before,
         python_path=found.python_path,
         test_files=parts.test_files,
         public_tests=parts.public_tests,

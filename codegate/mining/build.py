@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from codegate.candidates import CandidateSpec, Usage
+from codegate.environments import BuildFailed
 from codegate.grading import Sandboxes, SharedSandbox, grade_reference, instrument_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
+from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.kinds.kind import KindOf, classify_kind
-from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, names_by
+from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.options import MineOptions
 from codegate.mining.probes.example import Found, chosen, overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
@@ -30,9 +32,22 @@ from codegate.mining.statements.statement import StatementText, gates_of, requir
 from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
-from codegate.suite import Language, LockedEnvironment, Part, Problem, ProblemLimits, Tree, make_patch, read_commit
+from codegate.suite import (
+    Language,
+    LeakAudit,
+    LockedEnvironment,
+    Part,
+    Problem,
+    ProblemLimits,
+    Tree,
+    make_patch,
+    read_commit,
+)
 
 Given = TypeVar("Given")
+
+_MAY_BE_ENVIRONMENT: Final = frozenset({"env_no_passing_test", "collect_error_gold"})
+_LONGEST: Final = 1000  # characters of a detail: the last lines of a build's own output
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,7 @@ class LeftOut(Exception):
 
     def __init__(self, rejected: Rejected) -> None:
         super().__init__(rejected.reason)
-        self.rejected = replace(rejected, detail=rejected.detail[:300])
+        self.rejected = replace(rejected, detail=rejected.detail[:_LONGEST])
 
 
 def _kept(found: Given | Rejected) -> Given:
@@ -75,6 +90,7 @@ class ProblemBuilder:
         prepared: how many environments were built.
         unbuildable: why the last one that could not be built could not.
         project: web page of the repository.
+        recorded: the builds of the project's own recipe; None: environments are resolved.
     """
 
     repository: Path
@@ -90,6 +106,7 @@ class ProblemBuilder:
     prepared: int = 0
     unbuildable: SandboxError | None = None
     project: str | None = None
+    recorded: RecordedBuilds | None = None
     counting: threading.Lock = field(default_factory=threading.Lock)
 
     def build(
@@ -122,21 +139,23 @@ class ProblemBuilder:
     def _cut(self, prospect: Prospect) -> Cut:
         unit = prospect.unit
         base, fixed = (read_commit(self.repository, commit) for commit in (unit.base, unit.commit))
-        found = cut(unit, base, fixed, names_by(self.options.command), self.options.path)
+        found = cut(unit, base, fixed, self.options.names(), self.options.path)
         return _kept(found if isinstance(found, Cut) else Rejected(found))
 
     def _making(
         self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None, shared: SharedSandbox
     ) -> "_Making":
-        language = language_of(parts.fix, parts.test_files, names_by(self.options.command))
+        language = language_of(parts.fix, parts.test_files, self.options.names())
         support = self.languages.get(language) if language is not None else None
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))
         settings = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
+        if self.recorded is not None:
+            settings = self.recorded.settings(settings)
         if settings is None:
             files = ", ".join(parts.test_files)
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
-        settings = replace(settings, folder=parts.folder)
+        settings = replace(settings, folder=settings.folder or parts.folder)
         return _Making(self, prospect, steps, parts, given, support, settings, shared)
 
     def prepare(self, environment: LockedEnvironment) -> str:
@@ -191,8 +210,7 @@ class _Making:
         opener = builder.opener(environment, self.shared)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
         described = self._describe(opener, trial.seen)
-        with step("leak"), builder.sandboxes.open(environment.manifest, trial.seen.limits) as sandbox:
-            leaks = audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
+        leaks = self._audit(environment, trial.seen.limits)
         if not leaks.clean:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
@@ -237,6 +255,8 @@ class _Making:
 
     def _try(self) -> tuple[LockedEnvironment, Trial]:
         """Go down the environment's ladder until one makes a test pass, and run both states there."""
+        if self.builder.recorded is not None:
+            return self._try_recorded(self.builder.recorded)
         first: Rejected | None = None  # what the best environment lacks; the last one always lacks everything
         unbuilt: Rejected | None = None  # a better environment was never tried: what poorer ones show is not the end
         builder, support, parts = self.builder, self.support, self.parts
@@ -265,9 +285,40 @@ class _Making:
             if isinstance(outcome, Trial):
                 support.worked(environment, day)
                 return environment, outcome
-            if outcome.reason not in {"env_no_passing_test", "collect_error_gold"}:
+            if outcome.reason not in _MAY_BE_ENVIRONMENT:
                 raise LeftOut(unbuilt or outcome)
             first = first or outcome
+
+    def _try_recorded(self, builds: RecordedBuilds) -> tuple[LockedEnvironment, Trial]:
+        """Run both states in the nearest build, and in one of the base tree where the nearest may be why tests fail."""
+        builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
+        ladder = builds.ladder(unit.base, parts.base, unit.date)
+        roots, new = support.python_path(Part.of(parts.fixed, parts.folder)), builder.options.include_new_tests
+        while True:
+            with self.steps.step("environment"):
+                builder.check_wanted()
+                try:
+                    rung = next(ladder)
+                except BuildFailed as error:
+                    raise LeftOut(Rejected("env_unresolved", str(error))) from error
+                builder.sandboxes.prepare(rung.environment.manifest)
+            opener = builder.opener(rung.environment, self.shared)
+            if rung.later and not self._audit(rung.environment, builds.limits).clean:
+                continue  # it was built from a tree with the fix, and shows it
+            with self.steps.step("validation"):
+                outcome = try_cut(
+                    parts, opener, roots, builder.today, new, self.settings, builds.limits, support.narrowed,
+                    doubts=partial(builds.doubts, rung),
+                )  # fmt: skip
+            if isinstance(outcome, Trial):
+                return rung.environment, outcome
+            if rung.exact or outcome.reason not in _MAY_BE_ENVIRONMENT:
+                raise LeftOut(outcome)
+
+    def _audit(self, environment: LockedEnvironment, limits: ProblemLimits) -> LeakAudit:
+        parts, builder = self.parts, self.builder
+        with self.steps.step("leak"), builder.sandboxes.open(environment.manifest, limits) as sandbox:
+            return audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
 
     def _describe(self, opener: OpenSandbox, validated: Validated) -> "_Described":
         """Return what kind of change the unit is, and its statement with what is known of it."""

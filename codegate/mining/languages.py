@@ -29,15 +29,19 @@ class RunnerSettings:
 
     Attributes:
         runner: its name.
-        command: for the runner ``junit``, its program and arguments.
+        command: for the runner ``junit``, its program and arguments; for others, the project's own command.
         reports: for the runner ``junit``, the files that the command writes.
         folder: where the tests run, relative to the tree.
+        before: command lines that come before the tests.
+        recorded: the tests run in a recorded build.
     """
 
     runner: RunnerName
     command: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     folder: str = ""
+    before: tuple[str, ...] = ()
+    recorded: bool = False
 
 
 class LanguageSupport(ABC):
@@ -122,9 +126,14 @@ def name_of(path: str) -> Language | None:
     return language.name if language is not None else None
 
 
-def names_by(command: tuple[str, ...]) -> NameOf:
-    """Return what says of which language a file is: with a ``command`` of the user's, all are of the same."""
-    return (lambda _path: "junit") if command else name_of
+def names_by(command: tuple[str, ...], *, reports: bool = False) -> NameOf:
+    """Return what says of which language a file is.
+
+    With a ``command`` of the user's, all are of the same; with a recipe that writes ``reports``, all that are of none.
+    """
+    if command:
+        return lambda _path: "junit"
+    return (lambda path: name_of(path) or "junit") if reports else name_of
 
 
 def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = name_of) -> Language | None:

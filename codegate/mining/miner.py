@@ -11,31 +11,31 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
-from codegate.errors import CodegateError, Interrupted
+from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.budget import GRACE_SECONDS, Budget
 from codegate.mining.build import Built, ProblemBuilder
-from codegate.mining.environments.declarations import read_declarations
-from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
-from codegate.mining.environments.eras import Eras
-from codegate.mining.environments.given import read_user_environment
+from codegate.mining.environments.opening import base_tree, builds_of, resolver_of, try_on_tip
 from codegate.mining.languages import known_languages
 from codegate.mining.ledger import Ledger
-from codegate.mining.options import MineOptions, check_options, running_python
+from codegate.mining.options import MineOptions, check_options
 from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import Kept, check_decisions, keep
-from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
+from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.selection import corrected_by
 from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Part, Suite, git, load_suite, read_commit, write_suite
+from codegate.suite import Suite, load_suite, read_commit, write_suite
 from codegate.wording import count_of
+
+Value = TypeVar("Value")
 
 ENOUGH: Final = 30
 """Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
@@ -47,31 +47,9 @@ _TOLD_SECONDS: Final = 1.0
 _FEW: Final = 3
 """Units that have to end before the time of the others is estimated."""
 
+_OF_ENVIRONMENT: Final = frozenset({"env_unresolved", "env_no_passing_test"})
+
 _CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; the next mining tries it again")
-
-
-@dataclass(frozen=True)
-class MineEvent:
-    """Progress, for people: ``done`` of ``total`` units to try have their end, ``accepted`` of them as problems.
-
-    ``trying`` says what is at work, once a second.
-    """
-
-    kind: Literal["scanned", "kept", "unit", "trying"]
-    message: str
-    done: int
-    total: int
-    accepted: int
-
-    @property
-    def words(self) -> str:
-        """Return the event with the number of problems so far."""
-        return f"{count_of(self.accepted, 'problem')}; {self.message}"
-
-    @property
-    def important(self) -> bool:
-        """Return whether a log shows the event however soon it comes after another."""
-        return self.kind in {"scanned", "kept"}
 
 
 def mine(
@@ -105,14 +83,18 @@ def mine(
     total = len(queue) + len(results)
     progress(MineEvent("scanned", f"{count_of(total, 'unit')}, {len(queue)} to try", 0, len(queue), 0))
     today = datetime.now(UTC).date()
-    resolver = _resolver(repository, tip, options, old)
-    sandboxes = Sandboxes(backend, {})
+    resolver = resolver_of(repository, tip, options, old)
+    sandboxes = Sandboxes(backend, {}, tree=partial(base_tree, repository, old))
+    builds = builds_of(options, sandboxes, old)
     budget = Budget(options.budget_minutes, started, sandboxes)
     try:
         if old is not None and options.only is not None:
             kept: Kept | None = Kept(old, old.problems, (), {})
         else:
-            kept = None if old is None else _keep(old, repository, sandboxes, today, progress)
+            kept = None
+            if old is not None:
+                shown = partial(_kept, progress)
+                kept = _until_stopped(sandboxes, lambda: keep(old, repository, sandboxes, today, shown))
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
@@ -123,7 +105,12 @@ def mine(
             tip=read_commit(repository, tip),
             stop=budget.over,
             project=project_page(repository),
+            recorded=builds,
         )
+        if builds is not None and queue:
+            progress(MineEvent("tried", f"building the recipe on {tip[:12]}", 0, len(queue), 0))
+            tried = _until_stopped(sandboxes, lambda: try_on_tip(builder, builds, tip, queue))
+            progress(MineEvent("tried", f"the recipe works on {tip[:12]}: {tried.words}", 0, len(queue), 0))
         work = _Work(builder, options, resolver.python, budget, results, kept, progress)
         work.run(queue)
     finally:
@@ -140,33 +127,14 @@ def mine(
     return report
 
 
-def _resolver(repository: Path, tip: str, options: MineOptions, old: Suite | None) -> EnvironmentResolver:
-    day = date.fromisoformat(git(repository, "log", "-1", "--format=%cs", tip, "--").decode("ascii").strip())
-    declared = read_declarations(Part.of(read_commit(repository, tip), options.path))
-    supported = choose_python(declared, day, (running_python(),)) or choose_python(declared, day, available_pythons())
-    user = read_user_environment(options.requirements, options.image)
-    user = replace(user, command=options.command, reports=options.reports)
-    known = {
-        problem.manifest.environment: problem.manifest.provenance.date.date()
-        for problem in (old.active if old is not None else ())
-        if problem.manifest.provenance.date is not None
-    }
-    return EnvironmentResolver(
-        options.python or supported or running_python(),
-        user=user if options.requirements or options.image or options.command else None,
-        eras=Eras(repository, tip, options.path),
-        known=tuple((old.locked(name), newest) for name, newest in known.items()) if old is not None else (),
-    )
+def _kept(progress: Callable[[MineEvent], None], line: str, done: int, total: int) -> None:
+    progress(MineEvent("kept", line, done, total, 0))
 
 
-def _keep(
-    suite: Suite, repository: Path, sandboxes: Sandboxes, today: date, progress: Callable[[MineEvent], None]
-) -> Kept:
+def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
+    """Return what ``work`` returns; an interrupt closes the backend."""
     try:
-        return keep(
-            suite, repository, sandboxes, today,
-            lambda line, done, total: progress(MineEvent("kept", line, done, total, 0)),
-        )  # fmt: skip
+        return work()
     except KeyboardInterrupt as error:
         sandboxes.backend.close()
         raise Interrupted("mining was stopped; the suite is as it was.") from error
@@ -203,6 +171,7 @@ class _Work:
         self.needless: set[str] = set()
         self.built: list[Built] = []
         self.recent: datetime | None = None
+        self.first: tuple[Built | Rejected, ...] = ()
         self.profile = Profile()
         self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
         self.futures: dict[str, Future[_Ending]] = {}  # by commit
@@ -336,7 +305,21 @@ class _Work:
         outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
         message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
         self.ended += 1
-        self.progress(MineEvent("unit", message, self.ended, total, len(self.built)))
+        kind: Literal["unit", "problem"] = "problem" if result.problem else "unit"
+        self.progress(MineEvent(kind, message, self.ended, total, len(self.built)))
+        if self.builder.recorded is not None and not ending.remembered:
+            self._check_first(end)
+
+    def _check_first(self, end: Built | Rejected) -> None:
+        """Raise UsageError where the first changes that were tried all ended because of the environment."""
+        self.first = (*self.first, end)[:_FEW]
+        reasons = {each.reason if isinstance(each, Rejected) else None for each in self.first}
+        if len(self.first) == _FEW and len(reasons) == 1 and reasons <= _OF_ENVIRONMENT and isinstance(end, Rejected):
+            self.first = ()
+            raise UsageError(
+                f"the first {_FEW} changes ended alike, as {end.reason}. The last one: {end.detail}",
+                "Correct `environment` in codegate.yml; what it is: docs/mining.md. Then the same command tries again.",
+            )
 
     def _waited(self, future: "Future[_Ending]", total: int) -> bool:
         """Return whether a unit ends before the budget does, and say meanwhile what is at work."""

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol, get_args
 
 from codegate.candidates import CandidateSpec, check_snapshot
+from codegate.environments import Recipe
 from codegate.errors import UsageError
+from codegate.mining.languages import NameOf, names_by
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit, project_name
 from codegate.suite import Kind, is_plain_path
@@ -49,6 +51,7 @@ class MineOptions:
         image: base image by digest; needs Docker.
         command: what runs the tests, whatever the language, and writes JUnit XML; empty: what the language's tree says.
         reports: the files, or folders of them, that the command writes.
+        recipe: the project's own set-up, which every environment is built by; None: environments are resolved.
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
@@ -73,6 +76,7 @@ class MineOptions:
     image: str | None = None
     command: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
+    recipe: Recipe | None = None
     rounds: int = 3
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
@@ -84,7 +88,9 @@ class MineOptions:
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that a unit's own end follows from, as JSON has them."""
-        given = {"command": [self.command, self.reports]} if self.command else {}
+        given: dict[str, Any] = {"command": [self.command, self.reports]} if self.command else {}
+        if self.recipe is not None:
+            given["recipe"] = self.recipe.model_dump(mode="json")
         return {
             **given,
             **({"path": self.path} if self.path else {}),
@@ -94,6 +100,10 @@ class MineOptions:
             "kinds": sorted(self.kinds),
             "rewrite": self.rewrite.key() if self.rewrite else None,
         }
+
+    def names(self) -> NameOf:
+        """Return what says of which language a file is."""
+        return names_by(self.command, reports=self.recipe is not None and bool(self.recipe.report))
 
 
 def running_python() -> str:

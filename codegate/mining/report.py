@@ -80,6 +80,30 @@ def unit_result(
 
 
 @dataclass(frozen=True)
+class MineEvent:
+    """Progress, for people: ``done`` of ``total`` units to try have their end, ``accepted`` of them as problems.
+
+    ``trying`` says what is at work, once a second.
+    """
+
+    kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]
+    message: str
+    done: int
+    total: int
+    accepted: int
+
+    @property
+    def words(self) -> str:
+        """Return the event with the number of problems so far."""
+        return f"{count_of(self.accepted, 'problem')}; {self.message}"
+
+    @property
+    def important(self) -> bool:
+        """Return whether a log shows the event however soon it comes after another."""
+        return self.kind in {"scanned", "kept", "tried", "problem"}
+
+
+@dataclass(frozen=True)
 class Stage:
     """How many units came as far as this stage. A unit that the budget cut off counts where it had been."""
 

@@ -10,7 +10,6 @@ from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.kinds.kind import score_unit
-from codegate.mining.languages import names_by
 from codegate.mining.options import DEFAULT_KINDS, Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
@@ -48,7 +47,7 @@ def scan(
     if options.path and not any(path.startswith(f"{options.path}/") for path in newest):
         raise UsageError(f"there is no folder {options.path} in {tip[:12]}.", "Give --path from the repository's root.")
     head = PathClassifier.of(newest)
-    name = names_by(options.command)
+    name = options.names()
     taken_back = reversed_units(units)
     fixes_only, fixes = set(options.kinds) <= set(DEFAULT_KINDS), not set(options.kinds).isdisjoint(DEFAULT_KINDS)
     best_first = partial(_best_first, fixes=fixes)

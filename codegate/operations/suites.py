@@ -1,7 +1,7 @@
 """Mine a suite, and prove one again."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -9,20 +9,39 @@ from pathlib import Path
 from typing import Final
 
 from codegate import mining
+from codegate.environments import Recipe, parse_recipe
 from codegate.errors import UsageError
 from codegate.forge import GitHub
 from codegate.gating import GatePolicy
 from codegate.gating.cohorts import unseen_floors
 from codegate.mining import KINDS, MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
 from codegate.mining.statements.scrub import scrub_text
-from codegate.running import new_run_id, opened_backend
+from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.gate import is_older
 from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
 from codegate.sandbox import Backend, Choice
-from codegate.suite import Suite, git, load_suite, place_words, proved_places
+from codegate.strict import read_text
+from codegate.suite import Suite, git, load_suite, parse_yaml, place_words, proved_places
+from codegate.suite.reader import MAX_YAML_BYTES
 from codegate.wording import count_of
 
+_FEW_PROBLEMS: Final = 10
+_MOST_REASONS: Final = 3
+_REMEDIES: Final[Mapping[str, str]] = {
+    "env_unresolved": "the environment cannot be built; write the project's set-up as `environment` in codegate.yml.",
+    "env_no_passing_test": "no test passes after the fix; add what the tests need (variables, `before`, `packages`) to "
+    "`environment` in codegate.yml.",
+    "collect_error_gold": "tests cannot be loaded after the fix; add what they need to `environment` in codegate.yml.",
+    "timeout": "the tests take too long; raise `seconds` of `environment` in codegate.yml.",
+    "no_f2p": "the changed tests pass before the fix too, or are skipped; look for a missing service.",
+    "only_new_tests": "the tests import what the fix adds; give --include-new-tests.",
+    "other_kind": "the changes are no bug fixes; give --kind feature for another kind of suite.",
+    "no_statement": "nothing says what is wrong; give --github for the texts of issues and pull requests.",
+    "f2p_flaky": "the results of the changed tests vary from run to run.",
+    "leak": "the answer is within a model's reach; the details are in funnel.jsonl.",
+    "no_runner": "no test runner is known; write `tests` and `report` of `environment` in codegate.yml.",
+}
 _LONGEST: Final = 400  # characters of a proof's evidence
 
 
@@ -34,11 +53,15 @@ def mine(
     *,
     sandbox: Choice = "auto",
     image: str | None = None,
+    config: Path | None = None,
 ) -> MineReport:
     """Mine a suite of proven problems from the history of the clone ``repository`` into the folder ``out``.
 
-    ``image`` is the base image of all environments, pinned to the digest that it has now; it needs Docker.
+    ``image`` is the base image of all environments, pinned to the digest that it has now; it needs Docker. The recipe
+    of the environments is as in ``read_recipe``, where no option says how to make them.
     """
+    if not (image or options.python or options.requirements or options.command):
+        options = replace(options, recipe=options.recipe or read_recipe(repository, config))
     with opened_backend(sandbox, new_run_id()) as backend:
         if image is not None:
             options = replace(options, image=_pinned(backend, image))
@@ -132,10 +155,28 @@ def mining_words(report: MineReport) -> list[str]:
     if report.rewrites and report.usage is not None:
         tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
         lines.append(f"statements: {count_of(report.rewrites, 'call')} of the rewriting model, {tokens}")
-    lines.append(f"suite: {report.out} ({cost})")
-    if not report.problems:
-        lines.append("no problem was found; what helps, by reason: docs/mining.md, When little comes out")
+    lines.append(f"suite: {report.out} ({cost})" if report.suite is not None else f"no suite was written ({cost})")
+    helps = [(reason, count) for reason, count in report.reasons.items() if reason in _REMEDIES]
+    if len(report.problems) < _FEW_PROBLEMS and (helps or not report.problems):
+        lines += [f"{count} {reason}: {_REMEDIES[reason]}" for reason, count in helps[:_MOST_REASONS]]
+        lines.append("what else helps: docs/mining.md, When little comes out")
     return lines
+
+
+def read_recipe(repository: Path, config: Path | None = None) -> Recipe | None:
+    """Return the recipe in ``config``, by default the codegate.yml of the repository's work tree; None: it has none.
+
+    Other keys may be missing or wrong: a repository is mined before there are candidates.
+
+    Raises:
+        UsageError: the file or the recipe cannot be read.
+    """
+    place = config or repository / CONFIG_NAME
+    if config is None and not place.exists():
+        return None
+    written = parse_yaml(read_text(place, MAX_YAML_BYTES), str(place))
+    value = written.get("environment") if isinstance(written, dict) else None
+    return parse_recipe(value, str(place)) if value is not None else None
 
 
 def validate(

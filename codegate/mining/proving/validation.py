@@ -17,7 +17,7 @@ from codegate.grading import Instruments, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
-from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean, status_of
+from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, decided, is_clean, status_of
 from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
@@ -64,6 +64,8 @@ def graded_selection(
         command=settings.command,
         reports=settings.reports,
         folder=settings.folder,
+        before=settings.before,
+        recorded=settings.recorded,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
         cached=True,
@@ -99,7 +101,7 @@ class Trial:
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
         """Run a state; its first report is the one as graded."""
-        report = run_tests(partial(self._open, self.limits), self._trees[state], selection)
+        report = decided(run_tests(partial(self._open, self.limits), self._trees[state], selection))
         self.first.setdefault(state, report)
         return report
 
@@ -180,6 +182,7 @@ def try_cut(
     allowed: ProblemLimits,
     narrowed: Narrowing | None = None,
     least: float = 0.0,
+    doubts: Callable[[frozenset[str]], bool] = lambda _: False,
 ) -> Trial | Rejected:
     """Run ``cut`` once in each state; return what came of it, or why nothing can.
 
@@ -197,6 +200,7 @@ def try_cut(
         allowed: what the first run may use; later ones get a time limit made to measure.
         narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
         least: seconds that later runs may take in any case: the first one may find compiled what a grade compiles.
+        doubts: says of the tests that fail after the fix whether that may be the environment's fault.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -208,12 +212,15 @@ def try_cut(
     if rejected is not None:
         absent = absent_parts(cut.fixed)
         return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
-    trial.limits = allowed.model_copy(update={"seconds": max(least, time_limit(first))})
+    failing = frozenset(test for test, result in first.results.items() if result.status in {"failed", "error"})
+    if doubts(failing):
+        return Rejected("env_no_passing_test", f"after the fix these fail: {', '.join(sorted(failing))}"[:300])
+    trial.limits = allowed.model_copy(update={"seconds": max(least, time_limit(first, allowed.seconds))})
     graded = graded_selection(cut.test_files, python_path, trial.limits, settings)
     trial.run("before", graded)
     outcomes = trial.outcomes()
     if not outcomes.fail_to_pass:
-        return Rejected("no_f2p", f"before the fix {count_of(len(outcomes.pass_to_pass), 'test')} passed too")
+        return _nothing_fails(trial, outcomes)
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         smaller = _compiling(trial, graded, narrowed) if narrowed is not None else None
         outcome = None
@@ -252,13 +259,25 @@ def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
     return allowed.model_copy(update={"disk_mb": disk, "memory_mb": max(allowed.memory_mb, 2 * disk)})
 
 
-def time_limit(report: TestReport) -> float:
+def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
+    """Return why no test is known to fail before the fix: a run that was cut short shows nothing."""
+    before, after = trial.first["before"], trial.first["after"]
+    skipped = sum(result.status == "skipped" for result in after.results.values())
+    aside = f"; {skipped} skipped" if skipped else ""
+    passed = f"before the fix {count_of(len(outcomes.pass_to_pass), 'test')} passed too{aside}"
+    if before.timed_out:
+        return Rejected("timeout", f"before the fix the tests took over {before.seconds:.0f} s; {passed}")
+    return Rejected("no_f2p", passed)
+
+
+def time_limit(report: TestReport, most: float = 0.0) -> float:
     """Return the limit of a run for tests that took what ``report`` says, in seconds.
 
-    From a few steps, by processor time first, so that a busy machine seldom makes another problem of the same tests.
+    From a few steps, by processor time first, so that a busy machine seldom makes another problem of the same tests;
+    the last step is ``most`` where that is more.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
-    return next((seconds for seconds in _LIMITS if seconds >= needed), _LIMITS[-1])
+    return next((seconds for seconds in _LIMITS if seconds >= needed), max(_LIMITS[-1], most))
 
 
 def _reject_fixed(report: TestReport) -> Rejected | None:

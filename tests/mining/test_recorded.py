@@ -1,0 +1,244 @@
+"""An application that needs a set-up, variables and a command before its tests, from its history to a verdict."""
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from codegate.durable import sha256
+from codegate.environments import Built, Recipe
+from codegate.grading import Sandboxes
+from codegate.mining.environments import recorded
+from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
+from codegate.sandbox import EnvironmentRecipe, Layer
+from codegate.suite import Tree, TreeFile, load_suite
+from tests.kit.repository import HistoryBuilder
+from tests.mining.statement_world import BODY
+from tests.running.world import codegate, results
+
+#: Needs a variable at its import, and a table that a command makes in a folder that set-up makes.
+TOTAL = """import os
+from pathlib import Path
+
+CURRENCY = os.environ["SHOP_CURRENCY"]
+RATE = float(Path("data/rate.txt").read_text())
+
+
+def total(items):
+    return %s
+
+
+def main():
+    Path("data/rate.txt").write_text("1.0")
+"""
+SEED = "from pathlib import Path\n\nPath('data/rate.txt').write_text('2')\n"
+TEST_TOTAL = """from importlib.metadata import version
+
+from shop.total import total
+
+
+def test_version():
+    assert version("iniconfig") == "%s"
+
+
+def test_total():
+    assert total([1, 2]) == 6
+"""
+TEST_NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+TITLE = "def title(text):\n    return text[%s].upper() + text[1:]\n"
+TEST_TITLE = "from shop.title import title\n\n\ndef test_title():\n    assert title('ab') == 'Ab'\n"
+TEST_EMPTY = "\n\ndef test_empty():\n    assert title('') == ''\n"
+RECIPE = {
+    "setup": ["pip install --quiet -r requirements.txt", "mkdir data"],
+    "env": {"SHOP_CURRENCY": "EUR"},
+    "before": ["python seed.py"],
+    "tests": "python -m pytest",
+}
+
+
+@pytest.fixture
+def shop(history: HistoryBuilder) -> HistoryBuilder:
+    """Two bug fixes; a dependency was upgraded between them."""
+    history.commit(
+        "begin",
+        {"shop/__init__.py": "", "shop/total.py": TOTAL % "RATE * (items[0] + sum(items[1:]))", "seed.py": SEED,
+         "shop/title.py": TITLE % "0", "tests/test_total.py": TEST_TOTAL % "1.1.1", "tests/test_title.py": TEST_TITLE,
+         "requirements.txt": "pytest==8.3.4\niniconfig==1.1.1\n"},
+    )  # fmt: skip
+    fixed = {"shop/total.py": TOTAL % "RATE * sum(items)", "tests/test_total.py": TEST_TOTAL % "1.1.1" + TEST_NOTHING}
+    history.commit(f"Fix the total of nothing (#2){BODY}", {**fixed})
+    upgraded = {"requirements.txt": "pytest==8.3.4\niniconfig==2.0.0\n"}
+    history.commit("Upgrade iniconfig", {**upgraded, "tests/test_total.py": TEST_TOTAL % "2.0.0" + TEST_NOTHING})
+    history.commit(
+        f"Fix the title of nothing (#3){BODY}",
+        {"shop/title.py": TITLE % ":1", "tests/test_title.py": TEST_TITLE + TEST_EMPTY},
+    )
+    history.write({"codegate.yml": yaml.safe_dump({"environment": RECIPE})})
+    return history
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "sandbox",
+    [
+        pytest.param("bwrap", marks=pytest.mark.bwrap),
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.full]),
+    ],
+)
+def test_an_application_is_mined_proved_run_and_gated_by_its_own_recipe(
+    shop: HistoryBuilder, tmp_path: Path, sandbox: str
+) -> None:
+    out, place = tmp_path / "suite", ("--sandbox", sandbox)
+    mined = codegate("mine", shop.folder, "--out", out, "--name", "shop", *place, cwd=tmp_path)
+    assert mined.code == 0, mined.stderr
+    assert "the recipe works on" in mined.stderr
+    suite = load_suite(out)
+    nothing, empty = suite.problems
+    assert (nothing.id, empty.id) == ("shop-2", "shop-3")
+    assert nothing.tests.FAIL_TO_PASS == ("tests/test_total.py::test_nothing",)
+    assert nothing.tests.PASS_TO_PASS == ("tests/test_total.py::test_total", "tests/test_total.py::test_version")
+    assert empty.tests.FAIL_TO_PASS == ("tests/test_title.py::test_empty",)
+    assert (empty.manifest.runner, empty.manifest.before) == ("pytest", ("python seed.py",))
+    # The newest tree's build serves the newer fix; the older one was tried in it, and has one of its own base tree.
+    assert [each.environment.rung for each in suite.problems] == ["recipe", "recipe"]
+    assert "iniconfig==1.1.1" in suite.locks[nothing.environment.id]
+    assert "iniconfig==2.0.0" in suite.locks[empty.environment.id]
+
+    repository = ("--repository", shop.folder)
+    proved = codegate("validate", out, *repository, *place, "--rounds", "1", cwd=tmp_path)
+    assert proved.code == 0, proved.stderr
+    run = ("run", out, *repository, *place, "--samples", "1")
+    reference = codegate(*run, "--candidate", "reference", "--out", "pinned", cwd=tmp_path)
+    assert reference.code == 0, reference.stderr
+    assert results(tmp_path / "pinned") == {("shop-2", 0): True, ("shop-3", 0): True}
+    pinned = codegate("baseline", "pin", "pinned", "--min-samples", "1", cwd=tmp_path)
+    assert pinned.code == 0, pinned.stderr
+    (tmp_path / "codegate.yml").write_text("candidates: [empty]\ngate: {must_pass: [shop-2]}\n")
+    gated = codegate(*run, "--config", "codegate.yml", "--out", "gated", cwd=tmp_path)
+    assert gated.code == 1, gated.stderr
+    assert results(tmp_path / "gated") == {("shop-2", 0): False, ("shop-3", 0): False}
+
+
+@pytest.fixture
+def simple(history: HistoryBuilder) -> HistoryBuilder:
+    """Three bug fixes of a project that needs a file which only the newest tree has."""
+    text = "import unittest\n\nfrom shop.title import title\n\n\nclass Titles(unittest.TestCase):\n"
+    case = "    def test_%s(self):\n        self.assertEqual(title('%s'), '%s')\n\n"
+    history.commit("begin", {"shop/__init__.py": "", "shop/title.py": "def title(text):\n    return text\n"})
+    for number, name in enumerate("abc", 1):
+        text += case % (name, name, name.upper())
+        replaced = "".join(f".replace('{each}', '{each.upper()}')" for each in "abc"[:number])
+        source = f"def title(text):\n    return text{replaced}\n"
+        history.commit(f"Fix {name} (#{number}){BODY}", {"shop/title.py": source, "tests/test_title.py": text})
+    history.commit("Make it ready", {"ready": "\n"})
+    return history
+
+
+@pytest.mark.bwrap
+def test_a_recipe_that_fails_ends_mining_before_a_change_is_tried(simple: HistoryBuilder, tmp_path: Path) -> None:
+    recipe = {"setup": ["echo the header x.h is missing && exit 3"], "tests": "python -m unittest"}
+    simple.write({"codegate.yml": yaml.safe_dump({"environment": recipe})})
+    mined = codegate("mine", simple.folder, "--out", "suite", "--sandbox", "bwrap", cwd=tmp_path)
+    assert mined.code == 2, mined.stderr
+    assert "the header x.h is missing" in mined.stderr
+    assert "suite" not in mined.stderr.replace("codegate.yml", "")
+    assert not (tmp_path / "suite").exists()
+
+
+@pytest.mark.bwrap
+def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
+    simple: HistoryBuilder, tmp_path: Path
+) -> None:
+    recipe = {"before": ["test -f ready"], "tests": "python -m unittest"}
+    (tmp_path / "own.yml").write_text(yaml.safe_dump({"environment": recipe}))
+    mine = ("mine", simple.folder, "--config", "own.yml", "--out", "suite", "--sandbox", "bwrap")
+    mined = codegate(*mine, cwd=tmp_path)
+    assert mined.code == 2, mined.stderr
+    assert "the recipe works on" in mined.stderr
+    assert "the first 3 changes ended alike, as env_no_passing_test" in mined.stderr
+    assert "`test -f ready` failed" in mined.stderr
+    (tmp_path / "own.yml").write_text(yaml.safe_dump({"environment": {"tests": "python -m unittest"}}))
+    again = codegate(*mine, "--max-problems", "1", cwd=tmp_path)
+    assert again.code == 0, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "runner"),
+    [
+        ("pytest -q", "pytest"),
+        ("python3 -m pytest tests", "pytest"),
+        ("python manage.py test --parallel 1", "django"),
+        ("go test -race ./...", "go"),
+        ("npx --no-install vitest run", "vitest"),
+        ("node_modules/.bin/jest", "jest"),
+        ("node --test", "node"),
+        ("make check", None),
+        ("", None),
+    ],
+)
+def test_the_runner_is_the_program_that_the_recipe_names(command: str, runner: str | None) -> None:
+    assert runner_of(tuple(command.split())) == runner
+
+
+DAYS = [datetime(2025, 3, day, tzinfo=UTC) for day in range(1, 6)]
+
+
+class Builds:
+    """Recorded builds of trees that are one file each, which is also all that a build is made from."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.days: list[date] = []
+        monkeypatch.setattr(recorded, "inputs_of", lambda _recipe, tree, _backend: sha256(tree["lock"].data))
+        monkeypatch.setattr(recorded, "obtain", self._obtain)
+        self.builds = RecordedBuilds(Recipe(), Sandboxes(None, {}))  # type: ignore[arg-type]
+
+    def _obtain(self, recipe: Recipe, tree: Tree, backend: Any, *, day: date) -> Built:
+        self.days.append(day)
+        inputs = sha256(tree["lock"].data)
+        layer = Layer(inputs, Path("x.tar"))
+        return Built(layer, EnvironmentRecipe("3.11", "", layer=layer), inputs, tree["lock"].data.decode(), 1.0, {})
+
+    def build(self, number: int, lock: str) -> None:
+        self.builds.build(f"{number}" * 40, self.tree(lock), DAYS[number])
+
+    def ladder(self, number: int, lock: str) -> list[tuple[str, bool, bool]]:
+        rungs = self.builds.ladder("a" * 40, self.tree(lock), DAYS[number])
+        return [(rung.environment.lock, rung.exact, rung.later) for rung in rungs]
+
+    @staticmethod
+    def tree(lock: str) -> Tree:
+        return Tree({"lock": TreeFile(lock.encode())})
+
+
+def test_the_nearest_build_is_tried_first_and_an_earlier_one_before_a_later_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Builds(monkeypatch)
+    world.build(4, "newest")
+    assert world.ladder(3, "own") == [("newest", False, True), ("own", True, False)]
+    assert world.ladder(4, "newest") == [("newest", True, False)]
+    world.build(0, "old")
+    assert world.ladder(2, "other")[:1] == [("old", False, False)]
+    assert world.ladder(3, "other") == [("other", True, False)], "built at the call before"
+
+
+def test_a_build_of_a_later_tree_is_no_exact_one_whatever_it_was_made_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Builds(monkeypatch)
+    world.build(4, "same")
+    assert world.ladder(2, "same") == [("same", False, True), ("same", True, False)]
+    assert world.days == [DAYS[4].date(), DAYS[2].date()]
+
+
+def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_its_own_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Builds(monkeypatch)
+    world.build(4, "newest")
+    near, exact = world.builds.ladder("a" * 40, world.tree("own"), DAYS[3])
+    assert isinstance(near, Rung)
+    assert world.builds.doubts(near, frozenset({"network"}))
+    assert not world.builds.doubts(exact, frozenset({"network"}))
+    assert not world.builds.doubts(near, frozenset({"network"}))
+    assert world.builds.doubts(near, frozenset({"network", "other"}))
