@@ -26,6 +26,7 @@ from codegate.environments.scripts import (
     take_given,
 )
 from codegate.environments.secrets import check_archive, check_lengths, redactor_of
+from codegate.environments.services import DATA, beside, servers_of
 from codegate.environments.store import Built, LayerFile, find_built, keep, locked, unfinished
 from codegate.environments.variables import (
     CONSTRAINTS,
@@ -128,6 +129,7 @@ class _Build:
         check_lengths(self._secrets)
         self._redactor = redactor_of(self._secrets)
         self._python = "python" in kinds_of(recipe, tree)
+        self._servers = servers_of(recipe)
         inherited = ":".join((*(WHEEL_PROGRAMS if self._base.lacking else ()), self._base.path))
         path = path_variable(inherited)
         indexes = index_variables(self._secrets)
@@ -174,6 +176,11 @@ class _Build:
         if self._python:
             script = make_python(self._recipe.folder, self._recipe.tools.get("python", ""))
             self._must(f"uv venv {VENV}", script, undated)
+        for server in self._servers:
+            if not self._run(server.present, self._tests).ok:
+                raise server.absent()
+            if server.prepare:
+                self._must(f"prepare {server.name}", f"rm -rf {DATA}/{server.name}\n{server.prepare}", self._tests)
 
     @property
     def _pinned(self) -> bool:
@@ -181,7 +188,7 @@ class _Build:
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
     def _run_steps(self) -> None:
-        """Run the set-up commands.
+        """Run the set-up commands, with the recipe's servers beside them.
 
         One that fails is skipped if it neither changed anything nor asked an index, as a lint step does, and another
         one changed something.
@@ -190,7 +197,7 @@ class _Build:
         worked = False
         for line in self._recipe.setup:
             asked, began = self._proxy.requests, time.monotonic()
-            done = self._run(f"{mark()}\n{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, bash=True)
+            done = self._run(f"{mark()}\n{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, step=True)
             self._steps.append((line, round(time.monotonic() - began, 1)))
             _LOG.info("set-up: %s: %.1f s", shown(line, 80), self._steps[-1][1])
             changed = not self._run(changed_since(), self._tests).stdout.startswith(b"nothing")
@@ -241,20 +248,19 @@ class _Build:
         if not done.ok:
             raise self._failure(step, done)
 
-    def _run(self, script: str, variables: Mapping[str, str], *, bash: bool = False, stdin: bytes = b"") -> Completed:
-        shell = ("bash", "-e", "-o", "pipefail") if bash and "bash" in self._base.programs else ("/bin/sh", "-e")
+    def _run(self, script: str, variables: Mapping[str, str], *, step: bool = False, stdin: bytes = b"") -> Completed:
+        shell = ("bash", "-e", "-o", "pipefail") if step and "bash" in self._base.programs else ("/bin/sh", "-e")
         relay = Relay({PROXY_PORT: self._proxy.answer})
         try:
-            return self._sandbox.run(
-                Command(
-                    (*shell, "-c", script),
-                    stdin=stdin,
-                    environment=variables,
-                    timeout_seconds=max(1.0, self._ends - time.monotonic()),
-                    output_bytes=_OUTPUT_BYTES,
-                    relay=relay,
-                )
+            command = Command(
+                (*shell, "-c", script),
+                stdin=stdin,
+                environment=variables,
+                timeout_seconds=max(1.0, self._ends - time.monotonic()),
+                output_bytes=_OUTPUT_BYTES,
+                relay=relay,
             )
+            return self._sandbox.run(beside(command, self._servers) if step else command)
         finally:
             relay.close()
 

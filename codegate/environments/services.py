@@ -17,7 +17,8 @@ from codegate.sandbox import Command, Completed, Sandbox, SandboxError, SandboxF
 
 NOT_STARTED: Final = 121
 """Exit code of a command whose servers did not start; why is on its standard error."""
-_DATA: Final = "/opt/env/services"
+DATA: Final = "/opt/env/services"
+"""Folder with what each server keeps, by its name."""
 # Debian has Postgres' programs in a folder for each of its versions, and others where only root looks.
 _FIND: Final = 'PATH="$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)"'
 _LOG: Final = ">/dev/null"
@@ -128,7 +129,7 @@ def _postgres(env: Mapping[str, str]) -> Server:
     user = env.get("POSTGRES_USER") or "postgres"
     database = env.get("POSTGRES_DB") or user
     password = env.get("POSTGRES_PASSWORD") or "postgres"
-    data = f"{_DATA}/postgres"
+    data = f"{DATA}/postgres"
     sql = [f'CREATE DATABASE "{database}";'] if database != "postgres" else []
     sql += ["CREATE ROLE postgres SUPERUSER LOGIN;"] if user != "postgres" else []
     settings = "fsync=off full_page_writes=off synchronous_commit=off listen_addresses=* unix_socket_directories=/tmp"
@@ -137,7 +138,7 @@ def _postgres(env: Mapping[str, str]) -> Server:
         name="postgres",
         program="initdb",
         package="postgresql",
-        prepare=f"{_FIND}; mkdir -p {_DATA}\n"
+        prepare=f"{_FIND}; mkdir -p {DATA}\n"
         f"initdb -D {data} -U {shlex.quote(user)} -A trust -E UTF8 --locale=C.UTF-8 {_LOG}\n"
         f"printf '%s\\n' {' '.join(map(shlex.quote, sql or [';']))} | postgres --single -D {data} template1 {_LOG}",
         run=f"{_FIND}; exec postgres -D {data} -p 5432 {options}",
@@ -167,7 +168,7 @@ def _redis(_env: Mapping[str, str]) -> Server:
 def _mysql(env: Mapping[str, str]) -> Server:
     user, database = env.get("MYSQL_USER") or "root", env.get("MYSQL_DATABASE") or "test"
     password = env.get("MYSQL_PASSWORD" if env.get("MYSQL_USER") else "MYSQL_ROOT_PASSWORD") or ""
-    data, socket = f"{_DATA}/mysql", "/tmp/mysql.sock"  # noqa: S108 - in the sandbox
+    data, socket = f"{DATA}/mysql", "/tmp/mysql.sock"  # noqa: S108 - in the sandbox
     sql = [f"CREATE DATABASE IF NOT EXISTS `{database}`;", "FLUSH PRIVILEGES;"]
     for host in ("localhost", "127.0.0.1", "%"):
         account = f"{_text(user)}@'{host}'"
@@ -178,7 +179,7 @@ def _mysql(env: Mapping[str, str]) -> Server:
         name="mysql",
         program="mariadbd",
         package="mariadb-server",
-        prepare=f"{_FIND}; mkdir -p {_DATA}\n"
+        prepare=f"{_FIND}; mkdir -p {DATA}\n"
         f"mariadb-install-db --no-defaults --datadir={data} --skip-test-db {_LOG}\n"
         f"{feed} | mariadbd --no-defaults --bootstrap --datadir={data} {_LOG}",
         run=f"{_FIND}; exec mariadbd --no-defaults --datadir={data} --socket={socket} --bind-address=127.0.0.1",

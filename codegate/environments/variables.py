@@ -11,6 +11,7 @@ from typing import Final
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from codegate.environments.recipe import Recipe
+from codegate.environments.services import service_variables
 from codegate.errors import UsageError
 
 ROOT: Final = "/opt/env"
@@ -159,12 +160,13 @@ def set_up_variables(
     }
     for name, value in {"HTTP_PROXY": _PROXY, "HTTPS_PROXY": _PROXY, "NO_PROXY": ",".join(direct)}.items():
         variables |= {name: value, name.lower(): value}
-    return {**variables, **recipe.env}
+    return {**variables, **service_variables(recipe), **recipe.env}
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
     """Return the environment of tests and of what goes before them: the same places, and no index."""
-    return {**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE, **recipe.env}
+    python_only = _PYTHON if python else {}
+    return {**_COMMON, **python_only, "PATH": path, **_OFFLINE, **service_variables(recipe), **recipe.env}
 
 
 def authorities() -> bytes:

@@ -216,17 +216,19 @@ def python_tree(*dependencies: str) -> Tree:
 
 
 def test_a_private_index_is_reached_and_its_credentials_are_found_nowhere(
-    backend: Backend, index: Server, monkeypatch: pytest.MonkeyPatch
+    bwrap_backend: Backend, index: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = index.url.replace("://", f"://ada:{PASSWORD}@") + "/private/simple/"
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", address)
     tree = python_tree()
     install = "uv pip install acme-core --exclude-newer-package acme-core=false"
     with pytest.raises(BuildFailed) as failed:
-        obtain(shell(install), tree, backend, day=DAY)
+        obtain(shell(install), tree, bwrap_backend, day=DAY)
     recipe = shell(f"{install}\nenv | grep -c INDEX", secrets=["PIP_EXTRA_INDEX_URL"])
-    built = obtain(recipe, tree, backend, day=DAY)
-    done = run(backend, built, "python -c 'import acme_core, sys; print(sys.prefix)'; env; uv pip list", tree=tree)[0]
+    built = obtain(recipe, tree, bwrap_backend, day=DAY)
+    done = run(
+        bwrap_backend, built, "python -c 'import acme_core, sys; print(sys.prefix)'; env; uv pip list", tree=tree
+    )[0]
 
     assert done.stdout.startswith(b"/opt/env/venv\n"), done.stderr
     assert built.layer.python == "/opt/env/venv/bin/python"
@@ -292,6 +294,12 @@ def test_a_copy_of_the_project_in_its_own_environment_is_said(bwrap_backend: Bac
     tree = Tree({**python_tree(), "shop_build.py": TreeFile(backend_of_shop.encode())})
     built = obtain(shell("uv pip install ."), tree, bwrap_backend, day=DAY)
     assert [note for note in built.notes if "shop is installed as a copy" in note and "`-e`" in note]
+
+
+def test_servers_of_the_recipe_run_beside_set_up(bwrap_backend: Backend) -> None:
+    serve = {"run": "python3 -m http.server 8123 --bind 127.0.0.1", "ready": f"{FETCH}http://127.0.0.1:8123/"}
+    recipe = shell(f"{FETCH}http://127.0.0.1:8123/notes.txt > fetched", services=[serve])
+    assert run(bwrap_backend, obtain(recipe, TREE, bwrap_backend, day=DAY), "cat fetched")[0].stdout == b"tracked\n\n"
 
 
 @pytest.mark.docker
