@@ -139,5 +139,7 @@ def clean_up() -> str:
     """Return what removes the builder's own files from all that is frozen."""
     return (
         f"if test -e {_OUR_SETTINGS}; then rm -f {HOME}/.m2/settings.xml; fi\n"
-        f"rmdir {HOME}/.m2 2>/dev/null || true\nrm -rf .git {CACHE}"
+        f"rmdir {HOME}/.m2 2>/dev/null || true\n"
+        # Yarn 1 keeps its downloads where Yarn 2 to 4 keep what tests import, and has one variable for both.
+        f"rm -rf .git {CACHE} {HOME}/.cache/yarn"
     )

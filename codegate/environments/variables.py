@@ -44,6 +44,7 @@ _COMMON: Final = {
     "npm_config_update_notifier": "false",
     "npm_config_store_dir": f"{CACHE}/pnpm",
     "pnpm_config_store_dir": f"{CACHE}/pnpm",
+    "BUN_INSTALL_CACHE_DIR": f"{CACHE}/bun",
     "YARN_GLOBAL_FOLDER": f"{HOME}/.yarn/berry",
     "YARN_ENABLE_TELEMETRY": "0",
     "COREPACK_ENABLE_DOWNLOAD_PROMPT": "0",
