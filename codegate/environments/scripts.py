@@ -111,10 +111,17 @@ def mark() -> str:
 
 
 def changed_since() -> str:
-    """Return what prints ``nothing`` if no file changed since the mark, but for downloads and git's own."""
+    """Return what prints ``nothing`` if no file changed since the mark, but for downloads, git's own and caches.
+
+    Caches are byte code, and folders that say so themselves by the tag that linters and compilers put there.
+    """
     left_out = " -o ".join(f"-path {place}" for place in ("/workspace/.git", CACHE, f"{ROOT}/tmp"))  # noqa: S108
-    find = f"find /workspace {ROOT} \\( {left_out} \\) -prune -o -cnewer {_MARK} -print -quit"
-    return f'found=$({find}) || exit 0\ntest -n "$found" || echo nothing'
+    find = f"find /workspace {ROOT} \\( {left_out} -o -name __pycache__ \\) -prune -o"
+    changed = f"{find} -cnewer {_MARK} \\( ! -type d -o -empty \\) -print"
+    return (
+        f"{find} -name CACHEDIR.TAG -print | sed 's/CACHEDIR.TAG$//' >{_MARK}.caches\n"
+        f"{changed} | grep -vF -f {_MARK}.caches | head -n 1 | grep -q . || echo nothing"
+    )
 
 
 def list_resolved() -> str:

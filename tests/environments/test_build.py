@@ -128,6 +128,14 @@ def test_a_step_that_fails_and_changes_nothing_is_skipped(bwrap_backend: Backend
     assert built.notes == ("skipped `grep -q nowhere notes.txt`: it failed and changed nothing",)
 
 
+def test_a_lint_step_that_leaves_its_cache_has_changed_nothing(bwrap_backend: Backend) -> None:
+    lint = "mkdir -p .lint/1 src/__pycache__; touch .lint/CACHEDIR.TAG .lint/1/a src/__pycache__/a; false"
+    built = obtain(shell("mkdir data src; touch src/a", lint), TREE, bwrap_backend, day=DAY)
+    assert built.notes == (f"skipped `{lint}`: it failed and changed nothing",)
+    with pytest.raises(BuildFailed):
+        obtain(shell("mkdir data", lint.replace("CACHEDIR.TAG", "notes")), TREE, bwrap_backend, day=DAY)
+
+
 @pytest.mark.parametrize(
     ("setup", "step", "words"),
     [
