@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
+from codegate.durable import digest
 from codegate.environments.inputs import LIMITS, Base, base_of, inputs_of, kinds_of
 from codegate.environments.proxy import BuildProxy
 from codegate.environments.recipe import Recipe
@@ -93,7 +94,7 @@ def obtain(
         recipe: how it is set up.
         tree: a tree without hidden tests: what is built may hold what was compiled of it.
         backend: where it is built.
-        day: without a lock, indexes answer as of its end.
+        day: of the tree: without a lock, indexes answer as of its end, and a build of a later tree is none of it.
         nearest: a build to begin with; where set-up fails on it, it begins with nothing.
         resolved: versions of an earlier build, which this one has to have where a tool can be told.
 
@@ -104,7 +105,7 @@ def obtain(
     """
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
-        found = find_built(inputs, resolved)
+        found = find_built(inputs, day, resolved)
         if found is not None:
             return found
         build = _Build(recipe, tree, backend, day, inputs, resolved)
@@ -229,6 +230,8 @@ class _Build:
         return LayerFile(
             sha256=sha256,
             inputs=self._inputs,
+            day=self._day,
+            rebuilt=digest(self._resolved) if self._resolved is not None else None,
             recipe=self._recipe,
             resolved=resolved,
             variables=self._tests,

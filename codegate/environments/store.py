@@ -8,12 +8,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from codegate.durable import canonical_json, write_atomic
+from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain, cache_folder
@@ -34,6 +35,8 @@ class LayerFile(BaseModel):
     schema_: Literal["codegate.layer/1"] = SCHEMA
     sha256: _Sha256
     inputs: _Sha256
+    day: date
+    rebuilt: _Sha256 | None
     recipe: Recipe
     resolved: str
     variables: dict[str, str]
@@ -135,16 +138,19 @@ def keep(archive: Path, described: LayerFile) -> Built:
     return _built(described)
 
 
-def find_built(inputs: str, resolved: str | None = None) -> Built | None:
+def find_built(inputs: str, day: date, resolved: str | None = None) -> Built | None:
     """Return the newest build of ``inputs`` in the cache, or None. A file that cannot be read counts as none.
 
     Args:
         inputs: what ``inputs_of`` returns.
-        resolved: the versions it has to have; None: any.
+        day: of the newest tree that it may be built from: a later one may have left what is to be found out.
+        resolved: the versions it has to have, or to have been told to have; None: any.
     """
     for path in sorted(layers_folder().glob("*.json"), key=_modified, reverse=True):
         described = _read(path, inputs)
-        if described is not None and resolved in {None, described.resolved}:
+        if described is None or described.day > day:
+            continue
+        if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
             return _built(described)
     return None
 

@@ -5,7 +5,7 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -275,6 +275,22 @@ def test_a_rebuild_has_the_versions_of_the_first_build(bwrap_backend: Backend, i
     assert "acme-core==1.0" in first.resolved
     assert again.resolved == first.resolved
     assert again.inputs == first.inputs
+
+
+def test_a_build_of_a_later_tree_is_no_build_of_an_earlier_one(bwrap_backend: Backend) -> None:
+    recipe = shell("cat no*.txt > kept")
+    later = obtain(recipe, TREE.overlay({"notes.txt": TreeFile(b"the answer\n")}), bwrap_backend, day=DAY)
+    earlier = obtain(recipe, TREE, bwrap_backend, day=DAY - timedelta(days=1))
+    assert (later.inputs, later.resolved) == (earlier.inputs, earlier.resolved)
+    assert run(bwrap_backend, earlier, "cat kept")[0].stdout == b"tracked\n"
+    assert obtain(recipe, TREE, bwrap_backend, day=DAY + timedelta(days=1)) in (later, earlier)
+
+
+def test_a_rebuild_is_found_by_the_versions_that_it_was_told_to_have(bwrap_backend: Backend) -> None:
+    recipe = shell("mkdir told")
+    rebuilt = obtain(recipe, TREE, bwrap_backend, day=DAY, resolved="pip==1.0\n")
+    assert rebuilt.resolved != "pip==1.0\n"
+    assert obtain(recipe, TREE, bwrap_backend, day=DAY, resolved="pip==1.0\n") == rebuilt
 
 
 def test_the_nearest_build_is_begun_with_unless_set_up_fails_on_it(bwrap_backend: Backend) -> None:
