@@ -11,10 +11,13 @@ import pytest
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.search import find_sites
-from codegate.sandbox import Sandbox, Toolchain
+from codegate.grading.inspection import inspect
+from codegate.sandbox import Lease, Sandbox, SandboxLimits, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import Tree
 from tests.grading.worlds import Files, tree
 from tests.kit.layer import make_layer, opener
+from tests.kit.problem import changes
 
 pytestmark = pytest.mark.bwrap
 
@@ -324,3 +327,12 @@ def test_what_code_tries_to_do_is_seen_there_too(opened: Opener) -> None:
     report = run(opened, {FILE: text})
     assert statuses(report) == {"test_it": "passed"}
     assert report.behaviour.details["writes"] == ("write /opt/env/venv/pyvenv.cfg",)
+
+
+def test_a_new_module_that_takes_the_place_of_an_installed_one_is_found(opened: Opener) -> None:
+    added = changes({"pytest.py": "", "shop.py": "def f(:\n"})
+    with opened() as sandbox:
+        lease = Lease((None, SandboxLimits()), sandbox, 0.0)  # type: ignore[arg-type]  # of no pool
+        found = inspect(lease, Tree(), added, frozenset({"pytest", "shop"}))
+    assert found.shadowed == ("pytest",)
+    assert list(found.errors) == ["shop.py"]

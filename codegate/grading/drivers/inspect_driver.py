@@ -1,10 +1,10 @@
 """Compiles and lints changed files inside a sandbox, before anything of the repository runs there.
 
-Like ``pytest_driver`` this text is sent into the sandbox. The changed files are in the workspace's folders
-``before`` and ``after``. Standard input brings ``{"files": {path: whether it was there before}, "modules":
-[...], "compiler": Node's program that compiles JavaScript}``; argument 1 is the pipe's descriptor, argument 2 the
-folder with ruff, argument 3 the environment's packages. Answers in lines of JSON as it goes, so that a file which ends
-the compiler is known by its absence.
+Like ``pytest_driver`` this text is sent into the sandbox, and run there by the interpreter that the tests have. The
+changed files are in the workspace's folders ``before`` and ``after``. Standard input brings ``{"files": {path: whether
+it was there before}, "modules": [...], "compiler": Node's program that compiles JavaScript}``; argument 1 is the pipe's
+descriptor, argument 2 the folder with ruff, argument 3 the environment's packages. Answers in lines of JSON as it goes,
+so that a file which ends the compiler is known by its absence.
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ def findings(ruff: str, side: str) -> dict[str, int] | None:
 def main() -> None:
     """Report which new modules the environment has too, each file's compile error, then ruff's counts."""
     settings = json.load(sys.stdin)
-    names = [name for name in os.listdir(sys.argv[3]) if name not in {"bin", "__pycache__"}]
+    own = "lib/python%d.%d/site-packages" % sys.version_info[:2]  # of a virtual environment, which -S leaves unread
+    places = [sys.argv[3], os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)]
+    found = [name for place in places if os.path.isdir(place) for name in os.listdir(place)]
+    names = [name for name in found if name not in {"bin", "__pycache__"}]
     installed = {name.partition(".")[0] for name in names if not name.endswith((".dist-info", ".data"))}
     send(kind="installed", modules=sorted(installed.intersection(settings["modules"])))
     python = {path: there for path, there in settings["files"].items() if path.endswith((".py", ".pyi"))}
