@@ -53,7 +53,10 @@ _COMMON: Final = {
     "GOCACHE": f"{HOME}/.cache/go-build",
     "GOFLAGS": "-modcacherw",
     "CARGO_HOME": f"{HOME}/.cargo",
+    "GRADLE_USER_HOME": f"{HOME}/.gradle",
 }
+_MAVEN_HOME: Final = f"-Duser.home={HOME}"
+"""Java asks the system's list of users for the home folder, not ``HOME``."""
 _PYTHON: Final = {"VIRTUAL_ENV": VENV, "UV_PROJECT_ENVIRONMENT": VENV}
 _OFFLINE: Final = {
     "UV_OFFLINE": "1",
@@ -161,13 +164,12 @@ def set_up_variables(
     }
     for name, value in {"HTTP_PROXY": _PROXY, "HTTPS_PROXY": _PROXY, "NO_PROXY": ",".join(direct)}.items():
         variables |= {name: value, name.lower(): value}
-    return {**variables, **service_variables(recipe), **recipe.env}
+    return _with_own(variables, recipe)
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
     """Return the environment of tests and of what goes before them: the same places, and no index."""
-    python_only = _PYTHON if python else {}
-    return {**_COMMON, **python_only, "PATH": path, **_OFFLINE, **service_variables(recipe), **recipe.env}
+    return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
 
 
 def authorities() -> bytes:
@@ -192,6 +194,15 @@ def maven_settings() -> bytes:
         for scheme in ("http", "https")
     )
     return f"<settings><proxies>{proxies}</proxies></settings>\n".encode()
+
+
+def _with_own(variables: Mapping[str, str], recipe: Recipe) -> dict[str, str]:
+    """Return ``variables``, over them where servers are, and over all those of the recipe.
+
+    Maven keeps what it loads in ``HOME`` in any case.
+    """
+    options = f"{_MAVEN_HOME} {recipe.env.get('MAVEN_OPTS', '')}".rstrip()
+    return {**variables, **service_variables(recipe), **recipe.env, "MAVEN_OPTS": options}
 
 
 def _java_options() -> list[str]:

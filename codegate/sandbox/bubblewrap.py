@@ -18,7 +18,16 @@ from typing import IO, Final
 
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BubblewrapBuild, BuildFolder, builds_folder
-from codegate.sandbox.bubblewrap_layers import Ground, LaidLayer, has_overlays, layers_folder, machine, on_disk, sweep
+from codegate.sandbox.bubblewrap_layers import (
+    Ground,
+    LaidLayer,
+    Overlays,
+    find_overlays,
+    layers_folder,
+    machine,
+    on_disk,
+    sweep,
+)
 from codegate.sandbox.bubblewrap_program import (
     bubblewrap_version,
     command_scope,
@@ -48,6 +57,7 @@ from codegate.sandbox.system_files import binds, hidden, masked, shown
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
 
 _CLOSE_SECONDS: Final = 10.0
+_RESERVE: Final = 4  # toolchains such as Java's reserve much more than they use
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,7 @@ class BubblewrapBackend:
         interpreter = _interpreter(recipe)
         agent = None if recipe.agent is None else build_environment(recipe.agent)
         if recipe.layer is not None:
-            laid = LaidLayer(recipe.layer, self._program, copies=not self._has_overlays)
+            laid = LaidLayer(recipe.layer, self._program, self._overlays)
             return replace(_recorded(recipe, interpreter), agent=agent, laid=laid)
         masks: list[str] = []
         for place in hidden(interpreter).values():
@@ -160,7 +170,7 @@ class BubblewrapBackend:
             environment = _recorded(recipe, _interpreter(recipe))
             folder = BuildFolder(recipe.layer, self._program)
             ground = Ground(on_disk(folder.path), file_bytes=limits.disk_bytes)
-            return BubblewrapBuild(self._open(environment, limits, ground, folder), folder, limits.disk_bytes)
+            return BubblewrapBuild(self._open(environment, limits, ground, folder), limits.disk_bytes, folder)
 
     def _open(
         self,
@@ -192,6 +202,7 @@ class BubblewrapBackend:
             variables,
             limits,
             grouped=group is not None,
+            reserve=_RESERVE if environment.recorded else 1,
             file_bytes=ground.file_bytes,
             interpreter="" if layer is None else layer.python,
         )
@@ -209,8 +220,8 @@ class BubblewrapBackend:
         return found + (0 if self._parents is None else control_group.sweep(self._parents))
 
     @cached_property
-    def _has_overlays(self) -> bool:
-        return has_overlays()
+    def _overlays(self) -> Overlays | None:
+        return find_overlays()
 
     def _start(
         self, argv: list[str], group: control_group.ControlGroup | None, current: Path, build: BuildFolder | None

@@ -5,6 +5,7 @@ sandbox has an overlay of the unpacked folders, with what it writes on a tmpfs; 
 """
 
 import contextlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -40,20 +41,20 @@ _PROBE_SECONDS: Final = 10.0
 
 _MOUNT: Final = """
 set -e
-size=$1; shift
+options=$1; size=$2; shift 2
 mount -t tmpfs -o "size=$size,mode=0755,nosuid,nodev" tmpfs writable
 mkdir -m 1777 writable/tmp
 for part in env tree; do
     mkdir -p "writable/upper/$part" "writable/work/$part" "writable/$part"
-    mount -t overlay -o "userxattr,lowerdir=$part,upperdir=writable/upper/$part,workdir=writable/work/$part" \\
+    mount -t overlay -o "$options,lowerdir=$part,upperdir=writable/upper/$part,workdir=writable/work/$part" \\
         overlay "writable/$part"
 done
 exec "$@"
 """
 """Mounts the overlays of the layer in the current folder in a mount namespace of their own; becomes the command after
 it. Names are relative: those of the cache may have any character, and mean something in a mount's options."""
-
-
+_TRY: Final = "cd writable/tree && rm -r old && mkdir old && rmdir old"
+"""Fails where what is written can have no extended attributes, as on a tmpfs of Linux before 6.6 as a plain user."""
 _COPY: Final = """
 set -e
 for place in /opt/env /workspace; do
@@ -86,28 +87,83 @@ class Ground:
     memory_bytes: int = 0
 
 
+@dataclass(frozen=True)
+class Overlays:
+    """How this machine lets us mount overlays.
+
+    Attributes:
+        namespaces: options of ``unshare``.
+        options: of the mounts.
+    """
+
+    namespaces: tuple[str, ...]
+    options: str
+
+    def before(self, size: int) -> tuple[str, ...]:
+        """Return the beginning of a command line that needs the overlays of the layer in the current folder.
+
+        What is written has ``size`` bytes at most.
+        """
+        unshare = shutil.which("unshare") or "unshare"
+        return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
+
+    def work(self) -> bool:
+        """Return whether the kernel takes them for folders of the cache.
+
+        Raises:
+            SandboxError: the disk refused.
+        """
+        with temporary_folder(layers_folder()) as folder:
+            for name in (*PARTS, "tree/old", "tree/old/er", _WRITABLE):
+                (folder / name).mkdir()
+            argv = [*self.before(1 << 20), "/bin/sh", "-c", _TRY]
+            try:
+                done = subprocess.run(
+                    argv, cwd=folder, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False
+                )  # fmt: skip
+            except (OSError, subprocess.TimeoutExpired):
+                return False
+            return done.returncode == 0
+
+
+_ROOTS: Final = Overlays((), "redirect_dir=on")
+"""Those of the machine's root, which can rename folders of the layer; others get EXDEV for it, as in containers."""
+_USERS: Final = Overlays(("--user", "--map-root-user"), "userxattr")
+
+
+def find_overlays() -> Overlays | None:
+    """Return how overlays are mounted here; None where they are not to be had.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    kinds = (_ROOTS, _USERS) if os.geteuid() == 0 else (_USERS,)
+    return next((kind for kind in kinds if kind.work()), None)
+
+
 class LaidLayer:
     """A layer that sandboxes can be opened on.
 
     Args:
-        layer: it is unpacked into the cache if it is not there, or measured where each sandbox gets a copy.
+        layer: it is unpacked into the cache if it is not there, or measured for the copies.
         bubblewrap: the program.
-        copies: overlays are not to be had here.
+        overlays: how they are mounted; None: each sandbox gets a copy.
 
     Raises:
         SandboxError: the archive is not what the layer says, or cannot be unpacked.
     """
 
-    def __init__(self, layer: Layer, bubblewrap: str, *, copies: bool) -> None:
+    def __init__(self, layer: Layer, bubblewrap: str, overlays: Overlays | None) -> None:
         self.layer = layer
-        self._sizes = _sizes(layer) if copies else {}
-        self._folder = Path() if copies else _unpacked(layer, bubblewrap)
+        self._overlays = overlays
+        self._sizes = _sizes(layer) if overlays is None else {}
+        self._folder = Path() if overlays is None else _unpacked(layer, bubblewrap)
 
     def ground(self, limits: SandboxLimits) -> Ground:
         """Return what a sandbox of these limits can write to."""
         size = workspace_bytes(limits)
-        if not self._sizes:
-            return Ground(on_disk(self._folder / _WRITABLE), _overlays(size), current=self._folder)
+        if self._overlays is not None:
+            return Ground(on_disk(self._folder / _WRITABLE), self._overlays.before(size), current=self._folder)
         places = ["--size", str(size), "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108 - the sandbox's own
         for part, place in PARTS.items():
             places += ["--size", str(size + self._sizes[part]), "--perms", "0755", "--tmpfs", place]
@@ -138,23 +194,6 @@ def on_disk(folder: Path) -> tuple[str, ...]:
     """Return bubblewrap's arguments that give a sandbox the folders of ``folder`` to write in."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
     return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
-
-
-def has_overlays() -> bool:
-    """Return whether this machine lets us mount overlays of what is in the cache.
-
-    Raises:
-        SandboxError: the disk refused.
-    """
-    with temporary_folder(layers_folder()) as folder:
-        for name in (*PARTS, _WRITABLE):
-            (folder / name).mkdir()
-        argv = [*_overlays(1 << 20), "true"]
-        try:
-            done = subprocess.run(argv, cwd=folder, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return done.returncode == 0
 
 
 def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
@@ -283,12 +322,3 @@ def _sizes(layer: Layer) -> dict[str, int]:
     for member, _ in read_layer(layer):
         sizes[member.name.partition("/")[0]] += -(-member.size // _PAGE_BYTES) * _PAGE_BYTES
     return sizes
-
-
-def _overlays(size: int) -> tuple[str, ...]:
-    """Return the beginning of a command line that needs the overlays of the layer in the current folder.
-
-    What is written has ``size`` bytes at most.
-    """
-    unshare = shutil.which("unshare") or "unshare"
-    return (unshare, "--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", str(size))

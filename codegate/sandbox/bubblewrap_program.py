@@ -131,7 +131,13 @@ def contents(
 
 
 def command_scope(
-    environment: Mapping[str, str], limits: SandboxLimits, *, grouped: bool, file_bytes: int = 0, interpreter: str = ""
+    environment: Mapping[str, str],
+    limits: SandboxLimits,
+    *,
+    grouped: bool,
+    reserve: int = 1,
+    file_bytes: int = 0,
+    interpreter: str = "",
 ) -> Scope:
     """Return the limits of a command; without a control group each of its processes has its own memory limit.
 
@@ -139,6 +145,7 @@ def command_scope(
         environment: see ``Scope``.
         limits: the sandbox's.
         grouped: there is a control group.
+        reserve: how many times its memory a process may reserve where there is none.
         file_bytes: size of the largest file; 0: that of the workspace.
         interpreter: see ``Scope``.
     """
@@ -153,7 +160,8 @@ def command_scope(
     if grouped:
         return Scope(resource_limits, environment, interpreter=interpreter)
     near_limit = int(limits.memory_bytes * 0.9)
-    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit, interpreter)
+    memory = {"RLIMIT_DATA": limits.memory_bytes, "RLIMIT_AS": limits.memory_bytes * reserve}
+    return Scope({**resource_limits, **memory}, environment, near_limit, interpreter)
 
 
 def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":

@@ -35,13 +35,14 @@ from codegate.sandbox.docker_container import (
     container_configuration,
     container_labels,
 )
-from codegate.sandbox.docker_layers import DockerBuildSandbox, WatchedSandbox
+from codegate.sandbox.docker_layers import DockerBuildSandbox
 from codegate.sandbox.environment import EnvironmentFolder, build_environment, uv_program
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
 from codegate.sandbox.ownership import parse_owner
 from codegate.sandbox.session import SandboxSession
 from codegate.sandbox.sockets import AttachedConnection
+from codegate.sandbox.watched import WatchedSandbox
 
 _CONTROL_SECONDS: Final = 60
 _REMOVE_SECONDS: Final = 20

@@ -8,6 +8,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.environments.variables import (
+    HOME,
     authorities,
     index_addresses,
     index_variables,
@@ -51,6 +52,13 @@ def test_the_recipes_variables_win_in_set_up_and_in_tests() -> None:
     recipe = Recipe(env={"UV_FROZEN": "0", "HOME": "/workspace"})
     for variables in (of_set_up(recipe, ("uv.lock",)), variables_of_tests(recipe, "/usr/bin", python=True)):
         assert (variables["UV_FROZEN"], variables["HOME"]) == ("0", "/workspace")
+
+
+def test_maven_and_gradle_keep_what_they_load_in_the_environment_whatever_options_the_recipe_has() -> None:
+    recipe = Recipe(env={"MAVEN_OPTS": "-Xmx1g"})
+    for variables in (of_set_up(recipe), variables_of_tests(recipe, "/usr/bin", python=False)):
+        assert variables["MAVEN_OPTS"] == f"-Duser.home={HOME} -Xmx1g"
+        assert variables["GRADLE_USER_HOME"] == f"{HOME}/.gradle"
 
 
 def test_tests_know_no_index_and_no_way_out() -> None:

@@ -13,12 +13,11 @@ from codegate.sandbox import (
     SandboxError,
     SandboxLimits,
     SandboxUnavailable,
-    cache_folder,
     control_group,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.sandbox.bubblewrap_program import find_bubblewrap
-from codegate.sandbox.conformance import Check, Subject, builds, resources
+from codegate.sandbox.conformance import Subject, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.ownership import current_owner
@@ -170,14 +169,3 @@ def test_a_build_finds_the_machines_toolchains(own: BubblewrapBackend) -> None:
     path = sandbox.run(Command(("sh", "-c", "echo $PATH"))).stdout.decode().strip().split(":")
     assert {str(one.programs) for one in there} <= set(path)
     assert path[-3:] == ["/usr/local/bin", "/usr/bin", "/bin"]
-
-
-@pytest.mark.parametrize("check", [builds.laid_layer, builds.fresh_views, builds.walls_of_layers])
-def test_a_layer_is_copied_where_the_kernel_refuses_overlays(
-    own: BubblewrapBackend, plain: BubblewrapEnvironment, check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "environments").symlink_to(cache_folder() / "environments")
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
-    monkeypatch.setattr(BubblewrapBackend, "_has_overlays", False)
-    check(Subject(own, plain, EnvironmentRecipe("3.11", ""), own.has_control_groups))
-    assert not (tmp_path / "layers").exists()  # nothing was unpacked

@@ -1,0 +1,160 @@
+"""Recorded builds in bubblewrap: each way of laying a layer, what a dead process leaves, and what is refused."""
+
+import hashlib
+import os
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegate.sandbox import (
+    Command,
+    Completed,
+    EnvironmentRecipe,
+    Layer,
+    Sandbox,
+    SandboxLimits,
+    cache_folder,
+)
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.bubblewrap_builds import builds_folder
+from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays, layers_folder, own_folder, sweep
+from codegate.sandbox.conformance import Check, Subject, builds
+from codegate.sandbox.ownership import current_owner
+
+pytestmark = pytest.mark.bwrap
+
+RECIPE = EnvironmentRecipe("3.11", "")
+LIMITS = SandboxLimits(memory_bytes=256 << 20, disk_bytes=16 << 20)
+
+
+@pytest.fixture
+def own(
+    bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[BubblewrapBackend]:
+    """A backend whose layers and builds go with the test."""
+    folder = tmp_path / "cache: a, b"  # names mean something in the options of a mount
+    folder.mkdir()
+    (folder / "environments").symlink_to(cache_folder() / "environments")
+    monkeypatch.setenv("CODEGATE_CACHE", str(folder))
+    backend = BubblewrapBackend("test")
+    yield backend
+    backend.close()
+
+
+def shell(sandbox: Sandbox, text: str, seconds: float = 60) -> Completed:
+    return sandbox.run(Command(("sh", "-c", text), timeout_seconds=seconds))
+
+
+def made(archive: Path, *members: tuple[str, bytes, str]) -> Layer:
+    """Return the layer of an archive with these members: name, type, link."""
+    with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT) as tar:
+        for name, kind, link in (("env", tarfile.DIRTYPE, ""), ("tree", tarfile.DIRTYPE, ""), *members):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname, entry.mode = kind, link, 0o755
+            tar.addfile(entry)
+    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
+
+
+@pytest.mark.parametrize("overlays", [_USERS, None], ids=["user", "copy"])
+@pytest.mark.parametrize("check", [builds.fresh_views, builds.walls_of_layers], ids=lambda check: check.__name__)
+def test_a_layer_is_laid_as_the_kernel_allows(
+    own: BubblewrapBackend, check: Check, overlays: Overlays | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BubblewrapBackend, "_overlays", overlays)
+    check(Subject(own, own.prepare(RECIPE), RECIPE, own.has_control_groups))
+    assert layers_folder().exists() == (overlays is not None)  # a copy unpacks nothing on disk
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a plain user's overlays rename no folder")
+def test_roots_overlays_rename_folders_of_the_layer(own: BubblewrapBackend, tmp_path: Path) -> None:
+    layer = made(tmp_path / "a.tar", ("tree/old", tarfile.DIRTYPE, ""), ("tree/old/file", tarfile.REGTYPE, ""))
+    assert own._overlays == _ROOTS
+    sandbox = own.open(own.prepare(EnvironmentRecipe("3.11", "", layer=layer)), LIMITS)
+    done = sandbox.run(Command(("{python}", "-c", "import os; os.rename('old', 'new'); print(os.listdir('new'))")))
+    assert done.stdout == b"['file']\n", done.stderr
+
+
+def test_processes_that_unpack_a_layer_at_once_get_one_folder(own: BubblewrapBackend, tmp_path: Path) -> None:
+    layer = made(tmp_path / "a.tar", *((f"env/{number}", tarfile.REGTYPE, "") for number in range(500)))
+    faults: list[BaseException] = []
+
+    def unpack() -> None:
+        try:
+            LaidLayer(layer, own._program, _USERS)
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=unpack) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert [path.name for path in layers_folder().iterdir()] == [layer.sha256]
+    assert len(list((layers_folder() / layer.sha256 / "env").iterdir())) == 500
+
+
+def test_a_build_that_begins_with_a_hostile_layer_writes_nothing_of_the_host(
+    own: BubblewrapBackend, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    links = (("env/bin", tarfile.SYMTYPE, str(outside)), ("env/home", tarfile.SYMTYPE, str(outside)))
+    layer = made(tmp_path / "a.tar", *links)
+    sandbox = own.open_build(EnvironmentRecipe("3.11", "", layer=layer), LIMITS)
+    done = shell(sandbox, "readlink /opt/env/bin; touch /opt/env/bin/file")
+    assert (done.exit_code, done.stdout.decode().strip()) == (1, str(outside))
+    sandbox.freeze((), tmp_path / "frozen.tar")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_build_is_ended_while_its_command_still_runs(own: BubblewrapBackend) -> None:
+    sandbox = own.open_build(RECIPE, LIMITS)
+    done = shell(sandbox, "for n in 1 2 3; do head -c 8M /dev/zero >$n; done; sleep 600", seconds=600)
+    assert done.signal == 9
+    assert b"more than 16 MiB were written to disk" in done.stderr
+
+
+def test_empty_files_count_as_a_page_each(own: BubblewrapBackend) -> None:
+    sandbox = own.open_build(RECIPE, SandboxLimits(disk_bytes=64 << 20))
+    done = shell(sandbox, "i=0; while [ $i -lt 20 ]; do mkdir $i; (cd $i; touch $(seq 1000)); i=$((i+1)); done")
+    assert b"written to disk" in done.stderr
+
+
+def test_nothing_is_left_of_a_closed_build(own: BubblewrapBackend) -> None:
+    sandbox = own.open_build(RECIPE, LIMITS)
+    shell(sandbox, "mkdir -p a/b; touch a/b/c; chmod 000 a/b a")
+    assert len(list(builds_folder().iterdir())) == 1
+    sandbox.close()
+    own.close()
+    assert list(builds_folder().iterdir()) == []
+
+
+def test_builds_of_the_dead_are_swept_and_those_of_the_living_are_not(own: BubblewrapBackend) -> None:
+    living = own_folder(builds_folder())
+    boot, namespace, _, _ = str(current_owner()).split(":")
+    names = {"dead": f".{boot}_{namespace}_999999999_1-x", "elsewhere": ".other_1_999999999_1-x", "odd": "something"}
+    for name in names.values():
+        (builds_folder() / name / "folder").mkdir(parents=True)
+    old = builds_folder() / ".other_1_999999999_2-x"
+    old.mkdir()
+    os.utime(old, (time.time() - 200_000,) * 2)
+    assert sweep(builds_folder()) == 2
+    assert set(builds_folder().iterdir()) == {
+        living,
+        builds_folder() / names["elsewhere"],
+        builds_folder() / "something",
+    }
+
+
+def test_without_control_groups_a_toolchain_may_reserve_more_than_it_uses(own: BubblewrapBackend) -> None:
+    own._parents = None
+    sandbox = own.open_build(RECIPE, LIMITS)
+    reserve = "import mmap; mmap.mmap(-1, 512 << 20, prot=mmap.PROT_READ); print('reserved')"
+    take = "x = bytearray(512 << 20); print('taken')"
+    done = [sandbox.run(Command(("{python}", "-c", program))) for program in (reserve, take)]
+    assert [one.stdout for one in done] == [b"reserved\n", b""], done
