@@ -14,15 +14,17 @@ import click
 
 import codegate
 from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec
-from codegate.cli.options import FILE, json_option
+from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
 from codegate.environments import Found, Recipe, recipe_yaml
-from codegate.errors import UsageError
+from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.gating import GatePolicy
-from codegate.operations import Project, look_at
+from codegate.operations import Project, look_at, try_on_head
+from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.plan import BASELINE_SAMPLES, call_needs
+from codegate.sandbox import Choice
 from codegate.strict import read_text
 from codegate.suite import GitError, git, load_suite
 from codegate.wording import count_of
@@ -70,6 +72,13 @@ gate:
 @click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
 @click.option("--candidate", help=f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}.")
 @click.option("--path", default=".", help="Part of the repository that is mined, such as a service of a monorepo.")
+@click.option(
+    "--try/--no-try",
+    "tries",
+    default=None,
+    help="Build the recipe, and run tests of HEAD once without a network; default: on a terminal.",
+)
+@sandbox_option
 @click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {_WORKFLOWS}.")
 @click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
 @click.option(
@@ -84,6 +93,8 @@ def command(
     out: Path,
     candidate: str | None,
     path: str,
+    tries: bool | None,
+    sandbox: Choice,
     workflows: bool,
     matrix: bool,
     action: str | None,
@@ -93,7 +104,7 @@ def command(
     """Write a codegate.yml to start from, and ignore runs/ in git; what is there is left alone.
 
     It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
-    source. Nothing of it is executed.
+    source. --try executes it in a sandbox, which says whether it is whole: then the repository is ready to mine.
 
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
@@ -107,7 +118,7 @@ def command(
     specs = named_candidates([candidate] if candidate else [], "--candidate")
     folder = os.path.normpath(path).replace(os.sep, "/")
     part = "" if folder == "." else folder
-    project = look_at(Path(), part)
+    project = look_at(Path(), part, sandbox)
     say(f"here: {project.words() if project else 'no git repository'}")
     for line in _parts(project):
         say(line)
@@ -148,6 +159,9 @@ def command(
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
         say(f"wrote {written[-1]}: git ignores {_IGNORED}")
+    tried = None
+    if found is not None and (sys.stdin.isatty() and not json_wanted() if tries is None else tries):
+        tried = _try(read_recipe(Path(), out if os.path.lexists(out) else None) or found.recipe, part, sandbox)
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(
@@ -164,6 +178,7 @@ def command(
             "schema": "codegate.files/1",
             "config": str(out) if out in written else None,
             "environment": found.recipe.model_dump(mode="json", exclude_defaults=True) if section and found else None,
+            "tried": tried,
             "workflows": [path.as_posix() for path in files if path in written],
             "next": following,
         }
@@ -189,6 +204,23 @@ def _ignore(path: Path) -> bool:
     lines = text if not text or text.endswith("\n") else f"{text}\n"
     write_atomic(path, f"{lines}{_IGNORED}\n".encode())
     return True
+
+
+def _try(recipe: Recipe, part: str, sandbox: Choice) -> str | None:
+    """Build the recipe and run tests with it, say what became of it, and return that; None: it is not whole."""
+    if recipe == Recipe():
+        say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")
+        return None
+    say("building the recipe, and running tests of HEAD once without a network (--no-try leaves that out)")
+    try:
+        words = try_on_head(Path(), recipe, part, sandbox).words
+    except Interrupted:
+        raise
+    except CodegateError as error:
+        say(f"not ready to mine: {error.cause}\n{error.remedy}".rstrip())
+        return None
+    say(f"{words}: ready to mine")
+    return words
 
 
 def _parts(project: Project | None) -> list[str]:

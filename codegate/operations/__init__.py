@@ -19,6 +19,7 @@ from codegate.operations.suites import (
     validate,
     validation_words,
 )
+from codegate.operations.trying import try_on_head
 
 __all__ = [
     "Affected",
@@ -46,6 +47,7 @@ __all__ = [
     "run",
     "samples_of",
     "sweep",
+    "try_on_head",
     "validate",
     "validation_words",
     "watch",

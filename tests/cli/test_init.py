@@ -214,6 +214,40 @@ def test_a_part_of_a_repository_has_its_own_recipe(
     assert (recipe.folder, recipe.tests) == ("web", "vitest run")
 
 
+OWN_TESTS = """
+import unittest, urllib.request
+
+class Own(unittest.TestCase):
+    def test_sum(self):
+        self.assertEqual(1 + 1, 2)
+
+    def test_page(self):
+        urllib.request.urlopen("http://192.0.2.1/", timeout=5)
+"""
+
+
+@pytest.mark.sandbox
+def test_a_try_says_what_passes_or_what_is_missing(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(empty / "own", {"tests/test_own.py": OWN_TESTS.encode()})
+    monkeypatch.chdir(empty / "own")
+    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    text = "candidates: [reference]\nenvironment: {tests: python -m unittest, setup: [mkdir data%s]}\n"
+    Path("codegate.yml").write_text(text % "")
+    init("--try", "--sandbox", "bwrap", "--json")
+    out, said = capsys.readouterr()
+    tried = json.loads(out)["tried"]
+    assert tried.startswith("1 passed, 1 failed (tests/test_own.py::Own::test_page) of 1 test file without a network")
+    assert f"{tried}: ready to mine\n" in said
+    Path("codegate.yml").write_text(text % ", touch a; echo no such thing; false")
+    init("--try", "--sandbox", "bwrap", "--json")
+    out, said = capsys.readouterr()
+    assert json.loads(out)["tried"] is None
+    assert "not ready to mine: the recipe fails on " in said
+    assert "no such thing" in said
+
+
 def test_a_configuration_without_a_recipe_is_left_alone_and_the_recipe_is_shown(
     empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
