@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from codegate.durable import digest
-from codegate.environments import RECIPE, obtain, parse_recipe
+from codegate.environments import RECIPE, Recipe, obtain, parse_recipe
+from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.sites import Sites
 from codegate.grading.once import Once
@@ -166,9 +167,17 @@ class Sandboxes:
         recorded, day, place = environment.recorded, environment.exclude_newer, f"environment {environment.id}"
         if recorded is None or day is None or self._tree is None or RECIPE not in packages:
             raise UsageError(f"{place} is a recorded build, and has no {RECIPE} or no `exclude_newer`.")
-        recipe = parse_recipe(parse_yaml(packages[RECIPE], f"{place}: {RECIPE}"), f"{place}: {RECIPE}")
+        recipe = _read_recipe(packages, place)
         tree = self._tree(recorded.base)
         return obtain(recipe, tree, self.backend, day=day, resolved=self._locks[environment.id]).environment
+
+    def _beside(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
+        """Return the sandbox with the services of a recorded build's recipe beside each command."""
+        packages = self._packages.get(environment.id, {})
+        if environment.recorded is None or RECIPE not in packages:
+            return sandbox
+        servers = servers_of(_read_recipe(packages, f"environment {environment.id}"))
+        return Served(sandbox, servers) if servers else sandbox
 
     @contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -180,7 +189,7 @@ class Sandboxes:
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
             count(sandboxes=1)
-            yield sandbox
+            yield self._beside(environment, sandbox)
 
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
         """Give a sandbox that may serve several times, for work that runs nothing untrusted; raises as ``open``."""
@@ -201,7 +210,7 @@ class Sandboxes:
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:
-            yield sandbox
+            yield self._beside(environment, sandbox)
 
     def stop(self) -> None:
         """Close every sandbox, also those in use, and refuse new ones with ``SandboxClosed``; the backend stays."""
@@ -228,6 +237,10 @@ def base_images(
     versions = {entry.python for entry in environments if entry.image is None and entry.recorded is None}
     found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in sorted(versions)}
     return {python: name for python, name in found.items() if name is not None}
+
+
+def _read_recipe(packages: Mapping[str, str], place: str) -> Recipe:
+    return parse_recipe(parse_yaml(packages[RECIPE], f"{place}: {RECIPE}"), f"{place}: {RECIPE}")
 
 
 def environment_key(environment: EnvironmentManifest) -> tuple[str, ...]:

@@ -43,7 +43,8 @@ class Recorded:
                 assert done.ok, (done.stdout + done.stderr).decode()
             archive = folder / "layer.tar"
             layer = Layer(build.freeze(list(files), archive), archive, tuple(variables.items()))
-        self.prepared = backend.prepare(EnvironmentRecipe(PYTHON, "", layer=layer, toolchains=toolchains))
+        self.recipe = EnvironmentRecipe(PYTHON, "", layer=layer, toolchains=toolchains)
+        self.prepared = backend.prepare(self.recipe)
 
     def run(self, selection: TestSelection, **files: str) -> TestReport:
         """Run tests of the tree, with ``files`` over it."""

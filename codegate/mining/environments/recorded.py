@@ -31,7 +31,7 @@ from codegate.suite import (
 _WALL: Final = 4
 """Seconds of the clock for each of the processor that a test run may take."""
 _MOST_SECONDS: Final = 3600
-_RUNNERS: Final = {"manage.py": "django", "mvn": "java", "mvnw": "java"}
+_RUNNERS: Final = {"manage.py": "django", "mvn": "maven", "mvnw": "maven", "gradlew": "gradle"}
 """Programs that run tests and are not called as the runner is."""
 
 
