@@ -1,7 +1,8 @@
 """The command line in forks of a process that has imported it once: a start costs a second, and tests make hundreds.
 
 What is forked is the real command (``codegate.cli.main.run``) with a folder, an environment, streams, limits and a
-process group of its own. As a script this module is the process that forks; it imports nothing but the command line.
+process group of its own. As a script this module is the process that forks; it imports the command line, and looks but
+once at what all commands would look at (``remembered``).
 """
 
 import json
@@ -91,6 +92,12 @@ def _serve() -> None:
     for name in _COMMANDS:
         import_module(f"codegate.cli.{name}")
     import_module("codegate.github.entry")
+    with tempfile.TemporaryDirectory() as folder:
+        import_module("tests.kit.remembered").remember(Path(folder))
+        _carry_out()
+
+
+def _carry_out() -> None:
     for line in sys.stdin:
         order = json.loads(line)
         started = time.monotonic()

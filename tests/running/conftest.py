@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from codegate.grading import sandboxes
 from codegate.running.faults import FAULTS
-from codegate.sandbox import Assurance, Backend, EnvironmentRecipe, PreparedEnvironment, preflight
+from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import Suite, load_suite
+from tests.kit.remembered import remember
 from tests.running.world import ModelServer, make_suite, serving
 
 
@@ -47,17 +47,12 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(FAULTS, cause, replace(rule, wait=rule.wait / 20))
 
 
-_FOUND: dict[tuple[str, str], Assurance] = {}
+@pytest.fixture(scope="session")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("findings")
 
 
 @pytest.fixture(autouse=True)
-def _one_look_at_each_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run into the sandboxes' limits once in a session, not before each of a hundred runs in this process."""
-
-    def once(backend: Backend, environment: PreparedEnvironment) -> Assurance:
-        key = backend.name, environment.identity
-        if key not in _FOUND:
-            _FOUND[key] = preflight(backend, environment)
-        return _FOUND[key]
-
-    monkeypatch.setattr(sandboxes, "preflight", once)
+def one_look(monkeypatch: pytest.MonkeyPatch, findings: Path) -> None:
+    """Look once in a session at what each of a hundred runs in this process would look at."""
+    remember(findings, monkeypatch.setattr)
