@@ -1,4 +1,4 @@
-"""What the end-to-end tests share, because it is slow: the demo, run once, and the action's image, built once."""
+"""What the end-to-end tests share, because it is slow: demos, run once, and the action's image, built once."""
 
 import os
 import subprocess
@@ -13,6 +13,22 @@ import pytest
 from codegate.sandbox.docker import DockerBackend
 
 ROOT = Path(__file__).resolve().parents[2]
+# The demo on the oldest third of its history.
+SHORT = """
+import sys
+from codegate.cli import demo
+from codegate.cli.main import run
+from codegate.suite import git
+
+unpack = demo._unpack
+
+def shortened(repository):
+    unpack(repository)
+    git(repository, "reset", "--quiet", "--hard", "main~49")
+
+demo._unpack = shortened
+run(sys.argv[1:])
+"""
 
 
 @dataclass(frozen=True)
@@ -27,15 +43,29 @@ class Demo:
 
 def codegate(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     """Run the installed command."""
-    program = Path(sys.executable).with_name("codegate")
-    return subprocess.run([str(program), *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=800)
+    return _ended(str(Path(sys.executable).with_name("codegate")), *words, cwd=cwd)
+
+
+def _ended(*command: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=1500)
+
+
+_DEMO = ("demo", "--out", "demo", "--sandbox", "bwrap")  # with Docker it takes longer
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """The demo, in a fresh folder and without Docker, which takes longer; a part of its suite is run there too."""
+    """The demo of a third of its history, in a fresh folder."""
     home = tmp_path_factory.mktemp("demo")
-    done = codegate("demo", "--out", "demo", "--sandbox", "bwrap", cwd=home)
+    done = _ended(sys.executable, "-c", SHORT, *_DEMO, cwd=home)
+    return Demo(done.returncode, done.stdout, done.stderr, home / "demo")
+
+
+@pytest.fixture(scope="session")
+def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The demo, in a fresh folder; a part of its suite is run with Docker too."""
+    home = tmp_path_factory.mktemp("demo")
+    done = codegate(*_DEMO, cwd=home)
     return Demo(done.returncode, done.stdout, done.stderr, home / "demo")
 
 
