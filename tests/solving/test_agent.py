@@ -91,11 +91,32 @@ END
 """
 
 
-@pytest.fixture
-def boxes(backend: Backend) -> Iterator[Sandboxes]:
+@contextlib.contextmanager
+def opened_boxes(backend: Backend) -> Iterator[Sandboxes]:
     found = Sandboxes(backend, {"py311": ""})
-    yield found
-    found.close()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def both(backend: Backend) -> Iterator[Sandboxes]:
+    """Each kind of sandboxes: for what hangs on its walls, its signals or its files."""
+    with opened_boxes(backend) as found:
+        yield found
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.full]),
+        pytest.param("bwrap", marks=pytest.mark.bwrap),
+    ]
+)
+def boxes(request: pytest.FixtureRequest) -> Iterator[Sandboxes]:
+    """Bubblewrap's sandboxes, and Docker's by night."""
+    with opened_boxes(request.getfixturevalue(f"{request.param}_backend")) as found:
+        yield found
 
 
 @pytest.fixture
@@ -147,9 +168,9 @@ def changed(done: Attempt) -> dict[str, bytes | None]:
 )
 @pytest.mark.timeout(900)
 @pytest.mark.requirement("C3")
-def test_an_agent_fixes_the_bug(agent: str, boxes: Sandboxes) -> None:
+def test_an_agent_fixes_the_bug(agent: str, both: Sandboxes) -> None:
     with ScriptedModel(fixing_by_blocks if agent == "aider" else fixing(FIX)) as model:
-        done = attempt(boxes, model, agent)
+        done = attempt(both, model, agent)
     assert changed(done) == {"src/pkg/maths.py": FIXED.encode()}
     assert done.stop == "answered"
     assert done.iterations == model.answered
@@ -203,7 +224,7 @@ def test_a_lazy_agent_changes_nothing(agent: str, boxes: Sandboxes) -> None:
 @pytest.mark.parametrize("agent", ALL)
 @pytest.mark.timeout(900)
 @pytest.mark.requirement("G4")
-def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: Path) -> None:
+def test_an_agent_that_pries_finds_nothing(agent: str, both: Sandboxes, bait: Path) -> None:
     def play(turn: Turn) -> Say | Run:
         command = PRYING.format(port=model.url.rpartition(":")[2], root="/")
         if agent == "aider":  # it has no shell, but takes up files that its model names
@@ -211,7 +232,7 @@ def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: P
         return Run(command) if turn.shell and not turn.results else Say("I looked around.")
 
     with ScriptedModel(play) as model:
-        done = attempt(boxes, model, agent)
+        done = attempt(both, model, agent)
     assert changed(done) == ({} if agent == "aider" else {"src/pkg/found.py": b"FOUND = []"})
     asked = json.dumps([request.body for request in model.requests])
     assert KEY not in asked
@@ -227,10 +248,10 @@ def test_what_pries_finds_everything_outside_of_a_sandbox(bait: Path) -> None:
     assert (bait / "src/pkg/found.py").read_text() == f"FOUND = {everything}"
 
 
-def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(boxes: Sandboxes) -> None:
+def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(both: Sandboxes) -> None:
     hang = f"{FIX}; (trap '' TERM; setsid sh -c 'while :; do sleep 1; done' &) ; sleep 600"
     with ScriptedModel(fixing(hang)) as model:
-        done = attempt(boxes, model, minutes=0.1)
+        done = attempt(both, model, minutes=0.1)
     assert done.stop == "limit"
     assert done.agent is not None
     assert done.agent.ended_by == "minutes"
@@ -244,7 +265,7 @@ def test_limits_of_tokens_end_an_agent(boxes: Sandboxes) -> None:
 
 
 @pytest.mark.requirement("C8")
-def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
+def test_a_hostile_agent_gets_nothing(both: Sandboxes) -> None:
     tries = [
         'python3 - <<"E"\n'
         "import json, os, urllib.error, urllib.request\n"
@@ -263,7 +284,7 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
         return Run(tries[turn.results]) if turn.results < len(tries) else Say("ok")
 
     with ScriptedModel(play) as model:
-        done = attempt(boxes, model)
+        done = attempt(both, model)
     said = [message.text for message in done.messages if message.role == "tool"]
     assert [line.split()[1] for line in said[0].splitlines()] == ["404", "400", "404"]
     assert done.agent is not None
@@ -279,7 +300,7 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
     }
 
 
-def test_what_an_agent_leaves_is_its_answer_to_the_byte_the_mode_and_the_link(boxes: Sandboxes) -> None:
+def test_what_an_agent_leaves_is_its_answer_to_the_byte_the_mode_and_the_link(both: Sandboxes) -> None:
     leave = r"""
 chmod +x src/pkg/maths.py; chmod -x src/pkg/run.py
 printf '\351' >> src/pkg/latin.py; printf '\0\377' > src/pkg/table.bin
@@ -291,7 +312,7 @@ mkdir -p out env/lib venv; printf '*' > env/.gitignore
 for n in $(seq 1200); do echo x > out/m$n.py; done; echo x > out/kept.py; echo x > env/lib/a.py; echo x > venv/a.py
 """
     with ScriptedModel(fixing(leave)) as model:
-        done = attempt(boxes, model)
+        done = attempt(both, model)
     files = {path: file.data for path, file in PLAIN_TREE.items()}
     assert apply_patch(PLAIN_TREE, done.patch) == {
         "out/kept.py": TreeFile(b"x\n"),
@@ -366,12 +387,15 @@ def test_commands_of_an_agent_call_the_service(boxes: Sandboxes) -> None:
 
 
 def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> None:
-    def slow(action: Callable[[], Completion], _size: int) -> Completion:
-        time.sleep(9)
+    ended = threading.Event()
+
+    def queued(action: Callable[[], Completion], _size: int) -> Completion:
+        ended.wait(120)
         return action()
 
     with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="waited"):
-        attempt(boxes, model, call=slow, minutes=0.2)
+        attempt(boxes, model, call=queued, minutes=0.2)
+    ended.set()
 
 
 def test_a_limit_that_ends_an_agent_before_its_first_answer_is_that_limit(boxes: Sandboxes) -> None:
