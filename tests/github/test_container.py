@@ -12,8 +12,9 @@ pytestmark = pytest.mark.sandbox  # processes that wait for one another
 
 PROGRAM = """
 import sys, time
-from codegate.github.entry import leave_to_child
-leave_to_child()
+from codegate.github import entry
+entry._STOP_SECONDS = 2
+entry.leave_to_child()
 print("ready", flush=True)
 {rest}
 """
