@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Half of what tests do is wait for processes and containers.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 EXTRAS := --extra bedrock --extra otel --extra vertex
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 # Lint, types and layers; the tests of a target follow.
 CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
