@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from codegate.durable import digest, sha256
 from codegate.environments.recipe import Recipe
+from codegate.environments.services import servers_of
 from codegate.errors import UsageError
 from codegate.sandbox import (
     Backend,
@@ -39,6 +40,7 @@ LIMITS: Final = SandboxLimits(
 """Of a build."""
 INSTALLABLE: Final = frozenset({"node", "go", "bun", "pnpm", "yarn"})
 """Toolchains that come from a package index where the machine lacks them."""
+_ABSENT: Final = "absent:"
 _PROBE_SECONDS: Final = 120.0
 
 _WHOLE: Final = re.compile(
@@ -176,8 +178,17 @@ def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> Base:
         return _shown(recipe, kinds, backend, image, have)  # the index brings the others
 
 
-def _shown(recipe: Recipe, kinds: frozenset[str], backend: Backend, image: str | None, asked: list[Toolchain]) -> Base:
-    environment = EnvironmentRecipe(_running(), "", image=image, toolchains=tuple(asked), system=recipe.packages)
+def _shown(
+    recipe: Recipe,
+    kinds: frozenset[str],
+    backend: Backend,
+    image: str | None,
+    asked: list[Toolchain],
+    servers: tuple[str, ...] = (),
+) -> Base:
+    """Return what the sandbox shows, with the packages ``servers`` in its image."""
+    system = (*recipe.packages, *servers)
+    environment = EnvironmentRecipe(_running(), "", image=image, toolchains=tuple(asked), system=system)
     sandbox = backend.open_build(environment, LIMITS)
     try:
         programs = {kind: _PROGRAMS.get(kind, kind) for kind in sorted(kinds)}
@@ -187,12 +198,17 @@ def _shown(recipe: Recipe, kinds: frozenset[str], backend: Backend, image: str |
             for kind, program in programs.items()
         )
         script = 'echo "$PATH"; for program in bash git; do command -v $program; done\n'
+        for server in servers_of(recipe):
+            script += f"( {server.present} ) || echo {_ABSENT}{shlex.quote(server.package)}\n"
         script += f"cd /; export GOTOOLCHAIN=local\n{questions}"
         done = sandbox.run(Command(("/bin/sh", "-c", script), timeout_seconds=_PROBE_SECONDS))
     finally:
         sandbox.close()
     first, *answers = re.split(r"^=", done.stdout.decode("utf-8", "replace"), flags=re.MULTILINE)
     path, *there = first.split()
+    absent = tuple(word.removeprefix(_ABSENT) for word in there if word.startswith(_ABSENT))
+    if absent and image is not None and not servers:  # an image takes packages, a machine has to have them
+        return _shown(recipe, kinds, backend, image, asked, absent)
     versions = {}
     for kind, _, text in (answer.partition("\n") for answer in answers):
         words = _COLOUR.sub("", text)

@@ -1,12 +1,15 @@
 """What makes another build, and what does not."""
 
 import json
+from contextlib import closing
 
 import pytest
 
 from codegate.environments import Recipe
-from codegate.environments.inputs import kinds_of, manifests
+from codegate.environments.inputs import base_of, kinds_of, manifests
+from codegate.sandbox import Backend, Command
 from codegate.suite import Tree, TreeFile
+from tests.kit.images import image_with_packages
 
 PYPROJECT = """
 [build-system]
@@ -108,3 +111,12 @@ def test_toolchains_are_those_that_the_recipe_names_or_the_tree_implies() -> Non
     assert kinds_of(Recipe(), tree) == {"python", "node", "go"}
     assert kinds_of(Recipe(tools={"go": "1.26"}), tree) == {"python", "go"}
     assert kinds_of(Recipe(folder="services"), tree) == {"go"}
+
+
+@pytest.mark.docker
+def test_a_server_that_the_image_lacks_is_installed_in_it(docker_backend: Backend) -> None:
+    with image_with_packages("redis-server") as image:
+        base = base_of(Recipe(image=image, services=("redis",)), Tree({}), docker_backend)
+        assert base.environment.system == ("redis-server",)
+        with closing(base.open(docker_backend)) as sandbox:
+            assert sandbox.run(Command(("redis-server",))).stdout == b"served\n"

@@ -30,6 +30,7 @@ from codegate.sandbox import (
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.environment import uv_program
+from tests.kit.images import image_with_packages
 from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("layers_removed")]
@@ -69,33 +70,11 @@ def containers(client: APIClient, backend: DockerBackend) -> list[Any]:
     return list(client.containers(all=True, filters={"label": f"{RUN_LABEL}={backend.run_id}"}))
 
 
-def made(client: APIClient, dockerfile: str) -> Iterator[str]:
-    """Yield the id of an image, which is removed afterwards."""
-    tag = f"codegate-test:{time.monotonic_ns()}"
-    for line in client.build(
-        fileobj=io.BytesIO(dockerfile.encode()), tag=tag, rm=True, decode=True, network_mode="none"
-    ):
-        assert "error" not in line, line
-    image: Any = client.inspect_image(tag)  # type: ignore[no-untyped-call]  # untyped in types-docker
-    yield str(image["Id"])
-    with contextlib.suppress(Exception):
-        client.remove_image(tag, force=True)
-
-
 @pytest.fixture
-def repository(client: APIClient) -> Iterator[str]:
-    """An image whose only package repository is a folder of its own, with the package ``tiny``."""
-    yield from made(
-        client,
-        "FROM python:3.11-slim-bookworm\nUSER 0\nENV TOOLS_HOME=/opt/tools\n"
-        "RUN mkdir -p /repo/tiny/DEBIAN /repo/tiny/usr/share/tiny && cd /repo && touch tiny/usr/share/tiny/file && "
-        "printf 'Package: tiny\\nVersion: 1\\nArchitecture: all\\nMaintainer: a <a@example.org>\\nDescription: t\\n' "
-        "> tiny/DEBIAN/control && dpkg-deb -b tiny tiny.deb && "
-        "{ cat tiny/DEBIAN/control; echo Filename: ./tiny.deb; echo Size: $(stat -c %s tiny.deb); "
-        "echo SHA256: $(sha256sum tiny.deb | cut -d' ' -f1); } > Packages && "
-        "rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && "
-        "echo 'deb [trusted=yes] file:/repo ./' > /etc/apt/sources.list\n",
-    )
+def repository(docker_backend: DockerBackend) -> Iterator[str]:
+    """An image whose only package repository has the program ``tiny``."""
+    with image_with_packages("tiny") as image:
+        yield image
 
 
 def test_a_build_is_frozen_and_each_sandbox_has_it_afresh(
@@ -196,13 +175,11 @@ def test_system_packages_are_installed_once_and_count_in_the_identity(
 ) -> None:
     recipe = replace(PLAIN, image=repository, system=("tiny",))
     build = own.open_build(recipe, LIMITS)
-    assert (
-        shell(build, "stat -c %U /usr/share/tiny/file; id -u; echo $TOOLS_HOME").stdout == b"root\n10001\n/opt/tools\n"
-    )
+    assert shell(build, "stat -c %U /usr/bin/tiny; id -u; echo $TOOLS_HOME").stdout == b"root\n10001\n/opt/tools\n"
     build.freeze([], tmp_path / "layer.tar")
     layer = layer_of(tmp_path / "layer.tar")
     environment = own.prepare(replace(recipe, layer=layer))
-    assert shell(own.open(environment, LIMITS), "ls /usr/share/tiny; echo $TOOLS_HOME").stdout == b"file\n/opt/tools\n"
+    assert shell(own.open(environment, LIMITS), "tiny; echo $TOOLS_HOME").stdout == b"served\n/opt/tools\n"
     without = own.prepare(replace(recipe, layer=layer, system=()))
     assert without.identity != environment.identity
     used = [one["ImageID"] for one in containers(client, own)]
