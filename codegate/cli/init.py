@@ -161,7 +161,12 @@ def command(
         say(f"wrote {written[-1]}: git ignores {_IGNORED}")
     tried = None
     if found is not None and (sys.stdin.isatty() and not json_wanted() if tries is None else tries):
-        tried = _try(read_recipe(Path(), out if os.path.lexists(out) else None) or found.recipe, part, sandbox)
+        own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
+        reduced, tried = _try(own, found, part, sandbox)
+        if reduced is not None and out in written:
+            write_atomic(out, config.replace(section, recipe_yaml(reduced)).encode())
+            say(f"wrote {out} again, without what failed")
+        found = reduced or found
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(
@@ -206,21 +211,32 @@ def _ignore(path: Path) -> bool:
     return True
 
 
-def _try(recipe: Recipe, part: str, sandbox: Choice) -> str | None:
-    """Build the recipe and run tests with it, say what became of it, and return that; None: it is not whole."""
+def _try(own: Recipe | None, found: Found, part: str, sandbox: Choice) -> tuple[Found | None, str | None]:
+    """Build a recipe, run tests with it and say what became of it.
+
+    Returns what was found without the parts that fail and are not needed, if there are any, and what the tests showed;
+    None where the recipe is not whole. The user's ``own`` recipe is tried as it is.
+    """
+    recipe = own or found.recipe
     if recipe == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")
-        return None
+        return None, None
     say("building the recipe, and running tests of HEAD once without a network (--no-try leaves that out)")
+    clauses: list[str] = []
+
+    def dropped(clause: str) -> None:
+        clauses.append(clause)
+        say(f"{clause}; trying without it")
+
     try:
-        words = try_on_head(Path(), recipe, part, sandbox).words
+        proved, tried = try_on_head(Path(), recipe, part, sandbox, dropped if own is None else None)
     except Interrupted:
         raise
     except CodegateError as error:
         say(f"not ready to mine: {error.cause}\n{error.remedy}".rstrip())
-        return None
-    say(f"{words}: ready to mine")
-    return words
+        return None, None
+    say(f"{tried.words}: ready to mine")
+    return found.reduced(proved, [f"{one}; tests pass without it" for one in clauses]) if clauses else None, tried.words
 
 
 def _parts(project: Project | None) -> list[str]:

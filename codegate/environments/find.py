@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
@@ -50,6 +50,13 @@ class Found:
     sources: Mapping[str, str]
     left_out: tuple[str, ...]
     candidates: tuple[str, ...] = ()
+
+    def reduced(self, recipe: Recipe, clauses: Sequence[str]) -> "Found":
+        """Return it with a recipe that lacks steps of this one, and why it does."""
+        places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
+        sources = {key: place for key, place in self.sources.items() if not key.startswith("setup.")}
+        sources |= {f"setup.{index}": places.get(line, "") for index, line in enumerate(recipe.setup)}
+        return replace(self, recipe=recipe, sources=sources, left_out=(*self.left_out, *clauses))
 
 
 @dataclass

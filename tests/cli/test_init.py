@@ -248,6 +248,25 @@ def test_a_try_says_what_passes_or_what_is_missing(
     assert "no such thing" in said
 
 
+@pytest.mark.sandbox
+def test_a_step_that_fails_and_is_not_needed_is_left_out(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = "[{run: mkdir data}, {run: touch page; echo no pages; false}, {run: python -m unittest}]"
+    text = f"on: push\njobs: {{test: {{runs-on: ubuntu-latest, steps: {steps}}}}}\n"
+    make_repository(empty / "own", {"tests/test_own.py": OWN_TESTS.encode(), ".github/workflows/ci.yml": text.encode()})
+    monkeypatch.chdir(empty / "own")
+    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    init("--try", "--sandbox", "bwrap")
+    out = capsys.readouterr().out
+    assert "`touch page; echo no pages; false` failed: no pages; trying without it\n" in out
+    assert ": ready to mine\nwrote codegate.yml again, without what failed\n" in out
+    recipe = load_config(Path("codegate.yml")).environment
+    assert recipe == Recipe(setup=("mkdir data",), tests="python -m unittest")
+    written = Path("codegate.yml").read_text()
+    assert "  # left out: `touch page; echo no pages; false` failed: no pages; tests pass without it\n" in written
+
+
 def test_a_configuration_without_a_recipe_is_left_alone_and_the_recipe_is_shown(
     empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
