@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
+from codegate.durable import sha256, write_atomic
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BubblewrapBuild, BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
@@ -37,6 +38,7 @@ from codegate.sandbox.bubblewrap_program import (
     isolation,
     system_links,
 )
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
@@ -50,8 +52,9 @@ from codegate.sandbox.contract import (
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
+from codegate.sandbox.layers import BUILT
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import AGENT, LIBRARIES, PYTHON, SandboxSession
+from codegate.sandbox.session import AGENT, ENVIRONMENT, LIBRARIES, PYTHON, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.system_files import binds, hidden, masked, shown
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
@@ -329,6 +332,15 @@ def _recorded(recipe: EnvironmentRecipe, interpreter: Interpreter) -> Bubblewrap
     )
 
 
+def _users(folder: EnvironmentFolder) -> Path:
+    """Return a file of users for recorded builds: Java, for one, takes the home folder from it and not from HOME."""
+    text = (folder.etc / "passwd").read_bytes().replace(ENVIRONMENT["HOME"].encode(), f"{BUILT}/home".encode())
+    path = cache_folder() / "users" / sha256(text)[:16]
+    if not path.is_file():
+        write_atomic(path, text)
+    return path
+
+
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground: Ground) -> list[str]:
     interpreter, folder = environment.interpreter, environment.folder
     arguments = [*isolation(), *environment.shown, *system_links()]
@@ -338,6 +350,8 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground
                 arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
     for file in sorted(folder.etc.iterdir()):
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
+    if environment.recorded:
+        arguments += ["--ro-bind", str(_users(folder)), "/etc/passwd"]
     prefix, executable = interpreter.prefix, interpreter.executable
     if not environment.recorded and not prefix.is_relative_to("/usr"):
         arguments += ["--ro-bind", str(prefix), PYTHON]

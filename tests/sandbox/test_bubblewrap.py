@@ -169,3 +169,9 @@ def test_a_build_finds_the_machines_toolchains(own: BubblewrapBackend) -> None:
     path = sandbox.run(Command(("sh", "-c", "echo $PATH"))).stdout.decode().strip().split(":")
     assert {str(one.programs) for one in there} <= set(path)
     assert path[-3:] == ["/usr/local/bin", "/usr/bin", "/bin"]
+
+
+def test_the_user_of_a_build_is_at_home_where_layers_keep_it(own: BubblewrapBackend) -> None:
+    sandbox = own.open_build(EnvironmentRecipe("3.11", ""), SandboxLimits())
+    program = "import os, pwd; print(pwd.getpwuid(os.getuid()).pw_dir)"
+    assert sandbox.run(Command(("{python}", "-c", program))).stdout == b"/opt/env/home\n"
