@@ -44,6 +44,8 @@ _COMMON: Final = {
     "npm_config_update_notifier": "false",
     "npm_config_store_dir": f"{CACHE}/pnpm",
     "pnpm_config_store_dir": f"{CACHE}/pnpm",
+    "npm_config_manage_package_manager_versions": "false",  # else pnpm fetches another of itself, in tests too
+    "pnpm_config_manage_package_manager_versions": "false",
     "BUN_INSTALL_CACHE_DIR": f"{CACHE}/bun",
     "YARN_GLOBAL_FOLDER": f"{HOME}/.yarn/berry",
     "YARN_ENABLE_TELEMETRY": "0",
