@@ -5,11 +5,14 @@ import re
 import shlex
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from codegate.durable import digest
-from codegate.environments.inputs import LIMITS, Base, base_of, inputs_of, kinds_of
+from codegate.environments.inputs import LIMITS, REQUIREMENTS, Base, base_of, inputs_of, kinds_of
 from codegate.environments.proxy import BuildProxy
 from codegate.environments.recipe import Recipe
 from codegate.environments.scripts import (
@@ -51,6 +54,7 @@ _LAST_LINES: Final = 15
 _LINE: Final = 300
 _NOT_RUN: Final = (None, 126, 127)
 """Exit codes of a command that was killed or whose program is not there: no lint step's."""
+_ENTRY: Final = re.compile(r"^[ \t]*([A-Za-z0-9][\w.-]*)[^\n\\]*(?:\\\r?\n[^\n\\]*)*", re.MULTILINE)
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # How installers name the package that stopped them.
 _PACKAGES: Final = re.compile(
@@ -114,17 +118,41 @@ def obtain(
                 return build.record(nearest)
             except BuildFailed as error:
                 _LOG.info("set-up failed on the nearest build, and begins with nothing: %s", error)
-        return build.record(None)
+        try:
+            return build.record(None)
+        except BuildFailed as error:
+            rest = without_package(tree, error.package)
+            if rest is None:
+                raise
+            note = f"{error.package} is left out: {error.cause.partition('; it printed')[0]}. Tests that need it fail."
+            _LOG.info("%s", note)
+            try:
+                return _Build(recipe, rest, backend, day, inputs, resolved, note).record(None)
+            except BuildFailed:
+                raise error from None
+
+
+def without_package(tree: Tree, package: str) -> Tree | None:
+    """Return the tree without a package in its requirement files; None where they name it nowhere."""
+    name = canonicalize_name(package)
+    changed = {}
+    for path, file in tree.items():
+        if REQUIREMENTS.fullmatch(path) and not file.is_link:
+            text = file.data.decode("utf-8", "surrogateescape")
+            rest = _ENTRY.sub(lambda entry: "" if canonicalize_name(entry[1]) == name else entry[0], text)
+            if rest != text:
+                changed[path] = replace(file, data=rest.encode("utf-8", "surrogateescape"))
+    return tree.overlay(changed) if changed else None
 
 
 class _Build:
     """One build. ``record`` may be called again."""
 
     def __init__(
-        self, recipe: Recipe, tree: Tree, backend: Backend, day: date, inputs: str, resolved: str | None
+        self, recipe: Recipe, tree: Tree, backend: Backend, day: date, inputs: str, resolved: str | None, *notes: str
     ) -> None:
         self._recipe, self._tree, self._backend, self._day = recipe, tree, backend, day
-        self._inputs, self._resolved = inputs, resolved
+        self._inputs, self._resolved, self._given_notes = inputs, resolved, notes
         self._base: Base = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
         check_lengths(self._secrets)
@@ -146,7 +174,7 @@ class _Build:
         """Run set-up and keep what it leaves."""
         began = time.monotonic()
         self._proxy = BuildProxy(self._recipe.hosts, self._addresses)
-        self._notes: list[str] = []
+        self._notes = list(self._given_notes)
         self._steps: list[tuple[str, float]] = []
         self._sandbox = self._base.open(self._backend, nearest)
         self._ends = began + LIMITS.lifetime_seconds

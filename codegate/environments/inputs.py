@@ -43,9 +43,13 @@ INSTALLABLE: Final = frozenset({"node", "go", "bun", "pnpm", "yarn"})
 _ABSENT: Final = "absent:"
 _PROBE_SECONDS: Final = 120.0
 
+REQUIREMENTS: Final = re.compile(
+    r"(?:.*/)?(?:requirements/[^/]*|[\w.-]*(?:requirements|constraints)[\w.-]*)\.(?:txt|in)"
+)
+"""Paths of what pip installs from."""
 _WHOLE: Final = re.compile(
     r"(?:uv|poetry|pdm|Cargo|composer|Pipfile|Gemfile|bun)\.lock|bun\.lockb|Pipfile|Gemfile|pylock[\w.-]*\.toml"
-    r"|[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|environment\.ya?ml"
+    r"|setup\.(?:py|cfg)|environment\.ya?ml"
     r"|package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-(?:lock|workspace)\.yaml|\.npmrc|\.yarnrc(?:\.yml)?"
     r"|go\.(?:mod|sum|work)|go\.work\.sum|Cargo\.toml|rust-toolchain(?:\.toml)?"
     r"|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|gradle-wrapper\.properties|libs\.versions\.toml"
@@ -158,7 +162,7 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
             found[path] = digest(_dependencies_of_python(file.data))
         elif name == "package.json":
             found[path] = digest(_dependencies_of_node(file.data))
-        elif _WHOLE.fullmatch(name) or inner in named:
+        elif _WHOLE.fullmatch(name) or REQUIREMENTS.fullmatch(path) or inner in named:
             found[path] = sha256(file.data)
     return found
 

@@ -167,6 +167,23 @@ def test_a_step_that_fails_ends_the_build_with_what_it_printed(
     assert archives() == before
 
 
+def test_a_package_that_cannot_be_built_is_left_out_once_and_said(bwrap_backend: Backend) -> None:
+    install = (
+        "mkdir -p done; cat requirements.in; for name in $(cut -d= -f1 requirements.in); do\n"
+        'case $name in *[Bb]roken) echo "error: Failed to build `$name==1`" >&2; exit 1; esac; done'
+    ).replace("`", "'")
+    written = "acme-core==1\nAcme.Broken==1 \\\n  --hash=sha256:00\nacme-broken-not==1\n"
+    tree = Tree({**TREE, "requirements.in": TreeFile(written.encode())})
+    built = obtain(shell(f"{install}\ncp requirements.in used"), tree, bwrap_backend, day=DAY)
+    assert run(bwrap_backend, built, "cat used requirements.in", tree=tree)[0].stdout.decode() == (
+        "acme-core==1\n\nacme-broken-not==1\n" + written
+    )
+    assert [note.partition(" is left out: ")[0] for note in built.notes] == ["Acme.Broken"]
+    worse = Tree({**tree, "requirements.in": TreeFile(f"{written}other-broken==1\n".encode())})
+    with pytest.raises(BuildFailed, match=r"^Acme\.Broken cannot be installed"):
+        obtain(shell(f"{install}\ncp requirements.in used"), worse, bwrap_backend, day=DAY)
+
+
 HOSTILE = """
 import os, socket, sys, urllib.request
 failed = []
