@@ -30,13 +30,19 @@ def make_layer(folder: Path, python: str = "", requirements: Iterable[str] = (),
     with tarfile.open(archive, "w") as tar:
         for name in ("env", "tree"):
             if (folder / name).is_dir():
-                tar.add(folder / name, name)
+                tar.add(folder / name, name, filter=_plain)
     return Layer(
         hashlib.sha256(archive.read_bytes()).hexdigest(),
         archive,
         tuple({"PATH": PATH, "HOME": "/opt/env/home", **variables}.items()),
         "/opt/env/venv/bin/python" if python else "",
     )
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return an entry without its time: what is made again is the same layer."""
+    entry.mtime = 1_700_000_000
+    return entry
 
 
 def opener(backend: Backend, layer: Layer, *toolchains: Toolchain) -> Callable[[], AbstractContextManager[Sandbox]]:

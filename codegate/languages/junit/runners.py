@@ -48,7 +48,7 @@ class JUnit:
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
-        found, status, broken, forged = read_reports(completed.records, token)
+        found, status, broken, forged = read_reports(completed.records, token, counted=selection.recorded)
         results: dict[str, TestResult] = {}
         for result in found:
             results[result.id] = worst(results.get(result.id), result)
@@ -58,7 +58,9 @@ class JUnit:
         return RunnerReport(results=results, status=status, collection_errors=broken, forged=forged)
 
 
-def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
+def read_reports(
+    records: bytes, token: str, *, counted: bool = True
+) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
     """Return the tests of all files that the driver sent, the command's status, broken files, and what else was sent.
 
     There are neither tests nor a status where there are more of them than anybody writes.
@@ -68,7 +70,7 @@ def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | No
     broken: list[CollectionError] = []
     for report in reports:
         try:
-            found += read_report(base64.b64decode(report.data, validate=True))
+            found += read_report(base64.b64decode(report.data, validate=True), counted=counted)
         except (ValueError, binascii.Error) as error:
             broken.append(CollectionError(report.path, f"the report cannot be read: {error}"))
     if len(found) > _MOST_TESTS:
@@ -76,20 +78,20 @@ def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | No
     return found, status, tuple(broken), forged
 
 
-def read_report(data: bytes) -> Iterator[TestResult]:
+def read_report(data: bytes, *, counted: bool = True) -> Iterator[TestResult]:
     """Yield the tests of one JUnit XML file.
 
     Raises:
-        ValueError: it is no XML, has a document type (the door to entities), is nested beyond sense, or counts
-            failures that none of its tests has: what failed is not known then.
+        ValueError: it is no XML, has a document type (the door to entities), is nested beyond sense, or (if told to
+            look at what is ``counted``) counts failures that none of its tests has: what failed is not known then.
     """
     root = parse_xml(data)
     for suite in root.below():
-        counted = sum(_number(suite.attributes.get(name, "")) for name in ("failures", "errors"))
-        if suite.name.startswith("testsuite") and counted:
+        failures = sum(_number(suite.attributes.get(name, "")) for name in ("failures", "errors"))
+        if counted and failures and suite.name.startswith("testsuite"):
             cases = (_result(case) for case in suite.below() if case.name == "testcase")
             if not any(case.status in _FAILED for case in cases):
-                raise ValueError(f"it counts {counted} failures, and none of its tests has failed")
+                raise ValueError(f"it counts {failures} failures, and none of its tests has failed")
     for case in root.below():
         if case.name == "testcase":
             yield _result(case)
