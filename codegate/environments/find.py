@@ -31,6 +31,8 @@ _TOOL_OF: Final = {
 _MANAGERS: Final = ("pnpm", "yarn", "bun")
 _PLAIN: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
 _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
+_IMAGE: Final = re.compile(r"[!-~]{1,300}")
+_LONGEST: Final = 20_000  # of a step
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,99}")
 _MOST_CANDIDATES: Final = 8
 
@@ -300,12 +302,15 @@ def _found(draft: _Draft, path: str, left_out: list[str], candidates: tuple[str,
     for text, where, env, place in draft.steps:
         lines = [f"export {name}={shlex.quote(value)}" for name, value in env.items() if _NAME.fullmatch(name)]
         lines += [f"cd {shlex.quote(posixpath.relpath(where or '.', folder or '.'))}"] if where != folder else []
+        if len(whole := "\n".join([*lines, text])) > _LONGEST:
+            left_out = [*left_out, f"a step of more than {_LONGEST} characters"]
+            continue
         sources[f"setup.{len(setup)}"] = place
-        setup.append("\n".join([*lines, text]))
+        setup.append(whole)
     if draft.test is not None and draft.test.folder:
         sources["folder"] = sources.get("tests", "")
     values: dict[str, Any] = {
-        "image": draft.image or None,
+        "image": draft.image if _IMAGE.fullmatch(draft.image) else None,
         "tools": draft.tools,
         "setup": setup,
         "env": {name: value for name, value in draft.env.items() if _NAME.fullmatch(name)},

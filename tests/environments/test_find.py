@@ -569,6 +569,13 @@ def test_a_hostile_workflow_takes_no_longer_than_others() -> None:
         assert found.recipe.tests == "pytest"
 
 
+def test_values_that_no_recipe_may_have_are_left_out() -> None:
+    job = "runs-on: ubuntu-latest\ncontainer: {image: 'no image'}\nenv: {not-a-name: '1'}"
+    found = found_in(f"- run: {json.dumps('make ' + 'x' * 19_990)}\n  env: {{A: b}}\n- run: pytest", job)
+    assert found.recipe == Recipe(tests="pytest")
+    assert found.left_out == ("a step of more than 20000 characters",)
+
+
 def test_actions_and_workflows_that_use_themselves_end() -> None:
     own = "runs: {using: composite, steps: [{uses: ./a}, {run: make x}]}"
     again = "on: push\njobs: {a: {uses: ./.github/workflows/ci.yml}}"
