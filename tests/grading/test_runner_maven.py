@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading.controls.instruments import Instruments
 from codegate.grading.runners import find_runner
 from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import ProblemLimits, Tree, TreeFile
@@ -75,7 +76,7 @@ def test_results_are_those_of_the_selected_classes_by_file_and_method(run) -> No
         "breaks": "error",
         "isSkipped": "skipped",
         "Empty.isNothing": "passed",
-        "isSteady": "failed",
+        "isSteady": "passed",
     }
     assert report.proven
     wrong, broken = report.crashes[f"{CART}::isWrong"], report.crashes[f"{CART}::breaks"]
@@ -142,3 +143,15 @@ def test_gradle_runs_a_class_at_a_time_and_takes_no_kept_result() -> None:
     assert find_runner("maven").batches((CART, OTHER, "src/test/java/ATest.java")) == (
         (CART, OTHER), ("src/test/java/ATest.java",)
     )  # fmt: skip
+
+
+@pytest.mark.bwrap
+def test_changed_tests_that_do_not_compile_are_run_as_they_were(
+    sandboxes: Sandboxes, recipe: EnvironmentRecipe
+) -> None:
+    used = Instruments(files={CART: b"absent test/java/org/shop/CartTest.java"}, originals={CART: b"as it was"})
+    tree = Tree({path: TreeFile(text.encode()) for path, text in {CART: "", "status": "0", "cart.xml": PASSED}.items()})
+    tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
+    selection = TestSelection((CART,), runner="maven", command=("./mvn",), instruments=used)
+    report = run_tests(lambda: sandboxes.open(manifest_of(recipe), ProblemLimits()), tree, selection)
+    assert report.results[f"{CART}::adds"].status == "passed"
