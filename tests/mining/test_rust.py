@@ -13,7 +13,7 @@ from tests.running.world import codegate, results
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.full]
 
-CRATE = {
+CRATE: dict[str, str | bytes | None] = {
     "Cargo.toml": '[package]\nname = "cart"\nversion = "0.1.0"\nedition = "2021"\n',
     "Cargo.lock": 'version = 3\n\n[[package]]\nname = "cart"\nversion = "0.1.0"\n',
     ".gitignore": "target\n",
@@ -29,7 +29,7 @@ def test_a_fix_is_mined_proved_and_graded(history: HistoryBuilder, tmp_path: Pat
         pytest.skip("this machine has no Rust")
     history.commit("begin", {**CRATE, "src/lib.rs": SOURCE % "prices[0] + prices[1..].iter().sum::<u32>()",
                              "tests/total.rs": TEST})  # fmt: skip
-    fixed = {"src/lib.rs": SOURCE % "prices.iter().sum()", "tests/total.rs": TEST + MORE}
+    fixed: dict[str, str | bytes | None] = {"src/lib.rs": SOURCE % "prices.iter().sum()", "tests/total.rs": TEST + MORE}
     history.commit(f"Fix the total of nothing (#2){BODY}", fixed)
     history.write({"codegate.yml": yaml.safe_dump({"environment": RECIPE})})
     place = ("--sandbox", "bwrap")
