@@ -6,8 +6,9 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
+from codegate.environments import export_built, import_built, prune_built
 from codegate.errors import ExitCode
-from codegate.sandbox import INDEX, export_environments, import_environments, prune_environments, read_index
+from codegate.sandbox import INDEX, read_index
 from codegate.wording import count_of
 
 
@@ -25,7 +26,7 @@ def export_command(folder: Path) -> None:
     Those that FOLDER has already are not written again. It also gets environments.json, with the SHA-256 of each
     archive.
     """
-    count = len(export_environments(folder))
+    count = len(export_built(folder))
     say(f"{count_of(count, 'environment')} of this machine in {folder}")
     emit({"schema": "codegate.environments-moved/1", "exported": count})
 
@@ -41,7 +42,7 @@ def import_command(folder: Path, index: Path | None) -> ExitCode:
     machine. Without --index their SHA-256 shows damage, and not who wrote them: import what you exported yourself.
     An archive that has another SHA-256 is left, and the exit code is 2.
     """
-    count, refused = import_environments(folder, read_index(index or folder / INDEX).sha256)
+    count, refused = import_built(folder, read_index(index or folder / INDEX).sha256)
     say(f"{count_of(count, 'environment')} taken from {folder}")
     for reason in refused:
         say(f"not taken: {reason}")
@@ -59,6 +60,6 @@ def prune_command(days: int) -> None:
 
     Images of Docker: `docker image prune --all --filter label=codegate.environment --filter until=720h`.
     """
-    count, size = prune_environments(days)
+    count, size = prune_built(days)
     say(f"{count_of(count, 'environment')} removed, {size / 1e9:.1f} GB")
     emit({"schema": "codegate.environments-moved/1", "removed": count, "bytes": size})

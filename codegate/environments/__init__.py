@@ -11,6 +11,7 @@ from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, parse_recipe, recipe_text
 from codegate.environments.store import Built
 from codegate.environments.tools import on_machine
+from codegate.environments.travel import export_built, import_built, prune_built
 
 __all__ = [
     "RECIPE",
@@ -19,13 +20,16 @@ __all__ = [
     "Found",
     "Recipe",
     "ServiceRecipe",
+    "export_built",
     "find_recipe",
+    "import_built",
     "inputs_of",
     "languages_of",
     "obtain",
     "on_machine",
     "parse_recipe",
     "parts_of",
+    "prune_built",
     "recipe_text",
     "recipe_yaml",
 ]

@@ -147,26 +147,25 @@ def find_built(inputs: str, day: date, resolved: str | None = None) -> Built | N
         resolved: the versions it has to have, or to have been told to have; None: any.
     """
     for path in sorted(layers_folder().glob("*.json"), key=_modified, reverse=True):
-        described = _read(path, inputs)
-        if described is None or described.day > day:
+        described = read_layer_file(path)
+        if described is None or described.inputs != inputs or described.day > day:
             continue
         if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
+            with contextlib.suppress(OSError):
+                path.touch()  # what is used is not pruned
             return _built(described)
     return None
 
 
-def _read(path: Path, inputs: str) -> LayerFile | None:
+def read_layer_file(path: Path) -> LayerFile | None:
+    """Return what describes a recorded build; None where it cannot be read, or its archive is not there."""
     try:
-        text = read_text(path, _LARGEST)
-        if inputs not in text:  # the others need not be parsed
-            return None
-        document = parse_json(text, str(path))
+        document = parse_json(read_text(path, _LARGEST), str(path))
         document["schema_"] = document.pop("schema")
         described = LayerFile.model_validate(document)
     except (UsageError, ValidationError, KeyError, TypeError, AttributeError):
         return None
-    there = described.inputs == inputs and described.sha256 == path.stem and path.with_suffix(".tar").is_file()
-    return described if there else None
+    return described if described.sha256 == path.stem and path.with_suffix(".tar").is_file() else None
 
 
 def _modified(path: Path) -> float:

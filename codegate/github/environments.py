@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from codegate.environments import export_built, import_built
 from codegate.errors import CodegateError
 from codegate.gating import Lock
 from codegate.github.artifacts import (
@@ -21,7 +22,6 @@ from codegate.github.artifacts import (
     read_members,
 )
 from codegate.github.step import Job
-from codegate.sandbox import export_environments, import_environments
 from codegate.wording import count_of
 
 FOLDER: Final = "environments"
@@ -43,11 +43,11 @@ def take_environments(job: Job, lock: Lock | None) -> None:
         if artifact is None or job.github is None:
             return
         data = download_artifact(job.github, artifact, _MAX_ARTIFACT_BYTES)
-        names = {f"{key}.tar" for key in lock.environments}
+        names = {f"{key}{suffix}" for key in lock.environments for suffix in (".tar", ".json")}
         with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as folder:
             for name, content in read_members(data, names.__contains__, _MAX_BYTES, str(artifact)):
                 Path(folder, name).write_bytes(content)
-            count, refused = import_environments(Path(folder), lock.environments)
+            count, refused = import_built(Path(folder), lock.environments)
     except (CodegateError, OSError) as error:
         job.log.annotate("warning", "codegate", f"all environments are built anew: {error}")
         return
@@ -61,7 +61,7 @@ def keep_environments(job: Job) -> Mapping[str, str]:
     if job.inputs.environments is None:
         return {}
     try:
-        return export_environments(job.inputs.reports / FOLDER)
+        return export_built(job.inputs.reports / FOLDER)
     except CodegateError as error:
         job.log.annotate("warning", "codegate", str(error))
         return {}

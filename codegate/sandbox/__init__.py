@@ -10,6 +10,7 @@ from codegate.sandbox.archives import (
     import_environments,
     prune_environments,
     read_index,
+    write_index,
 )
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
@@ -68,4 +69,5 @@ __all__ = [
     "read_index",
     "reap_job",
     "select_backend",
+    "write_index",
 ]

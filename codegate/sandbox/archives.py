@@ -46,7 +46,6 @@ def export_environments(target: Path) -> dict[str, str]:
         UsageError: ``target`` has an index that cannot be read.
         InfrastructureError: the disk refused, or an environment is no longer what was built.
     """
-    known = dict(read_index(target / INDEX).sha256) if (target / INDEX).exists() else {}
     folders = sorted(path.parent for path in (cache_folder() / "environments").glob(f"*/{COMPLETE}"))
     built = {folder.name: content for folder in folders if (content := content_of(folder))}
     try:
@@ -69,9 +68,15 @@ def export_environments(target: Path) -> dict[str, str]:
                     raise
     except OSError as error:
         raise InfrastructureError(f"cannot write to {target}: {error}.", "Free some space.") from error
+    write_index(target, built)
+    return built
+
+
+def write_index(target: Path, built: Mapping[str, str]) -> None:
+    """Add archives to the index in ``target``: their SHA-256 by key; raises as ``read_index``."""
+    known = dict(read_index(target / INDEX).sha256) if (target / INDEX).exists() else {}
     index = ArchiveIndex(schema="codegate.environments/1", sha256=dict(sorted({**known, **built}.items())))
     write_atomic(target / INDEX, index.model_dump_json(by_alias=True, indent=2).encode("ascii") + b"\n")
-    return built
 
 
 def import_environments(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:

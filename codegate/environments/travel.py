@@ -1,0 +1,125 @@
+"""Built environments in a folder of archives, recorded builds among them: a machine that imports them builds nothing.
+
+A recorded build is two files there: ``KEY.tar``, its archive, and ``KEY.json``, what it was built from and how commands
+run in it. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the archive's SHA-256 trusts both.
+"""
+
+import contextlib
+import hashlib
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from codegate.durable import sha256, write_atomic
+from codegate.environments.store import LayerFile, layers_folder, read_layer_file, unfinished
+from codegate.errors import InfrastructureError
+from codegate.sandbox import export_environments, import_environments, prune_environments, write_index
+
+_DAY: Final = 24 * 3600
+
+
+def export_built(target: Path) -> dict[str, str]:
+    """Write every environment that is built here to ``target``; return the archives' SHA-256 by key.
+
+    Raises:
+        UsageError: ``target`` has an index that cannot be read.
+        InfrastructureError: the disk refused, or an environment is no longer what was built.
+    """
+    found = export_environments(target)
+    recorded: dict[str, str] = {}
+    try:
+        for path, described in _layers():
+            data = path.read_bytes()
+            key = sha256(data)
+            recorded[key] = described.sha256
+            archive = target / f"{key}.tar"
+            if not archive.is_file() or archive.stat().st_size != path.with_suffix(".tar").stat().st_size:
+                unfinished_copy = target / f".codegate-{key}"
+                shutil.copyfile(path.with_suffix(".tar"), unfinished_copy)
+                unfinished_copy.replace(archive)
+            write_atomic(target / f"{key}.json", data)
+    except OSError as error:
+        raise InfrastructureError(f"cannot write to {target}: {error}.", "Free some space.") from error
+    write_index(target, recorded)
+    return {**found, **recorded}
+
+
+def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
+    """Take the environments in ``source`` that ``trusted`` names and that are not here yet.
+
+    Args:
+        source: a folder that ``export_built`` wrote.
+        trusted: the SHA-256 of each archive that may be taken, by key.
+
+    Returns:
+        How many were taken, and for each that was refused a clause that says why.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    recorded = {key: digest for key, digest in trusted.items() if (source / f"{key}.json").is_file()}
+    count, refused = import_environments(source, {key: trusted[key] for key in trusted.keys() - recorded.keys()})
+    problems = list(refused)
+    for key, digest in recorded.items():
+        why = _take(source, key, digest)
+        count += why is None
+        problems += [f"{key}.tar {why}"] if why else []
+    return count, tuple(problems)
+
+
+def prune_built(days: int) -> tuple[int, int]:
+    """Remove the environments that nothing used for ``days`` days; return how many, and their size in bytes.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    count, size = prune_environments(days)
+    try:
+        for path, described in _layers():
+            if path.stat().st_mtime < time.time() - days * _DAY:
+                size += path.with_suffix(".tar").stat().st_size
+                path.unlink()  # without it the others are nothing
+                path.with_suffix(".tar").unlink()
+                shutil.rmtree(layers_folder() / described.sha256, ignore_errors=True)
+                count += 1
+    except OSError as error:
+        raise InfrastructureError(f"cannot remove environments: {error}.", "Remove the folder by hand.") from error
+    return count, size
+
+
+def _layers() -> Iterator[tuple[Path, LayerFile]]:
+    """Yield the recorded builds that are here, each with the file that describes it."""
+    for path in sorted(layers_folder().glob("*.json")):
+        if (described := read_layer_file(path)) is not None:
+            yield path, described
+
+
+def _take(source: Path, key: str, digest: str) -> str | None:
+    """Take one recorded build; return why it is refused, an empty text where it is here, None where it was taken."""
+    place = layers_folder() / f"{digest}.json"
+    if place.exists():
+        return ""
+    try:
+        data = (source / f"{key}.json").read_bytes()
+        if sha256(data) != key:
+            return "does not come with the description that was recorded"
+        with unfinished() as copy:
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(source / f"{key}.tar", copy)
+            if not copy.is_file() or _sha256(copy) != digest:
+                return "does not have the recorded SHA-256"
+            copy.replace(place.with_suffix(".tar"))
+        write_atomic(place, data)
+    except OSError as error:
+        raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
+    if read_layer_file(place) is None:
+        place.unlink()
+        return "is of a build that is unknown here"
+    return None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

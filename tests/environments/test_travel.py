@@ -1,0 +1,75 @@
+"""Recorded builds between machines: what is exported is what is imported, and nothing else gets in."""
+
+import os
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.environments import Built, Recipe, export_built, import_built, prune_built
+from codegate.environments.store import LayerFile, find_built, keep, layers_folder, unfinished
+from codegate.sandbox import INDEX, read_index
+
+DAY = date(2026, 1, 1)
+INPUTS = "1" * 64
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return what makes this machine another one, without environments."""
+    return lambda name: monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / name))
+
+
+def built(data: bytes = b"an archive") -> Built:
+    described = LayerFile(
+        sha256=sha256(data), inputs=INPUTS, day=DAY, rebuilt=None, recipe=Recipe(setup=("make",)), resolved="six 1\n",
+        variables={"PATH": "/opt/env/bin"}, python="", interpreter="3.11", image=None, toolchains={"go": "1.26.2"},
+        seconds=1.0, steps=(("make", 1.0),), hosts={}, notes=(),
+    )  # fmt: skip
+    with unfinished() as archive:
+        archive.write_bytes(data)
+        return keep(archive, described)
+
+
+def test_a_recorded_build_is_taken_whole_and_found_again(machine: Callable[[str], None], tmp_path: Path) -> None:
+    machine("first")
+    one = built()
+    digests = export_built(tmp_path / "moved")
+    assert export_built(tmp_path / "moved") == digests
+    machine("second")
+    assert find_built(INPUTS, DAY) is None
+    assert read_index(tmp_path / "moved" / INDEX).sha256 == digests
+    assert import_built(tmp_path / "moved", digests) == (1, ())
+    assert import_built(tmp_path / "moved", digests) == (0, ())
+    found = find_built(INPUTS, DAY, "six 1\n")
+    assert found is not None
+    assert found.layer.archive.read_bytes() == b"an archive"
+    assert (found.layer.sha256, found.layer.variables) == (one.layer.sha256, one.layer.variables)
+
+
+@pytest.mark.parametrize("part", [".tar", ".json"])
+def test_what_the_lock_does_not_name_is_refused_and_built_anew(
+    machine: Callable[[str], None], tmp_path: Path, part: str
+) -> None:
+    machine("first")
+    built()
+    ((key, digest),) = export_built(tmp_path / "moved").items()
+    (tmp_path / "moved" / f"{key}{part}").write_bytes(b"{}")
+    machine("second")
+    count, refused = import_built(tmp_path / "moved", {key: digest})
+    assert count == 0
+    assert refused[0].startswith(f"{key}.tar does not ")
+    assert find_built(INPUTS, DAY) is None
+    assert import_built(tmp_path / "moved", {}) == (0, ())
+
+
+def test_a_recorded_build_that_nothing_used_is_removed(machine: Callable[[str], None]) -> None:
+    machine("first")
+    for data, used in ((b"old", 1), (b"new", None)):
+        place = layers_folder() / f"{built(data).layer.sha256}.json"
+        if used:
+            os.utime(place, (used, used))
+    assert prune_built(30) == (1, 3)
+    assert [path.read_bytes() for path in layers_folder().glob("*.tar")] == [b"new"]
