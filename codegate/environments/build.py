@@ -1,6 +1,7 @@
 """Builds a project's environment: its own set-up commands run once, and what they leave is frozen."""
 
 import logging
+import posixpath
 import re
 import shlex
 import time
@@ -42,6 +43,7 @@ from codegate.environments.variables import (
     secret_values,
     set_up_variables,
     test_variables,
+    version_variables,
 )
 from codegate.sandbox import Backend, Command, Completed, Layer, SandboxError, SandboxFile
 from codegate.sandbox.relay import Relay
@@ -165,6 +167,8 @@ class _Build:
         self._set_up = set_up_variables(recipe, path, tuple(tree), day, indexes, python=self._python) | {
             name: value for name, value in self._secrets.items() if name not in indexes
         }
+        if "git" not in self._base.programs and (file := tree.get(posixpath.join(recipe.folder, "pyproject.toml"))):
+            self._set_up = version_variables(file.data) | self._set_up
         if self._pinned:
             self._set_up |= {"UV_CONSTRAINT": CONSTRAINTS, "PIP_CONSTRAINT": CONSTRAINTS}
         self._tests = test_variables(recipe, path, python=self._python)

@@ -27,6 +27,7 @@ CONSTRAINTS: Final = f"{CACHE}/constraints.txt"
 PROXY_PORT: Final = 4181
 """The port of the sandbox's loopback where the way out is."""
 
+_NO_VERSION: Final = "0.1.dev0"
 _FOLDERS: Final = (f"{VENV}/bin", BIN, f"{HOME}/.local/bin", f"{HOME}/go/bin", f"{HOME}/.cargo/bin")
 _COMMON: Final = {
     "HOME": HOME,
@@ -180,6 +181,17 @@ def set_up_variables(
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
     """Return the environment of tests and of what goes before them: the same places, and no index."""
     return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
+
+
+def version_variables(pyproject: bytes) -> dict[str, str]:
+    """Return what stands for a version that a project takes from git, for a sandbox without git."""
+    text = pyproject.decode("utf-8", "replace")
+    if "hatch-vcs" in text:  # it knows the name for all projects alone
+        return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
+    name = re.search(r"^\s*name\s*=\s*[\"']([\w.-]+)", text, re.MULTILINE)
+    if name is None or not re.search(r"setuptools[-_]scm", text):
+        return {}
+    return {f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{re.sub('[-_.]+', '_', name[1]).upper()}": _NO_VERSION}
 
 
 def authorities() -> bytes:

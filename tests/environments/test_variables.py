@@ -15,6 +15,7 @@ from codegate.environments.variables import (
     path_variable,
     secret_values,
     set_up_variables,
+    version_variables,
 )
 from codegate.environments.variables import test_variables as variables_of_tests
 from codegate.errors import UsageError
@@ -106,6 +107,19 @@ def test_credentials_of_an_index_that_is_a_secret_are_given_to_set_up(monkeypatc
 def test_a_secret_that_is_not_set_is_named() -> None:
     with pytest.raises(UsageError, match=r"environment\.secrets: ACME_TOKEN not set"):
         secret_values(Recipe(secrets=("ACME_TOKEN", "PATH")))
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ('name = "My.Shop-Api"\n[build-system]\nrequires = ["setuptools_scm"]', "_FOR_MY_SHOP_API"),
+        ('name = "shop"\n[build-system]\nrequires = ["hatch-vcs"]', ""),
+        ('name = "shop"\n[build-system]\nrequires = ["setuptools"]', None),
+    ],
+)
+def test_a_version_from_git_has_a_stand_in_without_git(written: str, name: str | None) -> None:
+    wanted = {} if name is None else {f"SETUPTOOLS_SCM_PRETEND_VERSION{name}": "0.1.dev0"}
+    assert version_variables(f"[project]\n{written}\n".encode()) == wanted
 
 
 def test_the_authorities_of_this_machine_are_certificates() -> None:
