@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from codegate.environments import RECIPE, parse_recipe
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
@@ -21,20 +22,32 @@ from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
-from codegate.suite import Problem, Suite, Tree, make_patch
+from codegate.suite import Problem, Suite, Tree, make_patch, parse_yaml
 
 IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
+SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
 _IMAGE: Final = re.compile(r"(?:[a-z0-9][a-z0-9./:_-]{0,250}@)?sha256:[0-9a-f]{64}")
 
 
 def check_images(suite: Suite) -> None:
-    """Raise UsageError for base images of ``suite`` that CODEGATE_IMAGES does not allow.
+    """Raise UsageError for what ``suite`` may not have here: base images and secrets that nobody allowed.
 
     A suite is untrusted: the daemon fetches an image from any registry with its own credentials, and the image's
-    interpreter runs the sandbox's supervisor.
+    interpreter runs the sandbox's supervisor. A recipe's set-up may send the secrets that it is given to a host that it
+    names.
     """
     allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
+    given = frozenset(os.environ.get(SECRETS_VARIABLE, "").split())
     for environment in suite.manifest.environments:
+        text = suite.packages.get(environment.id, {}).get(RECIPE) if environment.recorded is not None else None
+        if text is not None:
+            place = f"{suite.folder / 'suite.yml'}: environment {environment.id}: {RECIPE}"
+            if missing := sorted(set(parse_recipe(parse_yaml(text, place), place).secrets) - given):
+                raise UsageError(
+                    f"{place} asks for the secrets {', '.join(missing)}, which are not allowed here.",
+                    f"If you trust the suite, add them to the environment variable {SECRETS_VARIABLE} (separated by "
+                    "blanks).",
+                )
         if environment.image is None:
             continue
         place = f"{suite.folder / 'suite.yml'}: environment {environment.id}"

@@ -26,7 +26,7 @@ from codegate.mining.units import Prospect
 from codegate.suite import Base, Language, Part, Suite, Tree, git, load_tree, read_commit
 from codegate.wording import count_of
 
-_MOST_TRIED: Final = 5
+_MOST_TRIED: Final = 3
 _CHECK: Final = "Correct `environment` in codegate.yml."
 
 

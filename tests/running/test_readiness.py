@@ -1,0 +1,33 @@
+"""What a suite may not have on this machine unless its user allows it."""
+
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.running.readiness import check_images
+from codegate.suite import Base, LockedEnvironment, RecordedBuild, Suite, write_suite
+from tests.kit import problem as kit
+from tests.suite.builders import problem
+
+
+def suite_with(folder: Path, recipe: str) -> Suite:
+    locked = kit.locked("six 1\n", "recorded", packages={"recipe.yml": recipe})
+    build = RecordedBuild(base=Base(commit="b" * 40), inputs="0" * 64)
+    manifest = locked.manifest.model_copy(update={"recorded": build})
+    environments = [LockedEnvironment(manifest, locked.lock, locked.packages)]
+    problems = [problem(environment=manifest)]
+    return write_suite(folder, name="demo", repository=None, environments=environments, problems=problems)
+
+
+def test_a_suites_recipe_gets_only_the_secrets_that_are_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = suite_with(tmp_path / "suite", "setup: [make]\nsecrets: [INDEX_TOKEN, MODEL_KEY]\n")
+    monkeypatch.setenv("CODEGATE_SECRETS", "INDEX_TOKEN")
+    with pytest.raises(UsageError, match=r"environment recorded: recipe.yml asks for the secrets MODEL_KEY, which"):
+        check_images(suite)
+    monkeypatch.setenv("CODEGATE_SECRETS", "MODEL_KEY INDEX_TOKEN")
+    check_images(suite)
+    monkeypatch.delenv("CODEGATE_SECRETS")
+    check_images(suite_with(tmp_path / "suite", "setup: [make]\n"))
