@@ -19,7 +19,7 @@ from codegate.sandbox import Choice, SandboxError
 from codegate.strict import shown
 from codegate.suite import git, read_commit
 
-_MOST_FILES: Final = 20
+_MOST_FILES: Final = 10
 _MOST_DROPPED: Final = 3
 _LINE: Final = 300  # what a failed build names of a step
 
@@ -31,7 +31,7 @@ def try_on_head(
     sandbox: Choice = "auto",
     dropped: Callable[[str], None] | None = None,
 ) -> tuple[Recipe, Tried]:
-    """Return what the tests of HEAD, at most twenty files of them, show in a build of the recipe, and that recipe.
+    """Return what the tests of HEAD, at most ten files of them, show in a build of the recipe, and that recipe.
 
     Args:
         repository: a clone.
