@@ -16,6 +16,7 @@ from codegate.durable import sha256, write_atomic
 from codegate.environments.store import LayerFile, layers_folder, read_layer_file, unfinished
 from codegate.errors import InfrastructureError
 from codegate.sandbox import export_environments, import_environments, prune_environments, write_index
+from codegate.sandbox.bubblewrap_layers import drop_unpacked
 
 _DAY: Final = 24 * 3600
 
@@ -82,7 +83,7 @@ def prune_built(days: int) -> tuple[int, int]:
                 size += path.with_suffix(".tar").stat().st_size
                 path.unlink()  # without it the others are nothing
                 path.with_suffix(".tar").unlink()
-                shutil.rmtree(layers_folder() / described.sha256, ignore_errors=True)
+                drop_unpacked(described.sha256)
                 count += 1
     except OSError as error:
         raise InfrastructureError(f"cannot remove environments: {error}.", "Remove the folder by hand.") from error

@@ -291,6 +291,18 @@ def sweep(parent: Path) -> int:
     return found
 
 
+def drop_unpacked(sha256: str) -> None:
+    """Remove what is unpacked of a layer, if anything: what cannot be removed is not taken for the whole later.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    folder = layers_folder() / sha256
+    if folder.is_dir():
+        with temporary_folder(folder.parent) as taken, contextlib.suppress(OSError):
+            folder.rename(taken / "layer")
+
+
 def remove_tree(path: Path) -> None:
     """Remove a folder that code of a repository wrote in, whatever modes it gave, as far as the disk lets us."""
     argv = ["rm", "-rf", "--one-file-system", "--", str(path)]

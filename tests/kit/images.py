@@ -4,14 +4,17 @@ import contextlib
 import io
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from docker import APIClient
 from docker.utils import kwargs_from_env
 
+from codegate.sandbox.images import BASE_IMAGE
+
+PYTHON = "3.11"
 _CONTROL = "Package: {name}\\nVersion: 1\\nArchitecture: all\\nMaintainer: a <a@example.org>\\nDescription: t\\n"
-_DOCKERFILE = """\
-FROM python:3.11-slim-bookworm
+_PACKAGES = """\
 USER 0
 ENV TOOLS_HOME=/opt/tools
 RUN mkdir -p /repository/package/DEBIAN /repository/package/usr/bin && cd /repository && \
@@ -24,13 +27,18 @@ RUN mkdir -p /repository/package/DEBIAN /repository/package/usr/bin && cd /repos
 """
 
 
-@contextlib.contextmanager
-def image_with_packages(name: str) -> Iterator[str]:
+def image_with_packages(name: str) -> AbstractContextManager[str]:
     """Give the id of an image whose only package repository is a folder of its own, with the program ``name``."""
-    dockerfile = _DOCKERFILE.format(name=name, control=_CONTROL.format(name=name)).encode("ascii")
+    return image_of(_PACKAGES.format(name=name, control=_CONTROL.format(name=name)))
+
+
+@contextlib.contextmanager
+def image_of(dockerfile: str) -> Iterator[str]:
+    """Give the id of the usual image with the instructions ``dockerfile`` carried out in it."""
+    text = f"FROM {BASE_IMAGE.format(python=PYTHON)}\n{dockerfile}\n".encode("ascii")
     tag = f"codegate-test:{time.monotonic_ns()}"
     with contextlib.closing(APIClient(timeout=120, **kwargs_from_env())) as client:
-        lines = client.build(fileobj=io.BytesIO(dockerfile), tag=tag, rm=True, decode=True, network_mode="none")
+        lines = client.build(fileobj=io.BytesIO(text), tag=tag, rm=True, decode=True, network_mode="none")
         assert [line for line in lines if "error" in line] == []
         image: Any = client.inspect_image(tag)  # type: ignore[no-untyped-call]  # untyped in types-docker
         try:

@@ -30,7 +30,7 @@ from codegate.sandbox import (
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.environment import uv_program
-from tests.kit.images import image_with_packages
+from tests.kit.images import image_of, image_with_packages
 from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("layers_removed")]
@@ -120,6 +120,16 @@ def test_a_build_is_frozen_and_each_sandbox_has_it_afresh(
     assert (seen_host["NetworkMode"], seen_host["CapDrop"]) == ("none", ["ALL"])
     assert (seen_host["SecurityOpt"], seen_host["Privileged"]) == (["no-new-privileges"], False)
     assert list(seen_host["Tmpfs"]) == ["/dev/shm"]
+
+
+def test_no_build_brings_the_interpreter_of_the_supervisor(own: DockerBackend, tmp_path: Path) -> None:
+    planted = ("env/bin", tarfile.DIRTYPE, ""), ("env/bin/python3", FILE, b"#!/bin/sh\nexit 1\n")
+    also = ("tree", tarfile.DIRTYPE, ""), ("tree/python3", FILE, b"#!/bin/sh\nexit 1\n")
+    layer = write_layer(tmp_path / "layer.tar", *planted, *also)
+    with image_of("ENV PATH=/opt/env/bin:/tmp/../workspace:.:$PATH") as image:
+        sandbox = own.open(own.prepare(replace(PLAIN, image=image, layer=layer)), LIMITS)
+        done = sandbox.run(Command(("{python}", "-c", "import sys; print(sys.executable)")))
+    assert done.stdout.startswith(b"/usr/"), done
 
 
 def test_a_build_can_begin_with_an_earlier_one(own: DockerBackend, tmp_path: Path) -> None:
