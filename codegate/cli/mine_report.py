@@ -8,7 +8,7 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
-from codegate.errors import ExitCode
+from codegate.errors import ExitCode, UsageError
 from codegate.mining import Distribution, Strengths, assess, read_summary
 from codegate.reporting import bug, one_line
 from codegate.running import CONFIG_NAME, origin_of
@@ -28,12 +28,18 @@ _LONGEST = 8
 @json_option
 def command(suite: Path, config: Path | None) -> ExitCode:
     """Show the funnel that SUITE came from, and what its problems are worth."""
+    mined = read_summary(suite)
+    if mined is not None and not (suite / "suite.yml").exists():
+        reasons = ", ".join(f"{count} {reason}" for reason, count in list(mined.get("reasons", {}).items())[:_LONGEST])
+        raise UsageError(
+            f"{suite} has no suite: mining kept no problem. Left out: {reasons}.",
+            "What helps, by reason: docs/mining.md, When little comes out.",
+        )
     loaded = load_suite(suite)
     place = config or Path(CONFIG_NAME)
     known = config is not None or place.exists()
     cutoffs = {entry.label: entry.training_cutoff for entry in load_config(place).candidates} if known else {}
     strengths = assess(loaded, datetime.now(UTC).date(), cutoffs)
-    mined = read_summary(suite)
     origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
     for line in _lines(strengths, mined):
         say(line)

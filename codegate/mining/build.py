@@ -308,7 +308,7 @@ class _Making:
             with self.steps.step("validation"):
                 outcome = try_cut(
                     parts, opener, roots, builder.today, new, self.settings, builds.limits, support.narrowed,
-                    doubts=partial(builds.doubts, rung),
+                    doubts=partial(builds.doubts, rung), processor_seconds=builds.recipe.seconds,
                 )  # fmt: skip
             if isinstance(outcome, Trial):
                 return rung.environment, outcome

@@ -1,5 +1,6 @@
 """An application that needs a set-up, variables and a command before its tests, from its history to a verdict."""
 
+import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,16 @@ import yaml
 
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe
-from codegate.grading import Sandboxes
+from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining.environments import recorded
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
+from codegate.mining.languages import RunnerSettings
+from codegate.mining.proving.validation import Trial, try_cut
+from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Layer
-from codegate.suite import Tree, TreeFile, load_suite
+from codegate.suite import ProblemLimits, Tree, TreeFile, load_suite
 from tests.kit.repository import HistoryBuilder
-from tests.mining.statement_world import BODY
+from tests.mining.statement_world import BODY, cut_of
 from tests.running.world import codegate, results
 
 #: Needs a variable at its import, and a table that a command makes in a folder that set-up makes.
@@ -147,6 +151,16 @@ def test_a_recipe_that_fails_ends_mining_before_a_change_is_tried(simple: Histor
     assert not (tmp_path / "suite").exists()
 
 
+def test_a_mining_that_kept_nothing_is_no_suite_and_its_report_says_why(tmp_path: Path) -> None:
+    summary = {"schema": "codegate.mining/1", "reasons": {"env_unresolved": 3, "no_f2p": 1}}
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "mining.json").write_text(json.dumps(summary))
+    report = codegate("mine", "report", "suite", cwd=tmp_path)
+    assert report.code == 2
+    assert "suite has no suite: mining kept no problem. Left out: 3 env_unresolved, 1 no_f2p." in report.stderr
+    assert "codegate mine" not in report.stderr
+
+
 @pytest.mark.bwrap
 def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
     simple: HistoryBuilder, tmp_path: Path
@@ -246,3 +260,15 @@ def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_i
     assert not world.builds.doubts(exact, frozenset({"network"}))
     assert not world.builds.doubts(near, frozenset({"network"}))
     assert world.builds.doubts(near, frozenset({"network", "other"}))
+
+
+def test_a_test_run_may_take_the_recipes_seconds_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = TestReport(results={"t.py::a": TestResult(id="t.py::a", status="passed")}, cpu_seconds=5.0, seconds=2.0)
+    monkeypatch.setattr(Trial, "run", lambda *_: passed)
+    parts = cut_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, {"t.py": "def a(): pass\n"})
+    settings = RunnerSettings("pytest", recorded=True)
+    tried = try_cut(
+        parts, lambda _: pytest.fail("no sandbox"), (), date(2025, 1, 1), False, settings, ProblemLimits(),
+        processor_seconds=4.0,
+    )  # fmt: skip
+    assert tried == Rejected("timeout", "the fixed tests took over 4 s of processor time")

@@ -5,6 +5,7 @@ no process of another one is in its sandbox, and repeats vary what must not matt
 when every run of a state agrees.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -183,6 +184,7 @@ def try_cut(
     narrowed: Narrowing | None = None,
     least: float = 0.0,
     doubts: Callable[[frozenset[str]], bool] = lambda _: False,
+    processor_seconds: float = math.inf,
 ) -> Trial | Rejected:
     """Run ``cut`` once in each state; return what came of it, or why nothing can.
 
@@ -201,6 +203,7 @@ def try_cut(
         narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
         least: seconds that later runs may take in any case: the first one may find compiled what a grade compiles.
         doubts: says of the tests that fail after the fix whether that may be the environment's fault.
+        processor_seconds: what the first run may take of the processor.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -209,6 +212,8 @@ def try_cut(
     trial = Trial(cut, open_sandbox, today, allowed)
     first = trial.run("after", graded_selection(cut.test_files, python_path, allowed, settings))
     rejected = _reject_fixed(first)
+    if rejected is None and first.cpu_seconds > processor_seconds:
+        rejected = Rejected("timeout", f"the fixed tests took over {processor_seconds:.0f} s of processor time")
     if rejected is not None:
         absent = absent_parts(cut.fixed)
         return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
