@@ -69,6 +69,20 @@ def test_tests_are_read_from_the_reports(run) -> None:  # type: ignore[no-untype
 
 
 @pytest.mark.bwrap
+def test_command_files_and_reports_are_where_the_tests_run(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    program = (
+        "import os, sys\nassert os.path.isfile(sys.argv[1]), sys.argv\nopen('out.xml', 'w').write(open('in').read())\n"
+    )
+    content = {"web/run.py": program, "web/in": REPORT, "web/t/a.x": "", "web/out.xml": "<old"}
+    tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
+    selection = TestSelection(
+        ("web/t/a.x",), runner="junit", command=("python3", "run.py", "{files}"), reports=("out.xml",), folder="web"
+    )
+    report = run_tests(partial(sandboxes.open, manifest_of(recipe), ProblemLimits()), tree, selection)
+    assert "pkg.Sums::adds" in report.results, report.output
+
+
+@pytest.mark.bwrap
 def test_a_report_that_was_there_before_is_not_believed(run) -> None:  # type: ignore[no-untyped-def]
     forged = '<testsuite><testcase classname="a" name="never"/></testsuite>'
     report = run(REPORT, **{"reports/old.xml": forged})

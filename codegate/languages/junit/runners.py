@@ -3,6 +3,7 @@
 import base64
 import binascii
 import math
+import posixpath
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
@@ -39,7 +40,8 @@ class JUnit:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        words = [part for word in selection.command for part in (files if word == _FILES else (word,))]
+        placed = tuple(posixpath.relpath(file, selection.folder or ".") for file in files)
+        words = [part for word in selection.command for part in (placed if word == _FILES else (word,))]
         settings = {
             "token": token, "command": words, "reports": selection.reports, "folder": selection.folder, "originals": {},
         }  # fmt: skip
