@@ -25,6 +25,7 @@ from codegate.grading.shared import SharedSandbox, tidy
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.sandbox import Command, FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
+from codegate.sandbox.session import ENVIRONMENT
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.suite import Changes, Problem, Tree
 
@@ -157,6 +158,9 @@ def _run_batch(
     token = secrets.token_hex(16)
     command = runner.command(selection, files, token)
     command = replace(command, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True)
+    if selection.recorded:  # what is not varied is the project's to say
+        given = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
+        command = replace(command, environment=given)
     if service is None:
         completed = sandbox.run(command)
     else:

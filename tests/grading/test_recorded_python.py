@@ -34,7 +34,9 @@ Opener = Callable[[], AbstractContextManager[Sandbox]]
 def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
     """Sandboxes with a virtual environment of this machine's interpreter."""
     version = "{}.{}".format(*sys.version_info)
-    layer = make_layer(tmp_path_factory.mktemp("layer"), sys.executable, PLUGINS, PYTHONPATH="lib", OWN="7")
+    layer = make_layer(
+        tmp_path_factory.mktemp("layer"), sys.executable, PLUGINS, PYTHONPATH="lib", OWN="7", TZ="Asia/Tokyo"
+    )
     return opener(bwrap_backend, layer, Toolchain("python", version))
 
 
@@ -320,6 +322,22 @@ def test_receipts_and_variations_work_there_too(opened: Opener) -> None:
     report = run_tests(opened, content, varied)
     assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "passed"}
     assert list(report.results)[:2] == [alone[1], alone[0]]
+
+
+@pytest.mark.parametrize(
+    ("command", "varied", "found"),
+    [
+        ("pytest", "UTC", "Asia/Tokyo"),
+        ("pytest", "Asia/Kolkata", "Asia/Kolkata"),
+        ("TZ=Europe/Berlin pytest", "Asia/Kolkata", "Europe/Berlin"),
+    ],
+)
+def test_the_projects_variables_count_where_nothing_is_varied(
+    opened: Opener, command: str, varied: str, found: str
+) -> None:
+    text = f"import os\n\ndef test_it(): assert os.environ['TZ'] == {found!r}\n"
+    selection = TestSelection((FILE,), recorded=True, command=tuple(command.split()), timezone=varied)
+    assert statuses(run_tests(opened, tree({FILE: text}), selection)) == {"test_it": "passed"}
 
 
 def test_what_code_tries_to_do_is_seen_there_too(opened: Opener) -> None:

@@ -89,14 +89,13 @@ class Pytest:
             places = ("{workspace}", "{site}", "{packages}")
             return driver_command(driver, settings, *places, package=_DRIVERS, environment=varied)
         call = _read_call(selection.command, self.programs)
-        usual = {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # where nothing is varied, the project's own have the say
         return driver_command(
             driver,
             settings,
             "{workspace}",
             package=_DRIVERS,
             interpreter=("{interpreter}", *call.flags),
-            environment={**call.variables, **{name: varied[name] for name in varied if varied[name] != usual[name]}},
+            environment={**varied, **call.variables},
         )
 
 
