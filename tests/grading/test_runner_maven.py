@@ -25,6 +25,8 @@ REPORT = """<testsuite name="org.shop.CartTest$Empty" tests="7">
   <testcase name="isSkipped" classname="org.shop.CartTest"><skipped/></testcase>
   <testcase name="isNothing" classname="org.shop.CartTest$Empty"/>
   <testcase name="isSteady" classname="org.shop.CartTest"><flakyFailure type="java.lang.AssertionError"/></testcase>
+  <testcase name="ofGradle" classname="org.shop.CartTest"><failure message="java.lang.AssertionError: 3"
+    type="java.lang.AssertionError">java.lang.AssertionError: 3</failure></testcase>
   <testcase name="another" classname="org.shop.StrangerTest"/>
 </testsuite>
 """
@@ -77,8 +79,10 @@ def test_results_are_those_of_the_selected_classes_by_file_and_method(run) -> No
         "isSkipped": "skipped",
         "Empty.isNothing": "passed",
         "isSteady": "passed",
+        "ofGradle": "failed",
     }
     assert report.proven
+    assert report.results[f"{CART}::ofGradle"].message == "3"
     wrong, broken = report.crashes[f"{CART}::isWrong"], report.crashes[f"{CART}::breaks"]
     assert (wrong.exception, wrong.message, wrong.parents) == (
         "java.lang.AssertionError", "the sum ==> expected: <3>", ("AssertionError",)
@@ -136,7 +140,7 @@ def test_gradle_runs_a_class_at_a_time_and_takes_no_kept_result() -> None:
     given = settings("gradle", CART, command=command)
     assert given["command"] == [
         "./gradlew", "--offline", "--no-daemon", "--no-build-cache", "--console=plain", "-Px=y",
-        ":web:test", "--tests", "org.shop.CartTest",
+        ":web:test", "--tests", "org.shop.CartTest", "--tests", "org.shop.CartTest$*",
     ]  # fmt: skip
     assert given["reports"] == ["web/build/test-results/test"]
     assert find_runner("gradle").batches((CART, OTHER)) == ((CART,), (OTHER,))

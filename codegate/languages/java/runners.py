@@ -119,7 +119,8 @@ class BuildTool:
             file = places.get(outer.replace(".", "/"))
             if file is not None:
                 test = f"{file}::{'.'.join(filter(None, (inner.replace('$', '.'), method.removesuffix('()'))))}"
-                results[test] = worst(results.get(test), result.model_copy(update={"id": test}))
+                known = result.model_copy(update={"id": test, "message": _message(result)})
+                results[test] = worst(results.get(test), known)
         if status and not any(result.status in _FAILED for result in results.values()):
             results = {}
         said = completed.stdout.decode("utf-8", "replace")
@@ -189,7 +190,7 @@ class Gradle(BuildTool):
         """See ``BuildTool.arguments``; a kept result is no run, so there is no cache of them."""
         yield from ("--offline", "--no-daemon", "--no-build-cache", "--console=plain", *options)
         yield f":{module.replace('/', ':')}:test" if module else "test"
-        yield from (word for name in classes for word in ("--tests", name))
+        yield from (word for name in classes for nested in ("", "$*") for word in ("--tests", name + nested))
 
 
 def _module(file: str) -> str:
@@ -207,12 +208,18 @@ def _class(file: str) -> str:
 def _crash(result: TestResult) -> Crash:
     """Return what failed a test; which of the libraries' classes says that an assertion failed tells nothing."""
     kind = result.exception or ""
-    message = result.message.partition(kind)[0].strip() or result.message if kind else result.message
     name = kind.rpartition(".")[2]
     if name in _ASSERTIONS:
-        return Crash(exception="java.lang.AssertionError", message=message, parents=("AssertionError",))
+        return Crash(exception="java.lang.AssertionError", message=result.message, parents=("AssertionError",))
     parents = ("MemoryError",) if name == "OutOfMemoryError" else ()
-    return Crash(exception=kind, message=message, parents=parents)
+    return Crash(exception=kind, message=result.message, parents=parents)
+
+
+def _message(result: TestResult) -> str:
+    """Return the message of an exception: Gradle writes its class before it, and both write its trace behind it."""
+    kind = result.exception or ""
+    text = result.message.removeprefix(f"{kind}: ")
+    return (text.partition(kind)[0].strip() or text) if kind else text
 
 
 def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None) -> CollectionError:
