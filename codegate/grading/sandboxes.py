@@ -116,12 +116,15 @@ class Sandboxes:
 
         ``built`` is what a recorded build just gave.
         """
-        manifest = environment.manifest
-        self._locks[manifest.id] = environment.lock
-        self._packages[manifest.id] = environment.packages
+        self.learn(environment)
         if built is not None:
-            self._recipes.get(environment_key(manifest), lambda: built)
-        return self._recipe(manifest)
+            self._recipes.get(environment_key(environment.manifest), lambda: built)
+        return self._recipe(environment.manifest)
+
+    def learn(self, environment: LockedEnvironment) -> None:
+        """Make another environment's texts known; it is built when it is needed."""
+        self._locks[environment.manifest.id] = environment.lock
+        self._packages[environment.manifest.id] = environment.packages
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         """Build the environment, or return the one that was built before; wait when it is being built.

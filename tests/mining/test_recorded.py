@@ -11,16 +11,30 @@ import yaml
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe
 from codegate.grading import Sandboxes, TestReport, TestResult
+from codegate.mining import MineOptions
 from codegate.mining.environments import recorded
+from codegate.mining.environments.opening import builds_of
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import Rejected
-from codegate.sandbox import EnvironmentRecipe, Layer
-from codegate.suite import ProblemLimits, Tree, TreeFile, load_suite
+from codegate.sandbox import EnvironmentRecipe, Layer, SandboxError
+from codegate.suite import (
+    Base,
+    LockedEnvironment,
+    ProblemLimits,
+    Provenance,
+    RecordedBuild,
+    Tree,
+    TreeFile,
+    load_suite,
+    write_suite,
+)
+from tests.kit import problem as kit
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY, cut_of
 from tests.running.world import codegate, results
+from tests.suite.builders import problem
 
 #: Needs a variable at its import, and a table that a command makes in a folder that set-up makes.
 TOTAL = """import os
@@ -272,3 +286,28 @@ def test_a_test_run_may_take_the_recipes_seconds_of_the_processor(monkeypatch: p
         processor_seconds=4.0,
     )  # fmt: skip
     assert tried == Rejected("timeout", "the fixed tests took over 4 s of processor time")
+
+
+def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = kit.locked("six 1\n", "recorded", packages={"recipe.yml": "setup: [make]\n"})
+    build = RecordedBuild(base=Base(commit="b" * 40), inputs="0" * 64)
+    manifest = locked.manifest.model_copy(update={"recorded": build, "exclude_newer": DAYS[0].date()})
+    entry = LockedEnvironment(manifest, locked.lock, locked.packages)
+    one = problem(environment=manifest, provenance=Provenance(kind="direct", date=DAYS[1]))
+    suite = write_suite(tmp_path / "s", name="demo", repository=None, environments=[entry], problems=[one])
+    sandboxes = Sandboxes(None, {}, tree=lambda _: Tree())  # type: ignore[arg-type]
+    builds = builds_of(MineOptions(recipe=Recipe(setup=("make",))), sandboxes, suite)
+    assert builds is not None
+    monkeypatch.setattr(recorded, "inputs_of", lambda *_: "1" * 64)
+    asked: list[str | None] = []
+
+    def obtain(recipe: Recipe, *_: object, resolved: str | None, **__: object) -> Built:
+        asked.extend([*recipe.setup, resolved])
+        raise SandboxError("nothing is built here")
+
+    monkeypatch.setattr("codegate.grading.sandboxes.obtain", obtain)
+    rung = next(builds.ladder("a" * 40, Tree(), DAYS[2]))
+    assert (rung.environment, rung.exact, rung.later) == (entry, False, False)
+    with pytest.raises(SandboxError, match="nothing is built here"):
+        sandboxes.prepare(rung.environment.manifest)
+    assert asked == ["make", "six 1\n"]

@@ -70,7 +70,10 @@ def builds_of(options: MineOptions, sandboxes: Sandboxes, old: Suite | None) -> 
     if options.recipe is None:
         return None
     known = [(old.locked(name), when) for name, when in _known(old).items()] if old is not None else []
-    return RecordedBuilds(options.recipe, sandboxes, tuple(each for each in known if each[0].manifest.recorded))
+    recorded = tuple(each for each in known if each[0].manifest.recorded)
+    for environment, _ in recorded:
+        sandboxes.learn(environment)
+    return RecordedBuilds(options.recipe, sandboxes, recorded)
 
 
 def _known(old: Suite | None) -> dict[str, datetime]:
