@@ -1,11 +1,13 @@
 """What a container of the Docker backend is made of: its image, limits, mounts and labels."""
 
 import os
+import posixpath
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox.contract import Description, Layer, SandboxLimits
+from codegate.sandbox.layers import BUILT
 from codegate.sandbox.ownership import current_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
@@ -127,7 +129,7 @@ def container_configuration(
         command=[],
         entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
         hostname="sandbox",
-        environment=list(environment.variables),  # without a value: taken out
+        environment=[*environment.variables, *_search_path(environment)],  # without a value: taken out
         user=f"{USER_ID}:{USER_ID}",
         working_dir=WORKSPACE,
         stdin_open=True,
@@ -140,6 +142,16 @@ def container_configuration(
     # One client only: when the harness goes away the supervisor sees the end of its input.
     configuration["StdinOnce"] = True
     return dict(configuration)
+
+
+def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
+    """Return where the supervisor's python3 is looked for: nowhere that a recorded build can have put one."""
+    places = dict(environment.toolchains).get("PATH", "").split(":")
+    written = (f"{BUILT}/", f"{WORKSPACE}/", "/tmp/")  # noqa: S108 - in the sandbox
+    kept = [
+        place for place in places if place.startswith("/") and not f"{posixpath.normpath(place)}/".startswith(written)
+    ]
+    return (f"PATH={':'.join(kept)}",) if kept != places and environment.recorded else ()
 
 
 def _tmpfs(size: int, execution: str, rest: str) -> str:
