@@ -71,5 +71,9 @@ def test_a_recorded_build_that_nothing_used_is_removed(machine: Callable[[str], 
         place = layers_folder() / f"{built(data).layer.sha256}.json"
         if used:
             os.utime(place, (used, used))
+        sealed = layers_folder() / sha256(data) / "env" / "sealed"  # as bubblewrap unpacks it
+        (sealed / "below").mkdir(parents=True)
+        sealed.chmod(0o555)  # Go's modules are like this: a plain user cannot simply remove them
     assert prune_built(30) == (1, 3)
+    assert [path.name for path in layers_folder().iterdir() if path.is_dir()] == [sha256(b"new")]
     assert [path.read_bytes() for path in layers_folder().glob("*.tar")] == [b"new"]
