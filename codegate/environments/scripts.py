@@ -42,7 +42,7 @@ _SCRIPTS: Final = {
 _MODULES: Final = "{{with .Module}}{{.Path}} {{.Version}}{{end}}"
 _RESOLVED: Final = {
     "uv pip freeze": f"test -x {VENV}/bin/python && uv pip freeze --python {VENV}/bin/python",
-    "npm ls": "test -d node_modules && npm ls --json --depth=0",
+    "npm ls": "test -f node_modules/.package-lock.json && npm ls --json --depth=0",
     "go list": f"test -f go.mod && go list -deps -test -f '{_MODULES}' ./... | sort -u",
     "cargo tree": "test -f Cargo.lock && cargo tree --workspace --offline --prefix none | sort -u",
 }
