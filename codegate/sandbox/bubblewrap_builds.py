@@ -18,8 +18,10 @@ from codegate.sandbox.layers import TRANSIENT, freeze
 from codegate.sandbox.session import SandboxSession
 from codegate.sandbox.watched import WatchedSandbox
 
-_MEASURE: Final = "du -sB1 /build; du -s --inodes /build"
+# Not by du, which prints nothing where a folder is moved under it: what is missed is counted the next time.
+_MEASURE: Final = ("/usr/bin/find", "/build", "-printf", "%i %b\\n")
 _MEASURE_SECONDS: Final = 120.0
+_BLOCK_BYTES: Final = 512
 _PAGE_BYTES: Final = 1 << 12
 
 
@@ -94,14 +96,17 @@ class BuildFolder:
         # In a sandbox: a process of the build may put a link where a folder was, at any time.
         argv = [
             self._bubblewrap, *isolation(), "--cap-add", "CAP_DAC_OVERRIDE", "--ro-bind", "/usr", "/usr",
-            *system_links(), "--ro-bind", str(self.path), "/build", "--", "/bin/sh", "-c", _MEASURE,
+            *system_links(), "--ro-bind", str(self.path), "/build", "--", *_MEASURE,
         ]  # fmt: skip
         try:
             done = subprocess.run(argv, env={}, cwd="/", capture_output=True, timeout=_MEASURE_SECONDS, check=False)
-            used, files = (int(line.split()[0]) for line in done.stdout.splitlines())
+            blocks = {inode: int(count) for inode, count in (line.split() for line in done.stdout.splitlines())}
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise SandboxError(f"cannot measure the build in {self.path}: {error}.") from error
-        return used + files * _PAGE_BYTES - self._given
+        if not blocks:
+            words = done.stderr.decode("utf-8", "replace")[-300:]
+            raise SandboxError(f"cannot measure the build in {self.path}: find printed nothing but {words!r}.")
+        return sum(blocks.values()) * _BLOCK_BYTES + len(blocks) * _PAGE_BYTES - self._given
 
 
 class BubblewrapBuild(WatchedSandbox):

@@ -16,6 +16,7 @@ from codegate.sandbox import (
     control_group,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
+from codegate.sandbox.bubblewrap_builds import BuildFolder
 from codegate.sandbox.bubblewrap_program import find_bubblewrap
 from codegate.sandbox.conformance import Subject, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
@@ -175,3 +176,22 @@ def test_the_user_of_a_build_is_at_home_where_layers_keep_it(own: BubblewrapBack
     sandbox = own.open_build(EnvironmentRecipe("3.11", ""), SandboxLimits())
     program = "import os, pwd; print(pwd.getpwuid(os.getuid()).pw_dir)"
     assert sandbox.run(Command(("{python}", "-c", program))).stdout == b"/opt/env/home\n"
+
+
+def test_a_build_is_measured_while_its_folders_move(own: BubblewrapBackend) -> None:
+    folder = BuildFolder(None, find_bubblewrap())
+    script = (
+        "mkdir from to; while :; do for i in 1 2 3 4 5 6 7 8 9; do mkdir -p from/a/b/c/$i/$i; done\n"
+        "mv from/a/b to/b; rm -rf to/b; done"
+    )
+    places = [folder.path / "tree" / str(number) for number in range(3)]
+    for place in places:
+        place.mkdir()
+    moving = [subprocess.Popen(["sh", "-c", script], cwd=place) for place in places]
+    try:
+        assert len([folder.written() for _ in range(25)]) == 25
+    finally:
+        for process in moving:
+            process.kill()
+            process.wait()
+        folder.remove()
