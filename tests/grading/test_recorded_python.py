@@ -341,9 +341,16 @@ def test_the_projects_variables_count_where_nothing_is_varied(
 
 
 def test_what_code_tries_to_do_is_seen_there_too(opened: Opener) -> None:
-    text = "import pathlib, sys\n\ndef test_it():\n    pathlib.Path(sys.prefix, 'pyvenv.cfg').write_text('')\n"
+    text = """\
+import os, pathlib, sys
+
+def test_it():
+    assert os.listdir(os.path.dirname(os.__file__)) and os.listdir(sys.prefix)
+    pathlib.Path(sys.prefix, 'pyvenv.cfg').write_text('')
+"""
     report = run(opened, {FILE: text})
     assert statuses(report) == {"test_it": "passed"}
+    assert "files" not in report.behaviour.counts
     assert report.behaviour.details["writes"] == ("write /opt/env/venv/pyvenv.cfg",)
 
 

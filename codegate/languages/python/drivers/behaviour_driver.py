@@ -138,7 +138,7 @@ class Watch:
 
     def forbidden(self, path: str) -> bool:
         """Return whether reading a file is an event."""
-        if path.startswith(self.roots):
+        if path.startswith(self.fast):  # an interpreter may lie in a home folder
             return path.endswith(SOCKETS)
         if path.startswith("/proc/"):
             owner, _, rest = path[len("/proc/") :].partition("/")
