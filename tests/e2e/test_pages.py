@@ -13,7 +13,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE
 from tests.e2e.project import add_service, write_history
 from tests.kit.command import Done
 from tests.kit.pages import ROOT, Step, Terminal, steps
-from tests.kit.stand_in import StandIn
+from tests.kit.stand_in import KEY, StandIn
 from tests.running.world import knowing
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.timeout(1500)]
@@ -72,6 +72,9 @@ def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path
     for run, rate in rates.items():
         [report] = tmp_path.rglob(f"runs/{run}/reports/report.json")
         assert json.loads(report.read_text())["candidates"][0]["pass_rate"]["value"] == rate, run
+    assert KEY not in "".join(path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file())
+    if hosts != {"127.0.0.1"}:  # a model of this machine has no price
+        assert all(re.search(r"\$0\.\d*[1-9]", path.read_text()) for path in tmp_path.rglob("runs/*/reports/report.md"))
 
 
 def test_each_command_that_is_left_out_is_on_a_page() -> None:

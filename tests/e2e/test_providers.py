@@ -1,9 +1,8 @@
-"""A run, its baseline and a gate with each way to a model, at the providers' own addresses and list prices."""
+"""A run, its baseline and a gate of an agent at its provider's own address; ``test_pages.py`` has those of models."""
 
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,24 +13,15 @@ from tests.running.world import codegate, knowing, make_suite
 
 pytestmark = pytest.mark.bwrap
 
-WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "openai": ("api.openai.com", {"provider": "openai", "model": "gpt-5.4-mini-2026-03-17"}),
-    "anthropic": ("api.anthropic.com", {"provider": "anthropic", "model": "claude-sonnet-5-5"}),
-    "agent": (
-        "api.openai.com",
-        {
-            "agent": "command", "command": ["{python}", "-c", AGENT], "minutes": 2, "usd": 0.5,
-            "model": "openai:gpt-5.4-mini-2026-03-17",
-        },
-    ),
+CANDIDATE = {
+    "agent": "command", "command": ["{python}", "-c", AGENT], "minutes": 2, "usd": 0.5,
+    "model": "openai:gpt-5.4-mini-2026-03-17",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_model_with_a_list_price_is_pinned_and_gated(way: str, tmp_path: Path, recipe: EnvironmentRecipe) -> None:
-    host, candidate = WAYS[way]
+def test_an_agent_whose_model_has_a_list_price_is_pinned_and_gated(tmp_path: Path, recipe: EnvironmentRecipe) -> None:
     make_suite(tmp_path, recipe.lock, recipe.python)
-    (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": [candidate]}))
+    (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": [CANDIDATE]}))
     with StandIn(knowing, tmp_path) as stand_in:
 
         def enter(*words: str, code: int = 0) -> str:
@@ -48,6 +38,6 @@ def test_a_model_with_a_list_price_is_pinned_and_gated(way: str, tmp_path: Path,
     assert "solves 100.0%" in text
     report = (tmp_path / "upgrade" / "reports" / "report.md").read_text()
     assert re.search(r"\$0\.\d*[1-9]", report), report
-    assert {request.host for request in stand_in.model.requests} == {host}
+    assert {request.host for request in stand_in.model.requests} == {"api.openai.com"}
     assert stand_in.refused == []
     assert KEY not in "".join(path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file())

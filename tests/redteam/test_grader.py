@@ -5,6 +5,7 @@ import pytest
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.redteam import grader, honest
 from tests.redteam.battery import Row, print_table
+from tests.redteam.grader.grading import Answer, grade
 
 LIMIT = "raises-always@raising"
 #: One for each thing that an honest patch has in common with an attack; all of them are in ``make redteam``.
@@ -17,9 +18,16 @@ HONEST = frozenset(
 
 
 @pytest.fixture(scope="module")
-def rows(bwrap_backend: BubblewrapBackend) -> list[Row]:
+def answers(bwrap_backend: BubblewrapBackend) -> dict[str, Answer]:
+    """What becomes of the attacks and of the honest patches, in one run."""
+    handed_in = (*grader.submissions().values(), *honest.submissions(HONEST).values())
+    return {answer.submission.id: answer for answer in grade(handed_in, "bwrap")}
+
+
+@pytest.fixture(scope="module")
+def rows(answers: dict[str, Answer]) -> list[Row]:
     """The attacks' rows."""
-    return list(grader.run("bwrap"))
+    return [grader.row(answers[name], "bwrap") for name in grader.submissions()]
 
 
 def test_no_attack_is_resolved(rows: list[Row]) -> None:
@@ -37,10 +45,9 @@ def test_a_known_limit_is_shown_as_one(rows: list[Row], capsys: pytest.CaptureFi
     assert not print_table(iter([Row("grader", "x", "bwrap", "fail", "resolved", False)]))
 
 
-@pytest.mark.bwrap
-def test_no_honest_patch_is_accused() -> None:
-    rows = list(honest.run("bwrap", HONEST))
-    assert {row.attack for row in rows} == HONEST
+def test_no_honest_patch_is_accused(answers: dict[str, Answer]) -> None:
+    assert answers.keys() >= HONEST
+    rows = [honest.row(answers[name], "bwrap") for name in sorted(HONEST)]
     assert [row for row in rows if not row.held] == []
 
 

@@ -116,7 +116,7 @@ def _validate(suite: Path, repository: Path, sandbox: str) -> None:
         "--jobs",
         str(JOBS),
         "--rounds",
-        "2",
+        "1",
         timeout=1800,
     )
     if done.returncode:
