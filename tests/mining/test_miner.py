@@ -231,15 +231,25 @@ def test_the_funnel_is_written_beside_the_suite_and_told_as_it_goes(mined: Mined
     assert any(re.match(r"trying [0-9a-f]{12} \(validation, \d+ s\)", message) for message in meanwhile), meanwhile
 
 
-def test_which_problems_are_found_does_not_depend_on_how_many_run_at_once(
+def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_the_budget(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
 ) -> None:
     history, commits, _, _ = mined
-    options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=2)
-    again = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    told: list[str] = []
+
+    def progress(event: MineEvent) -> None:
+        if event.kind == "trying":
+            told.append(event.message)
+
+    options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=2, budget_minutes=5.0)
+    again = mine(history.folder, tmp_path / "out", options, bwrap_backend, progress)
     # Of what calls itself a bug fix, the newest first.
     assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
     assert again.reasons["budget"] == 3
+    assert told[0].endswith("; at most 5 min left"), "as long as too few units have ended for an estimate"
+    for message in told:
+        left = re.search(r"; at most (\d+) min left", message)
+        assert left is None or int(left[1]) <= 5, message
 
 
 @pytest.mark.full
@@ -259,7 +269,7 @@ def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Pat
     backend = BubblewrapBackend("interrupted")
 
     def interrupt(event: MineEvent) -> None:
-        if event.kind == "unit":
+        if event.kind in {"unit", "problem"}:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
@@ -317,21 +327,6 @@ def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBack
     options = MineOptions(budget_minutes=0.0)
     report = mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert report.reasons["budget"] == 6
-
-
-def test_no_estimate_is_longer_than_the_budget(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
-    told: list[str] = []
-
-    def progress(event: MineEvent) -> None:
-        if event.kind == "trying":
-            told.append(event.message)
-
-    options = MineOptions(name="pkg", rounds=1, budget_minutes=5.0)
-    mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, progress)
-    assert told[0].endswith("; at most 5 min left"), "as long as too few units have ended for an estimate"
-    for message in told:
-        left = re.search(r"; at most (\d+) min left", message)
-        assert left is None or int(left[1]) <= 5, message
 
 
 @pytest.mark.full
