@@ -11,7 +11,7 @@ from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.grading import Sandboxes
-from codegate.running import Journal
+from codegate.running import Journal, readiness
 from codegate.running.calls import CallLimitReached
 from codegate.suite import Suite
 from tests.kit.scripted_model import Say, ScriptedModel
@@ -23,6 +23,12 @@ pytestmark = pytest.mark.bwrap
 WRONG_KEY = declined("Incorrect API key provided.", 401, code="invalid_api_key")
 PRICES = {"input": 1000, "output": 1_000_000}
 """An answer of the server, of 10 tokens in and 5 out, costs $5.01."""
+
+
+@pytest.fixture(autouse=True)
+def _sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every problem for sound, which ``test_soundness.py`` checks: two test runs each."""
+    monkeypatch.setattr(readiness, "_check", lambda *_, **__: None)
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_a_judge_goes_on_where_it_was_stopped(suite: Suite, server: ModelServer,
 def test_what_a_fault_took_is_not_judged_and_counted(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     def down(name: str, turn: int, request: dict[str, Any]) -> Said:
         if is_judge(request) and name == "half":
-            return Said(status=500)
+            return Said(status=500, headers={"Retry-After": "0"})
         return Said("No opinion.") if is_judge(request) else Said(answer(name))
 
     server.script = down

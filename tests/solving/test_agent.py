@@ -251,7 +251,7 @@ def test_what_pries_finds_everything_outside_of_a_sandbox(bait: Path) -> None:
 def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(both: Sandboxes) -> None:
     hang = f"{FIX}; (trap '' TERM; setsid sh -c 'while :; do sleep 1; done' &) ; sleep 600"
     with ScriptedModel(fixing(hang)) as model:
-        done = attempt(both, model, minutes=0.1)
+        done = attempt(both, model, minutes=0.2)
     assert done.stop == "limit"
     assert done.agent is not None
     assert done.agent.ended_by == "minutes"
