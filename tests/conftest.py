@@ -23,7 +23,7 @@ from codegate.sandbox.interpreter import index_environment
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Rooms whose tests take longest, the longest first: no worker is to be left with one of them at the end.
-_FIRST = ("e2e", "mining", "redteam", "running", "cli", "github", "grading", "sandbox")
+_FIRST = ("e2e", "solving", "mining", "redteam", "running", "github", "cli", "grading", "sandbox", "golden")
 
 # How fast a shared machine happens to be is not what a property is about. `make test-all` takes the other profile.
 _UNHURRIED = settings(
