@@ -146,12 +146,13 @@ def container_configuration(
 
 def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
     """Return where the supervisor's python3 is looked for: nowhere that a recorded build can have put one."""
-    places = dict(environment.toolchains).get("PATH", "").split(":")
+    path = dict(environment.toolchains).get("PATH")
+    if path is None or not environment.recorded:
+        return ()  # the daemon has a usual one
     written = (f"{BUILT}/", f"{WORKSPACE}/", "/tmp/")  # noqa: S108 - in the sandbox
-    kept = [
-        place for place in places if place.startswith("/") and not f"{posixpath.normpath(place)}/".startswith(written)
-    ]
-    return (f"PATH={':'.join(kept)}",) if kept != places and environment.recorded else ()
+    places = [place for place in path.split(":") if place.startswith("/")]
+    kept = [place for place in places if not f"{posixpath.normpath(place)}/".startswith(written)]
+    return (f"PATH={':'.join(kept)}",)
 
 
 def _tmpfs(size: int, execution: str, rest: str) -> str:

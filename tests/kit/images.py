@@ -44,5 +44,14 @@ def image_of(dockerfile: str) -> Iterator[str]:
         try:
             yield str(image["Id"])
         finally:
-            with contextlib.suppress(Exception):  # another image stands on it
-                client.remove_image(tag, force=True)
+            for one in (*reversed(_standing_on(client, str(image["Id"]))), tag):
+                with contextlib.suppress(Exception):  # a container that is being removed may still have it
+                    client.remove_image(one, force=True)
+
+
+def _standing_on(client: APIClient, image: str) -> list[str]:
+    """Return the ids of the images that were made from ``image``, the lowest first."""
+    every, found = client.images(all=True), [image]
+    for below in found:
+        found += [str(one["Id"]) for one in every if one["ParentId"] == below]
+    return found[1:]

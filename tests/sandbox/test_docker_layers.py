@@ -219,6 +219,12 @@ def test_an_image_without_python_says_what_to_add(own: DockerBackend, client: AP
         client.remove_image(tag, force=True)
 
 
+def test_an_image_with_an_old_python_says_what_to_take(own: DockerBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codegate.sandbox.session._LEAST_PYTHON", (99, 0))
+    with pytest.raises(SandboxError, match=r"python3 is 3\.11; its supervisor needs"):
+        own.open_build(PLAIN, LIMITS)
+
+
 def test_uv_for_another_system_comes_from_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     program = uv_program(platform.machine())
