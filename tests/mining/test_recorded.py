@@ -109,7 +109,7 @@ def test_an_application_is_mined_proved_run_and_gated_by_its_own_recipe(
     shop: HistoryBuilder, tmp_path: Path, sandbox: str
 ) -> None:
     out, place = tmp_path / "suite", ("--sandbox", sandbox)
-    mined = codegate("mine", shop.folder, "--out", out, "--name", "shop", *place, cwd=tmp_path)
+    mined = codegate("mine", shop.folder, "--out", out, "--name", "shop", *place, "--fresh", cwd=tmp_path)
     assert mined.code == 0, mined.stderr
     assert "the recipe works on" in mined.stderr
     suite = load_suite(out)
@@ -181,7 +181,7 @@ def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
 ) -> None:
     recipe = {"before": ["test -f ready"], "tests": "python -m unittest"}
     (tmp_path / "own.yml").write_text(yaml.safe_dump({"environment": recipe}))
-    mine = ("mine", simple.folder, "--config", "own.yml", "--out", "suite", "--sandbox", "bwrap")
+    mine = ("mine", simple.folder, "--config", "own.yml", "--out", "suite", "--sandbox", "bwrap", "--fresh")
     mined = codegate(*mine, cwd=tmp_path)
     assert mined.code == 2, mined.stderr
     assert "the recipe works on" in mined.stderr
