@@ -55,7 +55,7 @@ class Server:
         """Return the error that names the program."""
         return UsageError(
             f"environment.services: {self.name} needs the program {self.program!r}, which is not in the sandbox.",
-            f"Install it (`apt-get install {self.package}`), or name an image that has it.",
+            f"Add {self.package} to `packages`, which Docker installs; elsewhere `apt-get install {self.package}`.",
         )
 
 
