@@ -25,7 +25,7 @@ from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.plan import BASELINE_SAMPLES, call_needs
 from codegate.sandbox import Choice
-from codegate.strict import read_text
+from codegate.strict import read_text, shown
 from codegate.suite import GitError, git, load_suite
 from codegate.wording import count_of
 
@@ -47,6 +47,7 @@ _SUITE: Final = Path("suites", "mine")
 _SCHEMA: Final = f"https://raw.githubusercontent.com/{_ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
 _IGNORED: Final = "runs/"
 _MOST_READ: Final = 1 << 20
+_MOST_SHOWN: Final = 500  # characters of a failing test's message
 _WRITTEN: Final = re.compile(r"^environment:", re.MULTILINE)
 _NO_RECIPE: Final = "# environment:                # how the project is set up; neither CI nor lock files say it"
 _TEXT: Final = """\
@@ -234,6 +235,9 @@ def _try(own: Recipe | None, found: Found, part: str, sandbox: Choice) -> tuple[
         raise
     except CodegateError as error:
         say(f"not ready to mine: {error.cause}\n{error.remedy}".rstrip())
+        return None, None
+    if not tried.ready:
+        say(f"not ready to mine: {tried.words}\n{tried.failed[0]}: {shown(tried.message, _MOST_SHOWN)}")
         return None, None
     say(f"{tried.words}: ready to mine")
     return found.reduced(proved, [f"{one}; tests pass without it" for one in clauses]) if clauses else None, tried.words

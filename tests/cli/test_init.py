@@ -19,7 +19,7 @@ from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.running.config import load_config
 from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
-from tests.kit.repository import make_repository
+from tests.kit.repository import commit_all, make_repository
 from tests.kit.scripted_model import Say
 from tests.kit.stand_in import StandIn
 from tests.running.world import codegate as run_codegate
@@ -221,6 +221,9 @@ class Own(unittest.TestCase):
     def test_sum(self):
         self.assertEqual(1 + 1, 2)
 
+    def test_product(self):
+        self.assertEqual(2 * 3, 6)
+
     def test_page(self):
         urllib.request.urlopen("http://192.0.2.1/", timeout=5)
 """
@@ -238,7 +241,7 @@ def test_a_try_says_what_passes_or_what_is_missing(
     init("--try", "--sandbox", "bwrap", "--json")
     out, said = capsys.readouterr()
     tried = json.loads(out)["tried"]
-    assert tried.startswith("1 passed, 1 failed (tests/test_own.py::Own::test_page) of 1 test file without a network")
+    assert tried.startswith("2 passed, 1 failed (tests/test_own.py::Own::test_page) of 1 test file without a network")
     assert f"{tried}: ready to mine\n" in said
     Path("codegate.yml").write_text(text % ", touch a; echo no such thing; false")
     init("--try", "--sandbox", "bwrap", "--json")
@@ -246,6 +249,15 @@ def test_a_try_says_what_passes_or_what_is_missing(
     assert json.loads(out)["tried"] is None
     assert "not ready to mine: the recipe fails on " in said
     assert "no such thing" in said
+    broken = "\n    def test_a(self):\n        raise OSError('no server')\n\n    test_b = test_a\n"
+    Path("tests").mkdir()
+    Path("tests/test_own.py").write_text(OWN_TESTS + broken)
+    commit_all(Path())
+    Path("codegate.yml").write_text(text % "")
+    init("--try", "--sandbox", "bwrap")
+    said = capsys.readouterr().out
+    assert "not ready to mine: 2 passed, 3 failed (" in said
+    assert "no server" in said
 
 
 @pytest.mark.sandbox

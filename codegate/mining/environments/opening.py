@@ -32,13 +32,22 @@ _CHECK: Final = "Correct `environment` in codegate.yml."
 
 @dataclass(frozen=True)
 class Tried:
-    """What a recipe's tests showed on one tree: how many passed, and the ids of those that failed or were skipped."""
+    """What a recipe's tests showed on one tree: how many passed, and the ids of those that failed or were skipped.
+
+    ``message`` is that of the first that failed.
+    """
 
     files: int
     passed: int
     failed: tuple[str, ...]
     skipped: int
     seconds: float
+    message: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """Return whether most tests pass: the others may need a network, but the recipe has what tests need."""
+        return self.passed > len(self.failed)
 
     @property
     def words(self) -> str:
@@ -147,4 +156,5 @@ def try_recipe(
         seen = report.unprepared or broken or first or report.output[-1000:] or "nothing was reported"
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
         raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", _CHECK)
-    return Tried(len(chosen), counts["passed"], failed, counts["skipped"], report.seconds)
+    message = report.results[failed[0]].message if failed else None
+    return Tried(len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip())
