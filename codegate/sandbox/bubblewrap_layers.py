@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from codegate.durable import write_atomic
 from codegate.sandbox.bubblewrap_program import isolation, system_links
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
@@ -32,6 +33,7 @@ _ETC: Final = (
     "alternatives", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "protocols",
     "services", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
+_SETTINGS: Final = ("pip.conf", "etc/pip.conf", "etc/npmrc")
 _WRITABLE: Final = "writable"
 _ARCHIVE: Final = "/opt/codegate/layer.tar"
 _STALE_SECONDS: Final = 86_400.0
@@ -175,7 +177,8 @@ class LaidLayer:
 def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) -> tuple[list[str], list[str]]:
     """Return bubblewrap's arguments that show this machine to a recorded build, and those that hide parts of it.
 
-    It is all of ``/usr`` and the toolchains at their own places; not the packages installed beside an interpreter.
+    It is all of ``/usr`` and the toolchains at their own places; not the packages installed beside an interpreter, and
+    not the settings of installers.
     """
     shown = ["--ro-bind", "/usr", "/usr"]
     for path in (Path("/etc", name) for name in _ETC):
@@ -186,8 +189,21 @@ def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) ->
     for path in dict.fromkeys((*own, *(path for one in toolchains for path in one.shown))):
         shown += ["--ro-bind", str(path), str(path)]
     packages = sorted({path for prefix in own for path in prefix.glob("lib/python3*/site-packages")})
-    masks = [("--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)) for path in packages]
+    masks: list[tuple[str, ...]] = [
+        ("--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)) for path in packages
+    ]
+    folders = dict.fromkeys((Path("/usr"), Path("/usr/local"), *prefixes, *(one.folder for one in toolchains)))
+    # They may have an index's credentials. What is not readable would be an error to pip: an empty file is none.
+    secret = [path for folder in folders for name in _SETTINGS if (path := folder / name).is_file()]
+    masks += [("--ro-bind", str(_empty_file()), str(path.resolve())) for path in secret]
     return shown, [part for mask in masks for part in mask]
+
+
+def _empty_file() -> Path:
+    path = cache_folder() / "users" / "empty"
+    if not path.is_file():
+        write_atomic(path, b"")
+    return path
 
 
 def on_disk(folder: Path) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from codegate.sandbox import (
     Layer,
     Sandbox,
     SandboxLimits,
+    bubblewrap,
     cache_folder,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -24,6 +26,7 @@ from codegate.sandbox.bubblewrap_builds import builds_folder
 from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays, layers_folder, own_folder, sweep
 from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
+from codegate.sandbox.toolchains import MachineToolchain
 
 pytestmark = pytest.mark.bwrap
 
@@ -158,3 +161,19 @@ def test_without_control_groups_a_toolchain_may_reserve_more_than_it_uses(own: B
     take = "x = bytearray(512 << 20); print('taken')"
     done = [sandbox.run(Command(("{python}", "-c", program))) for program in (reserve, take)]
     assert [one.stdout for one in done] == [b"reserved\n", b""], done
+
+
+def test_settings_of_installers_are_not_shown_with_a_toolchain(
+    own: BubblewrapBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # a sandbox has its own /tmp
+        folder = Path(name)
+        settings = [folder / "node" / "etc" / "npmrc", folder / "python" / "pip.conf"]
+        for path in settings:
+            path.parent.mkdir(parents=True)
+            path.write_text("//index/:_authToken=secret")
+        (folder / "node" / "shown").write_text("shown")
+        there = [MachineToolchain(kind, "1.0", folder / kind, folder / kind / "bin") for kind in ("node", "python")]
+        monkeypatch.setattr(bubblewrap, "machine_toolchains", lambda _: tuple(there))
+        done = shell(own.open_build(RECIPE, LIMITS), f"cat {settings[0]} {settings[1]} {folder}/node/shown")
+    assert (done.exit_code, done.stdout) == (0, b"shown"), done.stderr
