@@ -62,10 +62,10 @@ def run_tests(
                 stack.close()
                 sandbox = stack.enter_context(opened())
             put_tree(sandbox, tree)
-            prepared = _prepare(sandbox, selection, left)
+            prepared = _prepare(sandbox, selection, left, watched)
             left -= prepared.seconds
             report = prepared
-            if not prepared.unprepared:
+            if prepared.complete and not prepared.forged:
                 report = _run_batch(sandbox, runner, selection, files, max(left, 0.001), service)
                 left -= report.seconds
                 report = replace(
@@ -73,7 +73,7 @@ def run_tests(
                     seconds=prepared.seconds + report.seconds,
                     cpu_seconds=prepared.cpu_seconds + report.cpu_seconds,
                 )
-            if report.unprepared or report.timed_out or report.memory_exceeded:
+            if report is prepared or report.timed_out or report.memory_exceeded:
                 reports.append(report)
                 break  # the sandbox itself may be gone
             wipe = number < len(batches) and not selection.recorded
@@ -120,9 +120,12 @@ def _watched(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
     return {path: sha256(tree[path].data).hexdigest() for path in paths if path in tree and not tree[path].is_link}
 
 
-def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float) -> TestReport:
-    """Run what comes before the tests; return its time, and what failed of it."""
+def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
+    """Run what comes before the tests; return its time, what failed of it, and what it should not have touched."""
     report = TestReport(results={})
+    if not selection.before:
+        return report
+    interpreter = _interpreter(sandbox)
     folder = f"cd {shlex.quote(selection.folder or '.')}\n"
     for line in selection.before:
         limit = max(seconds - report.seconds, 0.001)
@@ -144,7 +147,21 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float) -> Test
                 exit_code=done.exit_code,
                 output=_last(output),
             )
+    # It may run a candidate's code, which is not to be there before the tests: they would be others.
+    report = _after(sandbox, report, watched, wipe=False, cached=selection.cached)
+    if _interpreter(sandbox) != interpreter:
+        return replace(report, tampering="a command before the tests replaced the project's interpreter")
     return report
+
+
+def _interpreter(sandbox: Sandbox) -> bytes:
+    """Return what the project's interpreter is: where its links lead, and what its virtual environment says."""
+    program = (
+        "import os, sys\npath = sys.argv[1]\nprint(os.path.realpath(path))\n"
+        "about = os.path.join(os.path.dirname(os.path.dirname(path)), 'pyvenv.cfg')\n"
+        "print(open(about, 'rb').read() if os.path.isfile(about) else '')"
+    )
+    return sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", program, "{interpreter}"))).stdout
 
 
 def _run_batch(

@@ -290,6 +290,25 @@ def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> Non
     assert "nothing_of_this_name" in run_tests(opened, tree({FILE: text}), failing).unprepared
 
 
+@pytest.mark.parametrize(
+    ("before", "what"),
+    [
+        (
+            "printf '#!/bin/sh\\n' > python && chmod +x python && mv python /opt/env/venv/bin/",
+            "replaced the project's inter",
+        ),
+        ("echo home = /workspace > /opt/env/venv/pyvenv.cfg", "replaced the project's interpreter"),
+        ("echo 'def test_it(): pass' > tests/test_it.py", "the run rewrote tests/test_it.py"),
+    ],
+)
+def test_commands_before_the_tests_that_touch_these_are_tampering(opened: Opener, before: str, what: str) -> None:
+    selection = TestSelection((FILE,), recorded=True, before=(before,))
+    report = run_tests(opened, tree({FILE: "def test_it(): assert 0\n"}), selection)
+    assert what in report.tampering
+    assert report.results == {}
+    assert not report.proven
+
+
 ASSERTING = """\
 import datetime, os, pytest
 
