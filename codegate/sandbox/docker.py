@@ -47,6 +47,7 @@ from codegate.sandbox.watched import WatchedSandbox
 _CONTROL_SECONDS: Final = 60
 _REMOVE_SECONDS: Final = 20
 _BUILD_SECONDS: Final = 900
+_LAY_SECONDS: Final = 4 * _BUILD_SECONDS  # after which another run takes the container of an archive for left behind
 _PING_SECONDS: Final = 3
 _EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
@@ -129,7 +130,7 @@ class DockerBackend:
         with self._building, explained("prepare the environment"):
             below = bare.image if agent is None else images.agent_image(self._builder, agent, bare.image)
             image = layer_images.layered_image(
-                self._builder, folder, below, layer, container_labels(self.run_id, _BUILD_SECONDS)
+                self._builder, folder, below, layer, container_labels(self.run_id, _LAY_SECONDS)
             )
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
