@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from codegate.environments.inputs import INSTALLABLE
 from codegate.sandbox import Toolchain
 from codegate.sandbox.toolchains import find_toolchain
 from codegate.suite import Tree
@@ -43,8 +44,8 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def on_machine(name: str, version: str) -> bool:
-    """Return whether this machine has a toolchain of that version, which its sandboxes without images take."""
-    return find_toolchain(Toolchain(name, version)) is not None
+    """Return whether sandboxes without images have a toolchain of that version: this machine's, or an index's."""
+    return name in INSTALLABLE or find_toolchain(Toolchain(name, version)) is not None
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.environments import Found, Recipe, find_recipe, recipe_yaml
+from codegate.environments import Found, Recipe, find_recipe, on_machine, recipe_yaml
 from codegate.suite import Tree, TreeFile, parse_yaml
 
 CI = ".github/workflows/ci.yml"
@@ -110,6 +110,19 @@ def test_of_a_matrix_the_newest_version_and_the_first_of_all_else_is_taken() -> 
 def test_of_a_matrix_a_version_that_is_to_be_had_is_taken() -> None:
     found = find_recipe(tree({CI: workflow(ON_MATRIX, MATRIX)}), has=lambda _, version: version != "3.14")
     assert found.recipe.tools == {"python": "3.13"}
+
+
+def test_a_toolchain_that_an_index_brings_is_to_be_had() -> None:
+    jobs = """
+    on: push
+    jobs:
+      a: {runs-on: ubuntu-latest, steps: [{run: npx vitest --project one}]}
+      b:
+        runs-on: ubuntu-latest
+        steps: [{uses: actions/setup-node@v4, with: {node-version: 99}}, {run: npx vitest}]
+    """
+    found = find_recipe(tree({CI: dedent(jobs)}), has=on_machine)
+    assert (found.recipe.tests, found.recipe.tools) == ("npx vitest", {"node": "99"})
 
 
 def test_a_matrix_excludes_and_includes() -> None:
