@@ -55,6 +55,7 @@ _COMMON: Final = {
     "GOMODCACHE": f"{HOME}/go/pkg/mod",
     "GOCACHE": f"{HOME}/.cache/go-build",
     "GOFLAGS": "-modcacherw",
+    "GOTOOLCHAIN": "auto",  # which some machines and images forbid: a newer Go that go.mod asks for is a module
     "CARGO_HOME": f"{HOME}/.cargo",
     "GRADLE_USER_HOME": f"{HOME}/.gradle",
 }
