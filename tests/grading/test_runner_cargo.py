@@ -118,6 +118,16 @@ def test_the_options_of_the_recipe_are_kept_and_its_choice_of_targets_is_not(cra
     assert not run(crate, "tests/featured.rs").results
 
 
+def test_what_nextest_is_told_of_compiling_counts(crate: Recorded) -> None:
+    command = ("cargo", "nextest", "run", "--profile", "ci", "--features", "extra", "-E", "test(t)", "--retries=2")
+    assert run(crate, "tests/featured.rs", command=command).results["tests/featured.rs::t"].status == "passed"
+
+
+def test_a_command_that_is_no_test_of_cargos_is_said(crate: Recorded) -> None:
+    (error,) = run(crate, "tests/alone.rs", command=("cargo", "make", "ci")).collection_errors
+    assert "name the JUnit XML" in error.text
+
+
 def test_a_changed_source_is_compiled_again(crate: Recorded) -> None:
     report = run(crate, "tests/cart.rs", source=SOURCE.replace(".sum()", ".count() as u32"))
     assert report.results["tests/cart.rs::adds"].status == "failed"

@@ -33,6 +33,12 @@ VALUED = frozenset({"--bin", "--test", "--example", "--bench"})
 PLAIN = frozenset({"--lib", "--bins", "--tests", "--examples", "--benches", "--all-targets", "--doc", "--no-run",
                    "--offline", "--locked", "--frozen"})  # fmt: skip
 CHOSEN = ("--workspace", "--all", "-p", "--package", "--manifest-path")
+#: Options of nextest that say how to compile, and whether they take a value.
+SHARED = {
+    "--workspace": False, "--all": False, "--all-features": False, "--no-default-features": False, "--release": False,
+    "-r": False, "-p": True, "--package": True, "--exclude": True, "-F": True, "--features": True, "--target": True,
+    "--manifest-path": True, "--cargo-profile": True,
+}  # fmt: skip
 HOST = re.compile(r"^host: (\S+)$", re.MULTILINE)
 ENDED = re.compile(r"^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;", re.MULTILINE)
 PANIC = re.compile(r"panicked at ([^\n]*):\n(.*?)(?=\nnote: |\nstack backtrace:|\n\n|\Z)", re.DOTALL)
@@ -95,7 +101,8 @@ class Cargo:
         self.program = [words.pop(0)] if words else ["cargo"]
         if words and words[0].startswith("+"):
             self.program.append(words.pop(0))
-        self.options = list(options(words[1:]))
+        self.known = words[:1] in (["test"], ["t"], ["nextest"])
+        self.options = list(of_nextest(words[2:]) if words[:1] == ["nextest"] else options(words[1:]))
         self.folder = os.path.join(workspace, settings["folder"])
         self.scratch = tempfile.mkdtemp()
         self.variables = {**os.environ, "CARGO_TERM_COLOR": "never", "CARGO_TERM_PROGRESS_WHEN": "never"}
@@ -112,6 +119,12 @@ class Cargo:
 
     def targets(self) -> tuple[list[Target], set[str], str]:
         """Return all test targets, the packages that are tested by default, and Cargo's words where it fails."""
+        if not self.known:
+            return (
+                [],
+                set(),
+                "the command is no `cargo test`: for another one, name the JUnit XML that it writes as `report`",
+            )
         argv = [*self.program, "metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"]
         if "--manifest-path" in self.options:
             at = self.options.index("--manifest-path")
@@ -138,6 +151,16 @@ class Cargo:
                 found.append(json.load(file))
         found = [each for each in found if each["folder"] == target.crate]
         return found[0] if status == 0 and len(found) == 1 else None, words
+
+
+def of_nextest(words: list[str]) -> Iterator[str]:
+    """Yield the options that say how to compile, of those that nextest takes: its others say how it runs tests."""
+    left = iter(words)
+    for word in left:
+        name = word.split("=")[0]
+        values = [next(left)] if "=" not in word and name in SHARED and SHARED[name] else []
+        if name in SHARED:
+            yield from (word.replace("--cargo-profile", "--profile"), *values)
 
 
 def options(words: list[str]) -> Iterator[str]:
