@@ -35,6 +35,7 @@ def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFa
     return opener(bwrap_backend, make_layer(folder), Toolchain("node", ""))
 
 
+@pytest.mark.full  # their environment is large
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_each_framework_runs_from_the_trees_own_packages(opened: Opener, name: str) -> None:
     framework = FRAMEWORKS[name]

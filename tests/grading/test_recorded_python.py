@@ -116,7 +116,10 @@ UNMARKED = "import pytest\n\n@pytest.mark.unheard_of\ndef test_it(): pass\n"
 
 @pytest.mark.parametrize(
     ("content", "command"),
-    [({"pytest.ini": STRICT, FILE: "def test_it(): pass\n"}, ""), ({FILE: UNMARKED}, "pytest --strict-markers")],
+    [
+        pytest.param({"pytest.ini": STRICT, FILE: "def test_it(): pass\n"}, "", marks=pytest.mark.full),
+        ({FILE: UNMARKED}, "pytest --strict-markers"),
+    ],
 )
 def test_strictness_stays(opened: Opener, content: Files, command: str) -> None:
     report = run(opened, content, command)
@@ -136,7 +139,10 @@ def test_it():
     assert statuses(run(opened, {FILE: text}, command)) == {"test_it": "passed"}
 
 
-@pytest.mark.parametrize(("command", "found"), [("python -m pytest", True), ("pytest", False), ("", True)])
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [pytest.param("python -m pytest", True, marks=pytest.mark.full), ("pytest", False), ("", True)],
+)
 def test_the_working_folder_is_an_import_root_as_the_command_has_it(opened: Opener, command: str, found: bool) -> None:
     text = "import importlib.util\n\ndef test_it(): assert importlib.util.find_spec('shop')\n"
     report = run(opened, {FILE: text, "shop.py": ""}, command)
@@ -174,6 +180,7 @@ def test_it():
     assert count == 2
 
 
+@pytest.mark.full
 def test_a_process_that_a_test_starts_has_the_environment_too(opened: Opener) -> None:
     text = """\
 import subprocess, sys
@@ -293,9 +300,10 @@ def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> Non
 @pytest.mark.parametrize(
     ("before", "what"),
     [
-        (
+        pytest.param(
             "printf '#!/bin/sh\\n' > python && chmod +x python && mv python /opt/env/venv/bin/",
-            "replaced the project's inter",
+            "replaced the project's interpreter",
+            marks=pytest.mark.full,
         ),
         ("echo home = /workspace > /opt/env/venv/pyvenv.cfg", "replaced the project's interpreter"),
         ("echo 'def test_it(): pass' > tests/test_it.py", "the run rewrote tests/test_it.py"),
@@ -347,7 +355,7 @@ def test_receipts_and_variations_work_there_too(opened: Opener) -> None:
     ("command", "varied", "found"),
     [
         ("pytest", "UTC", "Asia/Tokyo"),
-        ("pytest", "Asia/Kolkata", "Asia/Kolkata"),
+        pytest.param("pytest", "Asia/Kolkata", "Asia/Kolkata", marks=pytest.mark.full),
         ("TZ=Europe/Berlin pytest", "Asia/Kolkata", "Europe/Berlin"),
     ],
 )
