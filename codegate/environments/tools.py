@@ -35,6 +35,8 @@ _NEEDLESS: Final = re.compile(
 )
 _PARTS: Final = {"python": 2, "go": 2, "ruby": 2, "php": 2, "node": 1, "java": 1}
 """How much of a version is kept: later parts are corrections, and any of them will do."""
+_LONG_TERM: Final = "24"
+"""Of Node: what ``lts/*`` and other nicknames are here, as any version of a machine is ``stable``."""
 _NAMES: Final = {"nodejs": "node", "golang": "go"}
 _ONE_WORD: Final = {
     ".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".go-version": "go",
@@ -82,7 +84,8 @@ def clean(tool: str, version: str) -> str:
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
     found = re.search(r"\d+(?:\.\d+)*", text)
     if found is None:
-        return "stable" if text and "${{" not in text and tool != "python" else ""
+        nickname = text and "${{" not in text and tool != "python"
+        return (_LONG_TERM if tool == "node" else "stable") if nickname else ""
     parts = found[0].split(".")
     parts = parts[1:] if tool == "java" and parts[0] == "1" else parts
     if tool == "python" and len(parts) < 2:

@@ -148,7 +148,7 @@ def test_a_matrix_excludes_and_includes() -> None:
     [
         ("actions/setup-node@v4", "node-version-file: .nvmrc", {".nvmrc": "v22.3.0\n"}, {"node": "22"}),
         ("actions/setup-node@v4", "node-version: 20.x", {}, {"node": "20"}),
-        ("actions/setup-node@v4", "node-version: lts/*", {}, {"node": "stable"}),
+        ("actions/setup-node@v4", "node-version: lts/*", {}, {"node": "24"}),
         ("actions/setup-go@v5", "go-version-file: go.mod", {"go.mod": "module a\n\ngo 1.26.2\n"}, {"go": "1.26"}),
         ("actions/setup-java@v4", "{distribution: temurin, java-version: 21}", {}, {"java": "21"}),
         ("actions/setup-python@v5", "{}", {".python-version": "3.12.4"}, {"python": "3.12"}),
