@@ -160,14 +160,14 @@ def command(
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
         say(f"wrote {written[-1]}: git ignores {_IGNORED}")
-    tried = None
+    tried, correct = None, False
     if found is not None and (sys.stdin.isatty() and not json_wanted() if tries is None else tries):
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
         reduced, tried = _try(own, found, part, sandbox)
         if reduced is not None and out in written:
             write_atomic(out, config.replace(section, recipe_yaml(reduced)).encode())
             say(f"wrote {out} again, without what failed")
-        found = reduced or found
+        found, correct = reduced or found, tried is None
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(
@@ -178,6 +178,8 @@ def command(
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
     following = _following(out, project, part)
+    if correct:
+        following.insert(0, f"$EDITOR {shlex.quote(str(out))}  # `environment`; then codegate init --try again")
     say("\n".join(["Next:", *(f"  {line}" for line in following)]))
     emit(
         {

@@ -12,9 +12,11 @@ from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, parse_re
 from codegate.environments.store import Built
 from codegate.environments.tools import on_machine
 from codegate.environments.travel import export_built, import_built, prune_built
+from codegate.environments.variables import VENV
 
 __all__ = [
     "RECIPE",
+    "VENV",
     "BuildFailed",
     "Built",
     "Found",

@@ -230,9 +230,13 @@ class _Build:
         worked = False
         for line in self._recipe.setup:
             asked, began = self._proxy.requests, time.monotonic()
+            name = shown(" ".join(line.split()), 80)
+            _LOG.info("set-up: %s", name)
             done = self._run(f"{mark()}\n{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, step=True)
             self._steps.append((line, round(time.monotonic() - began, 1)))
-            _LOG.info("set-up: %s: %.1f s", shown(line, 80), self._steps[-1][1])
+            _LOG.info(
+                "set-up: %s: done in %.1f s" if done.ok else "set-up: %s: failed after %.1f s", name, self._steps[-1][1]
+            )
             changed = not self._run(changed_since(), self._tests).stdout.startswith(b"nothing")
             worked = worked or (changed and done.ok)
             if not done.ok:

@@ -261,6 +261,31 @@ def test_a_try_says_what_passes_or_what_is_missing(
 
 
 @pytest.mark.sandbox
+def test_a_recipe_whose_tests_have_an_interpreter_of_their_own_is_told_where_to_install(
+    empty: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    make_repository(empty / "own", {f"tests/test_{name}.py": OWN_TESTS.encode() for name in ("a", "b", "c")})
+    monkeypatch.chdir(empty / "own")
+    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    text = (
+        "candidates: [reference]\nenvironment: {tests: venv/bin/python -m pytest, setup: ['mkdir data\n\n  touch a']}\n"
+    )
+    Path("codegate.yml").write_text(text)
+    with caplog.at_level("INFO", "codegate.environments.build"):
+        init("--try", "--sandbox", "bwrap")
+    first, last = (record.getMessage() for record in caplog.records if record.getMessage().startswith("set-up"))
+    assert first == "set-up: mkdir data touch a", "it is named before it runs, since it may take minutes"
+    assert last.startswith("set-up: mkdir data touch a: done in ")
+    said = capsys.readouterr().out
+    assert said.count("ModuleNotFoundError: No module named 'pytest'") == 1, "whole, and not once for each file"
+    assert "not with `venv/bin/python`: let `setup` install into it" in said
+    assert "Next:\n  $EDITOR codegate.yml  # `environment`; then codegate init --try again\n" in said
+
+
+@pytest.mark.sandbox
 def test_a_step_that_fails_and_is_not_needed_is_left_out(
     empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

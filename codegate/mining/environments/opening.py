@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import BuildFailed
+from codegate.environments import VENV, BuildFailed
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.languages import PathClassifier
@@ -151,10 +151,30 @@ def try_recipe(
     builds.doubts(Rung(environment, exact=True, later=False), frozenset(failed))
     counts = Counter(statuses.values())
     if not counts["passed"]:
-        broken = "; ".join(f"{error.id}: {error.text[-300:]}" for error in report.collection_errors)
+        broken = "; ".join(f"{error.id}: {_last_lines(error.text, 300)}" for error in report.collection_errors)
         first = next((f"{test}: {result.message}" for test, result in report.results.items() if result.message), "")
-        seen = report.unprepared or broken or first or report.output[-1000:] or "nothing was reported"
+        seen = report.unprepared or broken or first or _last_lines(report.output, 1000) or "nothing was reported"
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
-        raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", _CHECK)
+        remedy = " ".join(filter(None, (_other_interpreter(builds.recipe.tests or "", language), _CHECK)))
+        raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", remedy)
     message = report.results[failed[0]].message if failed else None
     return Tried(len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip())
+
+
+def _last_lines(text: str, most: int) -> str:
+    """Return the last lines, whole and each once: each process of a run prints the same traceback."""
+    lines = list(dict.fromkeys(line.rstrip() for line in text.splitlines() if line.strip()))
+    while len(lines) > 1 and sum(map(len, lines)) > most:
+        del lines[0]
+    return "\n".join(lines)[-most:]
+
+
+def _other_interpreter(tests: str, language: Language | None) -> str:
+    """Return what is said of a test command that names a virtual environment of its own; else nothing."""
+    program = tests.partition(" ")[0]
+    if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
+        return ""
+    return (
+        f"Tests run with the virtual environment that is active during `setup` ({VENV}), not with `{program}`: let "
+        "`setup` install into it, such as with `pip install -e .`."
+    )
