@@ -1,8 +1,10 @@
 """Real backends for every room's tests: made once, closed at the end, skipped loudly where the machine has none."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +15,7 @@ from docker.utils import kwargs_from_env
 from hypothesis import HealthCheck, settings
 from uv import find_uv_bin
 
-from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, SandboxUnavailable
+from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, SandboxUnavailable, cache_folder
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
@@ -35,6 +37,32 @@ settings.load_profile("quick")
 
 PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
+
+
+# Folders of the cache that pay from one run of the tests to the next.
+_KEPT = ("agents", "environments", "go", "maven", "npm", "uv")
+_OWN_CACHE = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the tests, in all workers, a cache of their own: recorded builds of one run are of no use to the next."""
+    if "CODEGATE_CACHE" in os.environ:
+        return
+    folder = config.stash[_OWN_CACHE] = Path(tempfile.mkdtemp(prefix="codegate-tests-"))
+    for name in _KEPT:
+        kept = cache_folder() / name
+        kept.mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(kept)
+    os.environ["CODEGATE_CACHE"] = str(folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove it again."""
+    if (folder := config.stash.get(_OWN_CACHE, None)) is not None:
+        del os.environ["CODEGATE_CACHE"]
+        # Builds leave folders that may not be written to.
+        subprocess.run(["chmod", "-R", "u+rwX", folder], capture_output=True, check=False)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # What a test of the fast tier neither asks for nor says that it needs.
