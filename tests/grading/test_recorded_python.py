@@ -35,7 +35,13 @@ def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFa
     """Sandboxes with a virtual environment of this machine's interpreter."""
     version = "{}.{}".format(*sys.version_info)
     layer = make_layer(
-        tmp_path_factory.mktemp("layer"), sys.executable, PLUGINS, PYTHONPATH="lib", OWN="7", TZ="Asia/Tokyo"
+        tmp_path_factory.mktemp("layer"),
+        sys.executable,
+        PLUGINS,
+        "/workspace/api",
+        PYTHONPATH="lib",
+        OWN="7",
+        TZ="Asia/Tokyo",
     )
     return opener(bwrap_backend, layer, Toolchain("python", version))
 
@@ -154,6 +160,11 @@ def test_nothing_in_the_tree_takes_the_place_of_a_package_or_of_the_standard_lib
     assert statuses(run(opened, {FILE: "def test_it(): pass\n", **hostile}, "python -m pytest")) == {
         "test_it": "passed"
     }
+
+
+def test_no_start_up_file_of_an_import_root_runs(opened: Opener) -> None:
+    text = "import sys\n\ndef test_it(): assert '/workspace/api' in sys.path and 'sitecustomize' not in sys.modules\n"
+    assert statuses(run(opened, {FILE: text, "api/sitecustomize.py": ""})) == {"test_it": "passed"}
 
 
 def test_each_file_has_an_environment_of_its_own(opened: Opener) -> None:

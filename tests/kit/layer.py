@@ -17,8 +17,13 @@ from codegate.sandbox.interpreter import index_environment
 PATH = "/opt/env/venv/bin:/opt/env/bin:/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin"
 
 
-def make_layer(folder: Path, python: str = "", requirements: Iterable[str] = (), **variables: str) -> Layer:
-    """Return a layer of what ``folder`` has as ``env`` and ``tree``, with a virtual environment of ``requirements``."""
+def make_layer(
+    folder: Path, python: str = "", requirements: Iterable[str] = (), root: str = "", **variables: str
+) -> Layer:
+    """Return a layer of what ``folder`` has as ``env`` and ``tree``, with a virtual environment of ``requirements``.
+
+    ``root`` is an import root there, as an editable installation makes one.
+    """
     (folder / "env/home").mkdir(parents=True, exist_ok=True)
     if python:
         run = partial(subprocess.run, check=True, env=index_environment())
@@ -26,6 +31,8 @@ def make_layer(folder: Path, python: str = "", requirements: Iterable[str] = (),
         run([find_uv_bin(), "venv", "--quiet", "--no-project", "--python", python, str(venv)])
         if requirements:
             run([find_uv_bin(), "pip", "install", "--quiet", "--python", str(venv / "bin/python"), *requirements])
+        if root:
+            next(venv.glob("lib/python3*/site-packages")).joinpath("root.pth").write_text(root)
     archive = folder / "layer.tar"
     with tarfile.open(archive, "w") as tar:
         for name in ("env", "tree"):

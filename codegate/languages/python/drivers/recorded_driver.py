@@ -35,7 +35,13 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
     The roots are not on the path yet.
     """
     standard = len(sys.path)
+    customize, site.execsitecustomize = site.execsitecustomize, lambda: None
     site.main()
+    # A folder of the tree can be an import root now, and a file of that name there would run before all that watches.
+    behind = sys.path[standard + 1 :]
+    del sys.path[standard + 1 :]
+    customize()
+    sys.path += behind
     if len(sys.path) == standard:
         raise SystemExit("the interpreter %s has no packages" % sys.executable)
     given = [*os.environ.get("PYTHONWARNINGS", "").split(","), *settings["warnings"]]
