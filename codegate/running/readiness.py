@@ -42,7 +42,10 @@ def check_images(suite: Suite) -> None:
         text = suite.packages.get(environment.id, {}).get(RECIPE) if environment.recorded is not None else None
         if text is not None:
             place = f"{suite.folder / 'suite.yml'}: environment {environment.id}: {RECIPE}"
-            if missing := sorted(set(parse_recipe(parse_yaml(text, place), place).secrets) - given):
+            recipe = parse_recipe(parse_yaml(text, place), place)
+            if recipe.image is not None and recipe.image not in allowed:
+                raise _strange_image(place, recipe.image)
+            if missing := sorted(set(recipe.secrets) - given):
                 raise UsageError(
                     f"{place} asks for the secrets {', '.join(missing)}, which are not allowed here.",
                     f"If you trust the suite, add them to the environment variable {SECRETS_VARIABLE} (separated by "
@@ -56,10 +59,14 @@ def check_images(suite: Suite) -> None:
                 f"{place}: {environment.image!r} does not name an image by its content.", "Write name@sha256:…"
             )
         if environment.image not in allowed:
-            raise UsageError(
-                f"{place} uses the image {environment.image}, which is not allowed here.",
-                f"If you trust it, add it to the environment variable {IMAGES_VARIABLE} (separated by blanks).",
-            )
+            raise _strange_image(place, environment.image)
+
+
+def _strange_image(place: str, image: str) -> UsageError:
+    return UsageError(
+        f"{place} uses the image {image}, which is not allowed here.",
+        f"If you trust it, add it to the environment variable {IMAGES_VARIABLE} (separated by blanks).",
+    )
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:

@@ -31,3 +31,13 @@ def test_a_suites_recipe_gets_only_the_secrets_that_are_allowed(
     check_images(suite)
     monkeypatch.delenv("CODEGATE_SECRETS")
     check_images(suite_with(tmp_path / "suite", "setup: [make]\n"))
+
+
+def test_a_suites_recipe_is_built_on_an_image_only_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = suite_with(tmp_path / "suite", "setup: [make]\nimage: registry.example/any:1\n")
+    with pytest.raises(UsageError, match=r"recipe.yml uses the image registry.example/any:1, which is not allowed"):
+        check_images(suite)
+    monkeypatch.setenv("CODEGATE_IMAGES", "registry.example/any:1")
+    check_images(suite)
