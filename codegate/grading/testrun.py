@@ -31,6 +31,17 @@ from codegate.suite import Changes, Problem, Tree
 
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
+_LISTED: Final = 64 << 20
+_LIST: Final = """
+import os, sys
+print("interpreter", os.path.realpath(sys.argv[1]))
+for top in ("bin", "lib", "venv", "wheels"):
+    for folder, links, names in os.walk("/opt/env/" + top):
+        for name in names + [name for name in links if os.path.islink(folder + "/" + name)]:
+            facts = os.lstat(folder + "/" + name)
+            print("%d,%d,%d" % (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), ascii(folder + "/" + name))
+"""
+"""Lists what is in the environment beside what tools keep in ``HOME``. No command can choose a file's change time."""
 _FORGED: Final = "something other than the test driver wrote to the result channel"
 
 
@@ -125,7 +136,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
     report = TestReport(results={})
     if not selection.before:
         return report
-    interpreter = _interpreter(sandbox)
+    programs = _programs(sandbox)
     folder = f"cd {shlex.quote(selection.folder or '.')}\n"
     for line in selection.before:
         limit = max(seconds - report.seconds, 0.001)
@@ -149,19 +160,22 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
             )
     # It may run a candidate's code, which is not to be there before the tests: they would be others.
     report = _after(sandbox, report, watched, wipe=False, cached=selection.cached)
-    if _interpreter(sandbox) != interpreter:
-        return replace(report, tampering="a command before the tests replaced the project's interpreter")
+    after = _programs(sandbox)
+    changed = [*(programs - after), *(line for line in after - programs if "/__pycache__/" not in line)]
+    if changed:
+        path = min(line.partition(" ")[2] for line in changed)
+        return replace(report, tampering=f"a command before the tests changed the environment: {path[:200]}")
     return report
 
 
-def _interpreter(sandbox: Sandbox) -> bytes:
-    """Return what the project's interpreter is: where its links lead, and what its virtual environment says."""
-    program = (
-        "import os, sys\npath = sys.argv[1]\nprint(os.path.realpath(path))\n"
-        "about = os.path.join(os.path.dirname(os.path.dirname(path)), 'pyvenv.cfg')\n"
-        "print(open(about, 'rb').read() if os.path.isfile(about) else '')"
-    )
-    return sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", program, "{interpreter}"))).stdout
+def _programs(sandbox: Sandbox) -> set[str]:
+    """Return a line for each file of the environment that the test driver may run, and for where its links lead.
+
+    Byte code that is new says nothing of what it was made from, and imports make it; nothing removes or rewrites any.
+    """
+    done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    return set(lines) if done.ok and not done.truncated else {f"{secrets.token_hex(8)} it cannot be listed"}
 
 
 def _run_batch(

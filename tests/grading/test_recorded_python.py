@@ -313,10 +313,20 @@ def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> Non
     [
         pytest.param(
             "printf '#!/bin/sh\\n' > python && chmod +x python && mv python /opt/env/venv/bin/",
-            "replaced the project's interpreter",
+            "changed the environment: ",
             marks=pytest.mark.full,
         ),
-        ("echo home = /workspace > /opt/env/venv/pyvenv.cfg", "replaced the project's interpreter"),
+        pytest.param(
+            "echo home = /workspace > /opt/env/venv/pyvenv.cfg",
+            "changed the environment: '/opt/env/venv/pyvenv.cfg'",
+            marks=pytest.mark.full,
+        ),
+        ("cd /opt/env/venv/lib/python3*/site-packages; touch sitecustomize.py", "sitecustomize.py'"),
+        (
+            "cd /opt/env/venv/lib/python3*/site-packages/_pytest; touch -r main.py then; sed -i s/1/2/ main.py;"
+            " touch -r then main.py; rm then",
+            "/site-packages/_pytest/main.py'",
+        ),
         ("echo 'def test_it(): pass' > tests/test_it.py", "the run rewrote tests/test_it.py"),
     ],
 )
