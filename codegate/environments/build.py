@@ -32,7 +32,7 @@ from codegate.environments.scripts import (
 )
 from codegate.environments.secrets import check_archive, check_lengths, redactor_of
 from codegate.environments.services import DATA, beside, servers_of
-from codegate.environments.store import Built, LayerFile, find_built, keep, locked, unfinished
+from codegate.environments.store import Built, LayerFile, Origin, find_built, keep, locked, unfinished
 from codegate.environments.variables import (
     CONSTRAINTS,
     PROXY_PORT,
@@ -111,10 +111,11 @@ def obtain(
     """
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
-        found = find_built(inputs, day, resolved)
+        origin = Origin(day, tree.digest())
+        found = find_built(inputs, origin, resolved)
         if found is not None:
             return found
-        build = _Build(recipe, tree, backend, day, inputs, resolved)
+        build = _Build(recipe, tree, backend, origin, inputs, resolved)
         if nearest is not None:
             try:
                 return build.record(nearest)
@@ -129,7 +130,7 @@ def obtain(
             note = f"{error.package} is left out: {error.cause.partition('; it printed')[0]}. Tests that need it fail."
             _LOG.info("%s", note)
             try:
-                return _Build(recipe, rest, backend, day, inputs, resolved, note).record(None)
+                return _Build(recipe, rest, backend, origin, inputs, resolved, note).record(None)
             except BuildFailed:
                 raise error from None
 
@@ -151,9 +152,16 @@ class _Build:
     """One build. ``record`` may be called again."""
 
     def __init__(
-        self, recipe: Recipe, tree: Tree, backend: Backend, day: date, inputs: str, resolved: str | None, *notes: str
+        self,
+        recipe: Recipe,
+        tree: Tree,
+        backend: Backend,
+        origin: Origin,
+        inputs: str,
+        resolved: str | None,
+        *notes: str,
     ) -> None:
-        self._recipe, self._tree, self._backend, self._day = recipe, tree, backend, day
+        self._recipe, self._tree, self._backend, self._origin = recipe, tree, backend, origin
         self._inputs, self._resolved, self._given_notes = inputs, resolved, notes
         self._base: Base = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
@@ -164,7 +172,7 @@ class _Build:
         inherited = ":".join((*(WHEEL_PROGRAMS if self._base.lacking else ()), self._base.path))
         path = path_variable(inherited)
         indexes = index_variables(self._secrets)
-        self._set_up = set_up_variables(recipe, path, tuple(tree), day, indexes, python=self._python) | {
+        self._set_up = set_up_variables(recipe, path, tuple(tree), origin.day, indexes, python=self._python) | {
             name: value for name, value in self._secrets.items() if name not in indexes
         }
         if "git" not in self._base.programs and (file := tree.get(posixpath.join(recipe.folder, "pyproject.toml"))):
@@ -201,7 +209,9 @@ class _Build:
         put = tuple(file for file in files if not file.leads_out)
         self._sandbox.put((*put, *(SandboxFile(f"{GIVEN}/{name}", data) for name, data in given.items())))
         names = b"".join(file.path.encode("utf-8", "surrogateescape") + b"\0" for file in put)
-        self._must("put the tree", take_given(given, self._day, git="git" in self._base.programs), self._tests, names)
+        self._must(
+            "put the tree", take_given(given, self._origin.day, git="git" in self._base.programs), self._tests, names
+        )
         undated = {name: value for name, value in self._set_up.items() if name not in {"UV_EXCLUDE_NEWER", "UV_FROZEN"}}
         undated.pop("npm_config_before", None)
         if self._base.lacking:
@@ -266,7 +276,8 @@ class _Build:
         return LayerFile(
             sha256=sha256,
             inputs=self._inputs,
-            day=self._day,
+            day=self._origin.day,
+            tree=self._origin.tree,
             rebuilt=digest(self._resolved) if self._resolved is not None else None,
             recipe=self._recipe,
             resolved=resolved,

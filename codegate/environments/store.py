@@ -36,6 +36,7 @@ class LayerFile(BaseModel):
     sha256: _Sha256
     inputs: _Sha256
     day: date
+    tree: _Sha256
     rebuilt: _Sha256 | None
     recipe: Recipe
     resolved: str
@@ -48,6 +49,14 @@ class LayerFile(BaseModel):
     steps: tuple[tuple[str, float], ...]
     hosts: dict[str, int]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The tree that something is built of: its day, and its SHA-256."""
+
+    day: date
+    tree: str
 
 
 @dataclass(frozen=True)
@@ -138,17 +147,20 @@ def keep(archive: Path, described: LayerFile) -> Built:
     return _built(described)
 
 
-def find_built(inputs: str, day: date, resolved: str | None = None) -> Built | None:
+def find_built(inputs: str, origin: Origin, resolved: str | None = None) -> Built | None:
     """Return the newest build of ``inputs`` in the cache, or None. A file that cannot be read counts as none.
 
     Args:
         inputs: what ``inputs_of`` returns.
-        day: of the newest tree that it may be built from: a later one may have left what is to be found out.
+        origin: the tree that it is for: a build of this or of an earlier day's, as a later one may have left what is to
+            be found out.
         resolved: the versions it has to have, or to have been told to have; None: any.
     """
     for path in sorted(layers_folder().glob("*.json"), key=_modified, reverse=True):
         described = read_layer_file(path)
-        if described is None or described.inputs != inputs or described.day > day:
+        if described is None or described.inputs != inputs:
+            continue
+        if described.tree != origin.tree and described.day >= origin.day:
             continue
         if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
             with contextlib.suppress(OSError):

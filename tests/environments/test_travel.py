@@ -9,10 +9,10 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe, export_built, import_built, prune_built
-from codegate.environments.store import LayerFile, find_built, keep, layers_folder, unfinished
+from codegate.environments.store import LayerFile, Origin, find_built, keep, layers_folder, unfinished
 from codegate.sandbox import INDEX, read_index
 
-DAY = date(2026, 1, 1)
+ORIGIN = Origin(date(2026, 6, 1), "b" * 64)
 INPUTS = "1" * 64
 
 
@@ -24,7 +24,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 def built(data: bytes = b"an archive") -> Built:
     described = LayerFile(
-        sha256=sha256(data), inputs=INPUTS, day=DAY, rebuilt=None, recipe=Recipe(setup=("make",)), resolved="six 1\n",
+        sha256=sha256(data), inputs=INPUTS, day=ORIGIN.day, tree=ORIGIN.tree, rebuilt=None,
+        recipe=Recipe(setup=("make",)), resolved="six 1\n",
         variables={"PATH": "/opt/env/bin"}, python="", interpreter="3.11", image=None, toolchains={"go": "1.26.2"},
         seconds=1.0, steps=(("make", 1.0),), hosts={}, notes=(),
     )  # fmt: skip
@@ -39,11 +40,11 @@ def test_a_recorded_build_is_taken_whole_and_found_again(machine: Callable[[str]
     digests = export_built(tmp_path / "moved")
     assert export_built(tmp_path / "moved") == digests
     machine("second")
-    assert find_built(INPUTS, DAY) is None
+    assert find_built(INPUTS, ORIGIN) is None
     assert read_index(tmp_path / "moved" / INDEX).sha256 == digests
     assert import_built(tmp_path / "moved", digests) == (1, ())
     assert import_built(tmp_path / "moved", digests) == (0, ())
-    found = find_built(INPUTS, DAY, "six 1\n")
+    found = find_built(INPUTS, ORIGIN, "six 1\n")
     assert found is not None
     assert found.layer.archive.read_bytes() == b"an archive"
     assert (found.layer.sha256, found.layer.variables) == (one.layer.sha256, one.layer.variables)
@@ -61,7 +62,7 @@ def test_what_the_lock_does_not_name_is_refused_and_built_anew(
     count, refused = import_built(tmp_path / "moved", {key: digest})
     assert count == 0
     assert refused[0].startswith(f"{key}.tar does not ")
-    assert find_built(INPUTS, DAY) is None
+    assert find_built(INPUTS, ORIGIN) is None
     assert import_built(tmp_path / "moved", {}) == (0, ())
 
 
