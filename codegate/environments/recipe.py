@@ -1,15 +1,13 @@
 """A project's own set-up: what its environment is built by, and how its tests are run in it."""
 
-import re
 import shlex
 from typing import Annotated, Any, Final
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.durable import digest
-from codegate.errors import UsageError
-from codegate.suite import PlainPath
+from codegate.suite import PlainPath, check_model
 
 RECIPE: Final = "recipe.yml"
 """The file of a suite's environment that holds the recipe that it is built by."""
@@ -95,16 +93,14 @@ def recipe_text(recipe: Recipe) -> str:
     return yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=120)
 
 
+class _Written(BaseModel):
+    environment: Recipe
+
+
 def parse_recipe(value: Any, place: str) -> Recipe:
     """Return the recipe that ``value``, read from ``place``, describes.
 
     Raises:
-        UsageError: a key is unknown or its value is wrong; the message names it.
+        UsageError: keys are unknown or their values wrong; the message names them.
     """
-    try:
-        return Recipe.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "environment"
-        reason = re.sub(r"^Value error, ", "", str(first["msg"]))
-        raise UsageError(f"{place}: environment.{where}: {reason}.", "See docs/configuration.md.") from error
+    return check_model({"environment": value}, _Written, place).environment

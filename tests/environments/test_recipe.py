@@ -21,6 +21,9 @@ WRITTEN = {
     ("changed", "why"),
     [
         ({"steps": ["make"]}, "environment.steps"),
+        ({"test": "pytest"}, "environment.test: there is no such key (did you mean `tests`?)"),
+        ({"setup": "make"}, "environment.setup: it has to be a list"),
+        ({"env": {"LEVEL": 1}}, "environment.env.LEVEL: Input should be a valid string (put it in quotes)"),
         ({"tests": "pytest 'open"}, "environment.tests: No closing quotation"),
         ({"env": {"A-B": "1"}}, "environment.env.A-B"),
         ({"env": {"TOKEN": "1"}, "secrets": ["TOKEN"]}, "TOKEN cannot be both in `env` and in `secrets`"),
