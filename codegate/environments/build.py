@@ -333,7 +333,10 @@ class _Build:
             hosts = ", ".join(shown(host, 100) for host in sorted(self._proxy.refused))
             return f"It asked for hosts that are no package index; to allow them: `hosts: [{hosts}]` in `environment:`."
         if done.exit_code in _NOT_RUN[1:]:
-            return "A program is not there: name it in `tools` of `environment:`, or an `image` that has it."
+            return (
+                "A program is not there: let `setup` of `environment:` install it first (`pip install …`), "
+                "or name what has it under `tools` (a language), `packages` (the system's) or `image`."
+            )
         return "Change `setup`, `tools`, `packages` or `env` of `environment:` in codegate.yml."
 
 

@@ -67,7 +67,11 @@ def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, .
     for one in asked:
         there = find_toolchain(one)
         if there is None:
-            raise SandboxError(_missing(one), f"Install {one.name} {one.version}, or use Docker: --sandbox docker.")
+            name = f"{one.name} {one.version}".rstrip()
+            raise SandboxError(
+                _missing(one),
+                f"Install {name}, change `tools` of `environment:` in codegate.yml, or use Docker: --sandbox docker.",
+            )
         found.append(there)
     named = {one.name for one in asked}
     others = (find_toolchain(Toolchain(name, "")) for name in _KINDS if name not in named)

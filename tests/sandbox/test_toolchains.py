@@ -46,7 +46,9 @@ def test_a_toolchain_is_found_by_the_beginning_of_its_version(path: Path, wanted
 
 def test_a_missing_toolchain_is_named_with_what_there_is_and_the_remedy(path: Path) -> None:
     go(path / "first", "1.97.1")
-    with pytest.raises(SandboxError, match=r"no go 1\.98 \(it has .*1\.97\.1\).*Install go 1\.98, or use Docker"):
+    with pytest.raises(
+        SandboxError, match=r"no go 1\.98 \(it has .*1\.97\.1\).*Install go 1\.98, change `tools` .* or use Docker"
+    ):
         machine_toolchains([Toolchain("go", "1.98")])
     with pytest.raises(SandboxError, match=r"no unheard-of 1\. Install"):
         machine_toolchains([Toolchain("unheard-of", "1")])
