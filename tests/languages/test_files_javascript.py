@@ -41,6 +41,8 @@ NO_CALLS = b"export const help = () => 1;\n"
         ("packages/a/tsconfig.build.json", b"{}", "configuration"),
         (".mocharc.cjs", NO_CALLS, "configuration"),
         (".babelrc", b"{}", "configuration"),
+        ("packages/a/jest.config.json", b"{}", "configuration"),
+        ("bunfig.toml", b"", "configuration"),
         (".nvmrc", b"22", "configuration"),
         ("jest.setup.ts", NO_CALLS, "configuration"),
         ("pnpm-lock.yaml", b"", "dependencies"),

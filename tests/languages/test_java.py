@@ -31,7 +31,8 @@ def tree(files: Mapping[str, str]) -> Tree:
         ("core/src/test/java/org/shop/CartTest.java", "test"), ("src/test/java/org/shop/Helper.java", "test_support"),
         ("src/test/resources/cart.json", "test_support"), ("core/pom.xml", "dependencies"),
         ("build.gradle.kts", "dependencies"), (".mvn/jvm.config", "configuration"), ("README.md", "docs"),
-        ("target/generated-sources/Cart.java", "generated"),
+        ("target/generated-sources/Cart.java", "generated"), ("a/target/test-classes/CartTest.class", "generated"),
+        ("src/main/resources/junit-platform.properties", "configuration"),
     ],
 )  # fmt: skip
 def test_a_file_is_what_mavens_layout_makes_it(path: str, kind: PathClass) -> None:

@@ -8,12 +8,13 @@ from codegate.languages.contract import FileRules, PathClass
 _TEST_ROOT: Final = re.compile(r"(?:.+/)?src/(?:test|it|integrationTest|testFixtures)/.+")
 _TEST: Final = re.compile(rb"@(?:\w+\.)*(?:Test|\w+Test|TestFactory)\b|\bextends\s+\w*TestCase\b")
 _CONFIGURATION: Final = re.compile(
-    r"(?:.+/)?(?:\.mvn/.+|mvnw(?:\.cmd)?|gradlew(?:\.bat)?|gradle/wrapper/.+|checkstyle[\w.-]*\.xml)"
+    r"(?:.+/)?(?:\.mvn/.+|mvnw(?:\.cmd)?|gradlew(?:\.bat)?|gradle/wrapper/.+|checkstyle[\w.-]*\.xml"
+    r"|junit-platform\.properties)"
 )
 _DEPENDENCIES: Final = frozenset(
     {"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}
 )
-_GENERATED: Final = re.compile(r"(?:.+/)?(?:target|build)/(?:classes|generated[\w-]*)/.+")
+_GENERATED: Final = re.compile(r"(?:.+/)?(?:target|build)/(?:(?:test-)?classes|generated[\w-]*)/.+")
 
 
 class JavaFiles(FileRules):

@@ -24,8 +24,8 @@ _MOST_READ: Final = 4 << 20
 _CONFIGURATION: Final = re.compile(
     r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js|\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
     r"|(gulpfile|gruntfile|webpack\.[\w.]+)\.[cm]?[jt]s|(jest|vitest)[._-](setup|workspace|global)[\w.-]*\.[cm]?[jt]s"
-    r"|(babel\.config|biome|nx|turbo|lerna|deno|jsr|vercel|api-extractor|typedoc|knip|renovate)\.jsonc?"
-    r"|\.(nvmrc|node-version|tool-versions|swcrc)",
+    r"|(babel\.config|jest\.config|biome|nx|turbo|lerna|deno|jsr|vercel|api-extractor|typedoc|knip|renovate)\.jsonc?"
+    r"|bunfig\.toml|\.(nvmrc|node-version|tool-versions|swcrc)",
     re.IGNORECASE,
 )
 _DEPENDENCIES: Final = frozenset(

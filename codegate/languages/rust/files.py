@@ -10,6 +10,7 @@ _TEST: Final = re.compile(rb"#\[\s*(?:\w+\s*::\s*)*(?!cfg)\w*test\w*")
 _CONFIGURATION: Final = re.compile(
     r"(?:.+/)?(?:\.cargo/.+|\.?(?:rustfmt|clippy)\.toml|rust-toolchain(?:\.toml)?|deny\.toml|Cross\.toml)"
 )
+_BUILT: Final = re.compile(r"(?:.+/)?target/(?:[^/]+/)?(?:debug|release)/.+")
 _ASIDE: Final = frozenset({"examples", "benches"})
 
 
@@ -25,6 +26,8 @@ class RustFiles(FileRules):
         """See ``FileRules.classify``."""
         if _CONFIGURATION.fullmatch(path):
             return "configuration"
+        if _BUILT.fullmatch(path):
+            return "generated"
         folders = path.split("/")[:-1]
         aside = path.endswith(".rs") and "src" not in folders and not _ASIDE.isdisjoint(folders)
         return "docs" if aside else None
