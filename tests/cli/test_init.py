@@ -241,7 +241,8 @@ def test_a_try_says_what_passes_or_what_is_missing(
     init("--try", "--sandbox", "bwrap", "--json")
     out, said = capsys.readouterr()
     tried = json.loads(out)["tried"]
-    assert tried.startswith("2 passed, 1 failed (tests/test_own.py::Own::test_page) of 1 test file without a network")
+    assert tried.startswith("2 passed, 1 failed of 1 test file without a network, in ")
+    assert tried.endswith(" s (tests/test_own.py::Own::test_page)"), "what may be long comes last"
     assert f"{tried}: ready to mine\n" in said
     Path("codegate.yml").write_text(text % ", touch a; echo no such thing; false")
     init("--try", "--sandbox", "bwrap", "--json")
@@ -256,7 +257,7 @@ def test_a_try_says_what_passes_or_what_is_missing(
     Path("codegate.yml").write_text(text % "")
     init("--try", "--sandbox", "bwrap")
     said = capsys.readouterr().out
-    assert "not ready to mine: 2 passed, 3 failed (" in said
+    assert "not ready to mine: 2 passed, 3 failed of 1 test file " in said
     assert "no server" in said
 
 
@@ -274,11 +275,12 @@ def test_a_recipe_whose_tests_have_an_interpreter_of_their_own_is_told_where_to_
         "candidates: [reference]\nenvironment: {tests: venv/bin/python -m pytest, setup: ['mkdir data\n\n  touch a']}\n"
     )
     Path("codegate.yml").write_text(text)
-    with caplog.at_level("INFO", "codegate.environments.build"):
+    with caplog.at_level("INFO", "codegate"):
         init("--try", "--sandbox", "bwrap")
     first, last = (record.getMessage() for record in caplog.records if record.getMessage().startswith("set-up"))
     assert first == "set-up: mkdir data touch a", "it is named before it runs, since it may take minutes"
     assert last.startswith("set-up: mkdir data touch a: done in ")
+    assert "running 3 test files without a network" in caplog.messages
     said = capsys.readouterr().out
     assert said.count("ModuleNotFoundError: No module named 'pytest'") == 1, "whole, and not once for each file"
     assert "not with `venv/bin/python`: let `setup` install into it" in said

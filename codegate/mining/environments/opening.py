@@ -1,5 +1,6 @@
 """What a mining's environments come from: declarations that are resolved, or the project's recipe, tried first."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from codegate.mining.units import Prospect
 from codegate.suite import Base, Language, Part, Suite, Tree, git, load_tree, read_commit
 from codegate.wording import count_of
 
+_LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
 _CHECK: Final = "Correct `environment` in codegate.yml."
 
@@ -52,10 +54,11 @@ class Tried:
     @property
     def words(self) -> str:
         """Return the counts for people."""
-        failed = f", {len(self.failed)} failed ({', '.join(self.failed[:3])})" if self.failed else ""
+        failed = f", {len(self.failed)} failed" if self.failed else ""
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         of = f"of {count_of(self.files, 'test file')} without a network, in {self.seconds:.0f} s"
-        return f"{self.passed} passed{failed}{skipped} {of}"
+        first = f" ({', '.join(self.failed[:3])}{' …' if self.failed[3:] else ''})" if self.failed else ""
+        return f"{self.passed} passed{failed}{skipped} {of}{first}"  # names last: a line of progress cuts its end
 
 
 def resolver_of(repository: Path, tip: str, options: MineOptions, old: Suite | None) -> EnvironmentResolver:
@@ -142,6 +145,7 @@ def try_recipe(
     if support is None or settings is None:
         raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
     chosen = tuple(path for path in files if (name_of(path) or "junit") == language)
+    _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
     opened = partial(sandboxes.open, environment.manifest, builds.limits)
     report = decided(
         run_tests(opened, tree, graded_selection(chosen, support.python_path(tree), builds.limits, settings))
