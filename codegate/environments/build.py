@@ -61,7 +61,7 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # How installers name the package that stopped them.
 _PACKAGES: Final = re.compile(
     r"Failed (?:to build|to download and build|building wheel for|to download|to fetch)(?: installable wheels.*?\()?"
-    r"[:\s`'\"]+(?P<pip>[\w.-]+)"
+    r"[:\s`'\"]+(?!file:)(?P<pip>[\w.-]+)"
     r"|No matching distribution found for (?P<none>[\w.-]+)|Because (?P<uv>[\w.-]+) was not found"
     r"|metadata\.\s+╰─> (?P<metadata>[\w.-]+)|(?:build command for|could not compile) `(?P<cargo>[\w-]+)"
     r"|npm (?:error|ERR!) (?:path \S*/node_modules/|404\s+')(?P<npm>(?:@[\w.-]+/)?[\w.-]+)|^go: (?P<go>[\w./-]+)@v",

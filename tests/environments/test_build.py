@@ -184,6 +184,13 @@ def test_a_package_that_cannot_be_built_is_left_out_once_and_said(bwrap_backend:
         obtain(shell(f"{install}\ncp requirements.in used"), worse, bwrap_backend, day=DAY)
 
 
+def test_the_project_itself_is_no_package_that_cannot_be_installed(bwrap_backend: Backend) -> None:
+    fails = "echo \"ERROR: Failed to build 'file:///workspace' when getting requirements\" >&2; touch a; exit 1"
+    with pytest.raises(BuildFailed, match="Failed to build 'file:///workspace'") as failed:
+        obtain(shell(fails), TREE, bwrap_backend, day=DAY)
+    assert failed.value.package == ""
+
+
 HOSTILE = """
 import os, socket, sys, urllib.request
 failed = []
