@@ -35,13 +35,21 @@ _LISTED: Final = 64 << 20
 _LIST: Final = """
 import os, sys
 print("interpreter", os.path.realpath(sys.argv[1]))
+first = {}
+for place in os.environ["PATH"].split(":"):
+    for name in os.listdir(place) if os.path.isdir(place) else []:
+        first.setdefault(name, []).append(place)
+for name, places in first.items():
+    if len(places) > 1 or not places[0].startswith("/opt/env/home/"):
+        print("program", ascii(name), ascii(places[0]))
 for top in ("bin", "lib", "venv", "wheels"):
     for folder, links, names in os.walk("/opt/env/" + top):
         for name in names + [name for name in links if os.path.islink(folder + "/" + name)]:
             facts = os.lstat(folder + "/" + name)
             print("%d,%d,%d" % (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), ascii(folder + "/" + name))
 """
-"""Lists what is in the environment beside what tools keep in ``HOME``. No command can choose a file's change time."""
+"""Lists where each program is, and what is in the environment beside ``HOME``, where a new program may be, in the way
+of no other. No command can choose a file's change time."""
 _FORGED: Final = "something other than the test driver wrote to the result channel"
 
 

@@ -321,6 +321,10 @@ def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> Non
             "changed the environment: '/opt/env/venv/pyvenv.cfg'",
             marks=pytest.mark.full,
         ),
+        (
+            "mkdir -p ~/.local/bin; touch ~/.local/bin/own ~/.local/bin/env; chmod +x ~/.local/bin/*",
+            "changed the environment: 'env' '/opt/env/home/.local/bin'",
+        ),
         ("cd /opt/env/venv/lib/python3*/site-packages; touch sitecustomize.py", "sitecustomize.py'"),
         (
             "cd /opt/env/venv/lib/python3*/site-packages/_pytest; touch -r main.py then; sed -i s/1/2/ main.py;"
