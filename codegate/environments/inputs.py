@@ -7,7 +7,7 @@ import shlex
 import sys
 import threading
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -99,13 +99,7 @@ class Base:
 
     def open(self, backend: Backend, layer: Layer | None = None) -> BuildSandbox:
         """Start a build sandbox that begins with ``layer``; raises as ``Backend.open_build``."""
-        known = self.environment
-        return backend.open_build(
-            EnvironmentRecipe(
-                known.python, "", image=known.image, layer=layer, toolchains=known.toolchains, system=known.system
-            ),
-            LIMITS,
-        )
+        return backend.open_build(replace(self.environment, layer=layer), LIMITS)
 
 
 _bases: "WeakKeyDictionary[Backend, dict[str, Base]]" = WeakKeyDictionary()

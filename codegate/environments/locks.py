@@ -16,7 +16,8 @@ _TESTS: Final = {
     "java": re.compile(r"(?:^|/)src/test/java/.*\.java$"),
     "rust": re.compile(r"(?:^|/)(?:tests|src)/.*\.rs$"),
 }
-_NODE: Final = {
+#: Lock files of packages of npm, beside `yarn.lock`, and what each is installed with.
+NODE: Final = {
     "bun.lock": "bun install --frozen-lockfile", "bun.lockb": "bun install --frozen-lockfile",
     "pnpm-lock.yaml": "pnpm install --frozen-lockfile", "package-lock.json": "npm ci", "npm-shrinkwrap.json": "npm ci",
 }  # fmt: skip
@@ -100,7 +101,7 @@ def _python(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str
 def _javascript(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str]]:
     if "package.json" not in names:
         return
-    for lock, command in _NODE.items():
+    for lock, command in NODE.items():
         if lock in names:
             yield command, f"`{inside}{lock}`"
             return

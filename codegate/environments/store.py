@@ -3,9 +3,6 @@
 import contextlib
 import fcntl
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -17,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
 from codegate.errors import InfrastructureError, UsageError
-from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain, cache_folder
+from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain
+from codegate.sandbox.bubblewrap_layers import layers_folder, sweep, temporary_folder
 from codegate.strict import parse_json, read_text
 
 SCHEMA: Final = "codegate.layer/1"
 _LARGEST: Final = 32 << 20
-_STALE_SECONDS: Final = 86_400.0
 
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -84,11 +81,6 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
-def layers_folder() -> Path:
-    """Return where the cache keeps recorded builds."""
-    return cache_folder() / "layers"
-
-
 @contextlib.contextmanager
 def locked(inputs: str) -> Iterator[None]:
     """Keep all others, in this process and in others, from a build of the same inputs.
@@ -114,21 +106,11 @@ def unfinished() -> Iterator[Path]:
     """Give the path of an archive to write, which is removed at the end unless it was kept.
 
     Raises:
-        InfrastructureError: the disk refused.
+        SandboxError: the disk refused.
     """
-    try:
-        layers_folder().mkdir(parents=True, exist_ok=True)
-        for leftover in layers_folder().glob(".building-*"):
-            with contextlib.suppress(OSError):  # of a process that died
-                if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
-                    shutil.rmtree(leftover, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(dir=layers_folder(), prefix=".building-"))
-    except OSError as error:
-        raise _refused(error) from error
-    try:
+    sweep(layers_folder())
+    with temporary_folder(layers_folder()) as folder:
         yield folder / "archive.tar"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def keep(archive: Path, described: LayerFile) -> Built:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from codegate.durable import sha256, write_atomic
-from codegate.environments.store import LayerFile, layers_folder, read_layer_file, unfinished
+from codegate.environments.store import LayerFile, read_layer_file, unfinished
 from codegate.errors import InfrastructureError
 from codegate.sandbox import export_environments, import_environments, prune_environments, write_index
-from codegate.sandbox.bubblewrap_layers import drop_unpacked
+from codegate.sandbox.bubblewrap_layers import drop_unpacked, layers_folder
 
 _DAY: Final = 24 * 3600
 

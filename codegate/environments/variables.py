@@ -10,6 +10,7 @@ from typing import Final
 
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
+from codegate.environments.locks import NODE
 from codegate.environments.recipe import Recipe
 from codegate.environments.services import service_variables
 from codegate.errors import UsageError
@@ -95,9 +96,6 @@ _SAME: Final = {
     "PIP_INDEX_URL": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "PIP_EXTRA_INDEX_URL": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
 }
-_NPM_LOCKS: Final = frozenset({
-    "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
-})  # fmt: skip
 _ADDRESS: Final = re.compile(r"https?://[^\s,|]+")
 _CREDENTIALS: Final = re.compile(r"(?<=//)[^/\s,|]+@")
 _NAMED: Final = re.compile(r"(?:^|(?<=\s))[\w.-]+=(?=https?://)")  # uv's names of indexes, which pip does not know
@@ -244,6 +242,6 @@ def _dates(names: Collection[str], folder: str, day: date) -> dict[str, str]:
     above = PurePosixPath(folder, "uv.lock")
     uv_lock = any(str(place / "uv.lock") in names for place in above.parents)
     dates |= {"UV_FROZEN": "1"} if uv_lock else {"UV_EXCLUDE_NEWER": moment}  # with a date, uv rewrites the lock
-    if not _NPM_LOCKS & {name.rpartition("/")[2] for name in names}:
+    if not {*NODE, "yarn.lock"} & {name.rpartition("/")[2] for name in names}:
         dates["npm_config_before"] = moment
     return dates

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from codegate.environments.expressions import UNKNOWN, evaluate, fill, text_of
 from codegate.errors import UsageError
+from codegate.sandbox.session import WORKSPACE
 from codegate.suite import Tree, is_plain_path, parse_yaml
 from codegate.suite.declared import mapping, read_text
 
 WORKFLOWS: Final = ".github/workflows/"
-WORKSPACE: Final = "/workspace"
 _MOST_FILES: Final = 60
 _MOST_COMBINATIONS: Final = 256
 _MOST_JOBS: Final = 24  # of one job's matrix

@@ -13,9 +13,10 @@ import pytest
 from codegate.environments import Recipe
 from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.secrets import SecretKept
-from codegate.environments.store import Built, layers_folder
+from codegate.environments.store import Built
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command, Completed, SandboxFile, SandboxLimits
+from codegate.sandbox.bubblewrap_layers import layers_folder
 from codegate.suite import Tree, TreeFile
 from tests.kit.http import Reply, Request, Server
 from tests.kit.packages import simple_page, wheel_files
@@ -98,7 +99,7 @@ def test_what_set_up_leaves_is_in_each_sandbox_writable_and_afresh(backend: Back
     assert built.layer.python == ""
     with tarfile.open(built.layer.archive) as archive:
         assert not [name for name in archive.getnames() if ".codegate" in name or "/.git" in name or "/cache/" in name]
-    assert not list(layers_folder().glob(".building-*"))
+    assert not [path for path in layers_folder().iterdir() if path.is_dir() and path.name[0] == "."]
 
 
 def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(

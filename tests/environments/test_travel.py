@@ -9,8 +9,9 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe, export_built, import_built, prune_built
-from codegate.environments.store import LayerFile, Origin, find_built, keep, layers_folder, unfinished
+from codegate.environments.store import LayerFile, Origin, find_built, keep, unfinished
 from codegate.sandbox import INDEX, read_index
+from codegate.sandbox.bubblewrap_layers import layers_folder
 
 ORIGIN = Origin(date(2026, 6, 1), "b" * 64)
 INPUTS = "1" * 64
