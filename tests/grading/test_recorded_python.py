@@ -162,6 +162,12 @@ def test_nothing_in_the_tree_takes_the_place_of_a_package_or_of_the_standard_lib
     }
 
 
+@pytest.mark.parametrize("command", ["pytest", "python -m pytest"])
+def test_tests_may_have_the_name_of_a_module_of_the_standard_library(opened: Opener, command: str) -> None:
+    content = {"test.py": "def test_it(): pass\n"}
+    assert statuses(run(opened, content, command, "test.py")) == {"test_it": "passed"}
+
+
 def test_no_start_up_file_of_an_import_root_runs(opened: Opener) -> None:
     text = "import sys\n\ndef test_it(): assert '/workspace/api' in sys.path and 'sitecustomize' not in sys.modules\n"
     assert statuses(run(opened, {FILE: text, "api/sitecustomize.py": ""})) == {"test_it": "passed"}

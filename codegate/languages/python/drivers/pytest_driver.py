@@ -140,8 +140,9 @@ def make_recorder(
             path.first = path.index(packages)
             path[path.first : path.first] = roots
             sys.path = path
-            if any(os.path.isfile(f"{root}/{name}") for root in roots for name in ("test/__init__.py", "test.py")):
-                sys.meta_path.insert(0, OwnTests(roots))
+            places = [*roots, *folders_above(os.path.relpath(settings["file"], settings["folder"] or "."))]
+            if any(os.path.isfile(f"{root}/{name}") for root in places for name in ("test/__init__.py", "test.py")):
+                sys.meta_path.insert(0, OwnTests(places))
             for module in own:
                 with contextlib.suppress(ImportError):
                     early_config.pluginmanager.import_plugin(module)
@@ -205,6 +206,12 @@ def make_recorder(
             )
 
     return Recorder()
+
+
+def folders_above(file: str) -> list[str]:
+    """Return the folders from that of a file to the current one, each of which pytest may import it from."""
+    parts = file.split("/")[:-1]
+    return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def forget(folder: str) -> None:
