@@ -1,4 +1,4 @@
-"""Finds a project's recipe where none is written: in its CI, else in its lock files."""
+"""Finds a project's recipe where none is written: in its CI, else in its lock files, else in what agents are given."""
 
 import json
 import posixpath
@@ -18,8 +18,10 @@ from codegate.environments.tools import Has, declared, read_action
 from codegate.environments.workflows import Job, Step, read_jobs
 from codegate.strict import shown
 from codegate.suite import Tree
-from codegate.suite.declared import mapping
+from codegate.suite.declared import mapping, read_text, strings
 
+_SETUP_JOB: Final = "copilot-setup-steps"
+_DEVCONTAINERS: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _APART: Final = re.compile(r"(?i)e2e|playwright|cypress|selenium|browser|integration")
 _PRESETS: Final = {"postgres": r"postg|pgvector|timescale", "mysql": r"mysql|mariadb", "redis": r"redis|valkey"}
 _TOOL_OF: Final = {
@@ -122,10 +124,10 @@ def find_recipe(tree: Tree, path: str = "", *, has: Has | None = None) -> Found:
         UsageError: a part of it is nothing that a recipe may say.
     """
     jobs, broken = read_jobs(tree)
-    drafts = [_draft(tree, job) for job in jobs]
+    drafts = [_draft(tree, job) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
     languages = languages_of(tree, path)
     fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, has, languages))
-    draft = fitting[0] if fitting else _from_files(tree, path)
+    draft = fitting[0] if fitting else _from_files(tree, path, jobs)
     _finish(draft, tree, path, has)
     others = dict.fromkeys(_words(one) for one in fitting if one.linux and one.test is not None and one.test.known)
     others.pop(_words(draft), None)
@@ -243,12 +245,24 @@ def _tool(test: TestCommand) -> str:
     return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
-def _from_files(tree: Tree, path: str) -> _Draft:
-    """Return what lock files imply."""
+def _from_files(tree: Tree, path: str, jobs: Sequence[Job]) -> _Draft:
+    """Return what lock files imply, else what agents and containers for developers are set up with."""
     commands, tests = implied(tree, path)
     draft = _Draft("")
     for text, place in commands:
         draft.run(text, path, {}, place)
+    job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
+    if not tests and job is not None:
+        draft = _draft(tree, job)
+    for name in (f"{path}/{one}" if path else one for one in _DEVCONTAINERS):
+        data = _plain_json(read_text(tree, name)) if not (tests or draft.steps) else {}
+        for key in ("onCreateCommand", "updateContentCommand", "postCreateCommand"):
+            value = data.get(key)
+            texts = [" ".join(map(shlex.quote, strings(value)))] if isinstance(value, list) else strings(value)
+            for text in list(map(str, value.values())) if isinstance(value, dict) else texts:
+                draft.run(text, path, {}, f"`{name}`, `{key}`")
+        draft.add("env", {key: text_of(item) for key, item in mapping(data.get("containerEnv")).items()}, f"`{name}`")
+        draft.image = str(data.get("image") or draft.image)
     for test in Commands(tree, draft.env).tests_in(tests, path):
         draft.test = test
         draft.sources["tests"] = test.place or "what is usual for its language"
@@ -308,6 +322,15 @@ def _found(draft: _Draft, path: str, left_out: list[str], candidates: tuple[str,
     sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
     return Found(recipe, sources, tuple(dict.fromkeys(left_out)), candidates)
+
+
+def _plain_json(text: str) -> dict[str, Any]:
+    """Return the object in JSON with comments and trailing commas."""
+    strings_or_comments = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+    try:
+        return mapping(json.loads(strings_or_comments.sub(lambda match: match[1] or "", text)))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def recipe_yaml(found: Found) -> str:

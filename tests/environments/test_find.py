@@ -548,6 +548,20 @@ def test_a_ci_that_installs_nothing_is_completed_by_the_lock_file() -> None:
     assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="pytest -q")
 
 
+def test_then_come_the_steps_for_agents_and_the_container_for_developers() -> None:
+    steps = workflow("- run: make prepare", on="workflow_dispatch").replace("  test:", "  copilot-setup-steps:")
+    agents = {".github/workflows/copilot-setup-steps.yml": steps}
+    assert find_recipe(tree(agents)).recipe == Recipe(setup=("make prepare",))
+    container = (
+        '{\n// for people\n"image": "python:3.13", "containerEnv": {"A": "1"}, "postCreateCommand": "pip install .",}'
+    )
+    developers = {".devcontainer/devcontainer.json": container}
+    assert find_recipe(tree(developers)).recipe == Recipe(
+        image="python:3.13", env={"A": "1"}, setup=("pip install -e .",)
+    )
+    assert find_recipe(tree({**agents, **developers})).recipe.image is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
