@@ -29,7 +29,8 @@ from codegate.wording import count_of
 _FEW_PROBLEMS: Final = 10
 _MOST_REASONS: Final = 3
 _REMEDIES: Final[Mapping[str, str]] = {
-    "env_unresolved": "the environment cannot be built; write the project's set-up as `environment` in codegate.yml.",
+    "env_unresolved": "the environment cannot be built; write `environment` in codegate.yml, or make the one there "
+    "fit older commits too; what each build printed is in funnel.jsonl.",
     "env_no_passing_test": "no test passes after the fix; add what the tests need (variables, `before`, `packages`) to "
     "`environment` in codegate.yml.",
     "collect_error_gold": "tests cannot be loaded after the fix; add what they need to `environment` in codegate.yml.",
