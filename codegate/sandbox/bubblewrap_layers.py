@@ -38,6 +38,7 @@ _WRITABLE: Final = "writable"
 _ARCHIVE: Final = "/opt/codegate/layer.tar"
 _STALE_SECONDS: Final = 86_400.0
 _TAR_SECONDS: Final = 1800.0
+_END_SECONDS: Final = 10.0
 _PAGE_BYTES: Final = 1 << 12
 _PROBE_SECONDS: Final = 10.0
 
@@ -236,6 +237,8 @@ def sandboxed_tar(
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """Run ``tar`` in a sandbox that has ``mounts`` and nothing else of the machine's; wait for it.
 
+    Whoever takes its pipe closes it.
+
     Raises:
         SandboxError: it failed, or took too long.
     """
@@ -253,6 +256,9 @@ def sandboxed_tar(
             yield tar
             tar.wait()
         finally:
+            # Its pipe is closed, and it ends: killed while it starts, bubblewrap leaves a process that waits for it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                tar.wait(_END_SECONDS)
             timer.cancel()
             tar.kill()
             tar.wait()

@@ -1,5 +1,6 @@
 """Recorded builds in bubblewrap: each way of laying a layer, what a dead process leaves, and what is refused."""
 
+import contextlib
 import hashlib
 import os
 import tarfile
@@ -7,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from codegate.sandbox import (
     EnvironmentRecipe,
     Layer,
     Sandbox,
+    SandboxError,
     SandboxLimits,
     bubblewrap,
     cache_folder,
@@ -79,6 +82,21 @@ def test_roots_overlays_rename_folders_of_the_layer(own: BubblewrapBackend, tmp_
     sandbox = own.open(own.prepare(EnvironmentRecipe("3.11", "", layer=layer)), LIMITS)
     done = sandbox.run(Command(("{python}", "-c", "import os; os.rename('old', 'new'); print(os.listdir('new'))")))
     assert done.stdout == b"['file']\n", done.stderr
+
+
+def test_a_layer_that_cannot_be_unpacked_leaves_no_process(own: BubblewrapBackend, tmp_path: Path) -> None:
+    layer = replace(made(tmp_path / "archive.tar"), archive=tmp_path / "absent.tar")
+    for _ in range(10):  # bubblewrap has to be met while it starts
+        with pytest.raises(SandboxError, match="cannot be read"):
+            own.prepare(replace(RECIPE, layer=layer))
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if os.fsencode(tmp_path) in read_or_empty(path)]
+    assert left == []
+
+
+def read_or_empty(path: Path) -> bytes:
+    with contextlib.suppress(OSError):
+        return path.read_bytes()
+    return b""
 
 
 def test_processes_that_unpack_a_layer_at_once_get_one_folder(own: BubblewrapBackend, tmp_path: Path) -> None:
