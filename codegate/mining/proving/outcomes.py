@@ -15,6 +15,8 @@ Status = Literal["passed", "failed", "error", "skipped", "missing", "unreached"]
 QuarantineReason = Literal["flaky", "environment", "oracle_fails", "nop_resolves", "untold"]
 
 QUARANTINE_DAYS: Final = 90
+_NO_TESTS: Final = 5
+"""How pytest ends for a file that has none, such as a conftest beside the tests."""
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _UNTOLD: Final = "fails on a part of the fix with which all examples of the statement give what they should"
 _BROKEN: Final = frozenset({"failed", "error"})
@@ -155,7 +157,7 @@ def decided(report: TestReport) -> TestReport:
     Go prints a pass for the test whose goroutine then ends the process, and so do others.
     """
     failed = any(result.status not in {"passed", "skipped"} for result in report.results.values())
-    if not report.exit_code or failed or report.collection_errors or not report.results:
+    if report.exit_code in {None, 0, _NO_TESTS} or failed or report.collection_errors or not report.results:
         return report
     return replace(
         report,
