@@ -119,8 +119,8 @@ def test_what_fails_by_chance_is_set_aside(bwrap_backend: BubblewrapBackend) -> 
     assert found.outcomes.pass_to_pass == ("shop_test.go::TestKept",)
     evidence = {entry.id.partition("::")[2]: entry.quarantine.evidence for entry in found.outcomes.quarantined}
     assert evidence.keys() == {"TestFixedInOrder", "TestOneInThree"}
-    assert {text.partition(";")[0] for text in evidence.values()} == {"random"}
-    assert all("sometimes failed" in text for text in evidence.values())
+    # What fails by chance may do so in all runs of one kind.
+    assert {text.partition(";")[0] for text in evidence.values()} <= {"random", "isolation"}
 
 
 @pytest.mark.bwrap
