@@ -28,6 +28,12 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, which may be too large for memory; raises OSError where it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON of ``value``."""
     return sha256(canonical_json(value))

@@ -5,14 +5,13 @@ run in it. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the
 """
 
 import contextlib
-import hashlib
 import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from codegate.durable import sha256, write_atomic
+from codegate.durable import sha256, sha256_of, write_atomic
 from codegate.environments.store import LayerFile, read_layer_file, unfinished
 from codegate.errors import InfrastructureError
 from codegate.sandbox import export_environments, import_environments, prune_environments, write_index
@@ -109,7 +108,7 @@ def _take(source: Path, key: str, digest: str) -> str | None:
         with unfinished() as copy:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(source / f"{key}.tar", copy)
-            if not copy.is_file() or _sha256(copy) != digest:
+            if not copy.is_file() or sha256_of(copy) != digest:
                 return "does not have the recorded SHA-256"
             copy.replace(place.with_suffix(".tar"))
         write_atomic(place, data)
@@ -119,8 +118,3 @@ def _take(source: Path, key: str, digest: str) -> str | None:
         place.unlink()
         return "is of a build that is unknown here"
     return None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -17,7 +17,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from codegate.durable import write_atomic
+from codegate.durable import sha256_of, write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.environment import COMPLETE, PARTS, content_of, put_in_place
@@ -52,7 +52,7 @@ def export_environments(target: Path) -> dict[str, str]:
         target.mkdir(parents=True, exist_ok=True)
         for key, content in built.items():
             archive = target / f"{key}.tar"
-            if archive.is_file() and _sha256(archive) == content:
+            if archive.is_file() and sha256_of(archive) == content:
                 continue
             with tempfile.NamedTemporaryFile(dir=target, prefix=".codegate-", delete=False) as file:
                 unfinished = Path(file.name)
@@ -191,8 +191,3 @@ def _check_real(target: Path, place: Path) -> None:
         raise ValueError(
             f"has {str(place.relative_to(target))[:200]!r}, which leads outside of the environment's folders"
         )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

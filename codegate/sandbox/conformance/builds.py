@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from codegate.durable import sha256_of
 from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
 from codegate.sandbox.contract import (
     BuildSandbox,
@@ -187,8 +188,7 @@ for number in range(100_000):
 def frozen_build(subject: Subject) -> None:
     """The archive has what was written beside the tracked files, with modes, times, links and empty folders."""
     with built(subject, _SETUP) as layer:
-        with layer.archive.open("rb") as file:
-            expect(hashlib.file_digest(file, "sha256").hexdigest() == layer.sha256, "its own SHA-256", layer.sha256)
+        expect(sha256_of(layer.archive) == layer.sha256, "its own SHA-256", layer.sha256)
         with tarfile.open(layer.archive) as archive:
             members = {member.name: member for member in archive}
     tree = {name.partition("/")[2] for name in members if name.startswith("tree/")}
