@@ -8,7 +8,7 @@ from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.find import Found, find_recipe, recipe_yaml
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
-from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, parse_recipe, recipe_text
+from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_text
 from codegate.environments.store import Built
 from codegate.environments.tools import on_machine
 from codegate.environments.travel import export_built, import_built, prune_built
@@ -22,6 +22,7 @@ __all__ = [
     "Found",
     "Recipe",
     "ServiceRecipe",
+    "environment_of",
     "export_built",
     "find_recipe",
     "import_built",

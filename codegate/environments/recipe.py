@@ -1,13 +1,23 @@
 """A project's own set-up: what its environment is built by, and how its tests are run in it."""
 
 import shlex
+import sys
+from datetime import date
 from typing import Annotated, Any, Final
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from codegate.durable import digest
-from codegate.suite import PlainPath, check_model
+from codegate.durable import digest, sha256
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    LockedEnvironment,
+    PackageFile,
+    PlainPath,
+    RecordedBuild,
+    check_model,
+)
 
 RECIPE: Final = "recipe.yml"
 """The file of a suite's environment that holds the recipe that it is built by."""
@@ -104,3 +114,31 @@ def parse_recipe(value: Any, place: str) -> Recipe:
         UsageError: keys are unknown or their values wrong; the message names them.
     """
     return check_model({"environment": value}, _Written, place).environment
+
+
+def environment_of(
+    name: str, recipe: Recipe, resolved: str, *, day: date, base: Base | None = None, inputs: str | None = None
+) -> LockedEnvironment:
+    """Return a suite's environment that is built by a recipe.
+
+    Args:
+        name: what problems call it.
+        recipe: how it is built.
+        resolved: the versions that a build installed; they pin every other build. Empty: none was made yet.
+        day: package indexes answer as of its end.
+        base: the tree that it is built from; None: an empty one.
+        inputs: of that build, where there is a tree (see ``inputs_of``).
+    """
+    folder, text = f"environments/{name}", recipe_text(recipe)
+    python = recipe.tools.get("python", "")
+    manifest = EnvironmentManifest(
+        id=name,
+        python=".".join(python.split(".")[:2]) if python.startswith("3.") else f"3.{sys.version_info[1]}",
+        lock=f"{folder}/resolved.txt",
+        lock_sha256=sha256(resolved.encode("utf-8")),
+        exclude_newer=day,
+        rung="recipe",
+        packages=(PackageFile(path=f"{folder}/{RECIPE}", sha256=sha256(text.encode("utf-8"))),),
+        recorded=RecordedBuild(base=base, inputs=inputs),
+    )
+    return LockedEnvironment(manifest, resolved, {RECIPE: text})

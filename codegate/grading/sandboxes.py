@@ -168,10 +168,12 @@ class Sandboxes:
     def _recorded(self, environment: EnvironmentManifest, packages: Mapping[str, str]) -> EnvironmentRecipe:
         """Return a recorded build from the cache, or build it anew with the versions that it had."""
         recorded, day, place = environment.recorded, environment.exclude_newer, f"environment {environment.id}"
-        if recorded is None or day is None or self._tree is None or RECIPE not in packages:
+        if recorded is None or day is None or RECIPE not in packages:
             raise UsageError(f"{place} is a recorded build, and has no {RECIPE} or no `exclude_newer`.")
         recipe = _read_recipe(packages, place)
-        tree = self._tree(recorded.base)
+        if recorded.base is not None and self._tree is None:
+            raise UsageError(f"{place} is built from a tree, and there is no repository.")
+        tree = self._tree(recorded.base) if recorded.base is not None and self._tree is not None else Tree()
         return obtain(recipe, tree, self.backend, day=day, resolved=self._locks[environment.id]).environment
 
     def _beside(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
@@ -237,7 +239,8 @@ def base_images(
     Raises:
         SandboxError: one is neither here nor to be had.
     """
-    versions = {entry.python for entry in environments if entry.image is None and entry.recorded is None}
+    own = (entry for entry in environments if entry.image is None)
+    versions = {entry.python for entry in own if entry.recorded is None or entry.recorded.inputs is None}
     found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in sorted(versions)}
     return {python: name for python, name in found.items() if name is not None}
 

@@ -92,7 +92,7 @@ class RayCluster:
     ) -> None:
         environments = tuple(suite.manifest.environments)
         bases = {entry.recorded.base for entry in environments if entry.recorded is not None}
-        trees = {base: ray.put(load_tree(suite, base, repository)) for base in bases}
+        trees = {base: ray.put(load_tree(suite, base, repository)) for base in bases if base is not None}
         plan = _Plan(
             __version__, run, sandbox, environments, dict(suite.locks), dict(suite.packages), dict(images), trees
         )

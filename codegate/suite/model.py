@@ -100,10 +100,20 @@ class Base(Strict):
 
 
 class RecordedBuild(Strict):
-    """What an environment was built from, where a project's own recipe builds it."""
+    """What an environment was built from, where a recipe builds it: a project's own, or one written by hand."""
 
-    base: Base = Field(description="The tree that it was built from.")
-    inputs: Sha256 = Field(description="Digest of recipe, lock and manifest files and toolchains.")
+    base: Base | None = Field(default=None, description="The tree that it was built from; null: an empty one.")
+    inputs: Sha256 | None = Field(
+        default=None,
+        description="Digest of recipe, lock and manifest files and toolchains; null where there is no tree.",
+    )
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> "RecordedBuild":
+        if (self.base is None) != (self.inputs is None):
+            message = "give both `base` and `inputs`, or, for a recipe that needs no tree, neither"
+            raise ValueError(message)
+        return self
 
 
 class EnvironmentManifest(Strict):
@@ -146,7 +156,8 @@ class EnvironmentManifest(Strict):
     def identity(self) -> dict[str, object]:
         """Return all that can make tests end otherwise in two environments."""
         if self.recorded is not None:
-            return {"inputs": self.recorded.inputs, "resolved": self.lock_sha256}
+            built = {"inputs": self.recorded.inputs} if self.recorded.inputs else {"recipe": self.packages[0].sha256}
+            return {**built, "resolved": self.lock_sha256}
         return {
             "python": self.python,
             "lock": self.lock_sha256,

@@ -11,7 +11,7 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.suite.git import git
 from codegate.suite.loaded import LockedEnvironment, Problem, Suite
-from codegate.suite.model import Base
+from codegate.suite.model import Base, RecordedBuild
 from codegate.suite.repository import find_repository, load_base, load_tree
 from codegate.suite.store import write_suite
 from codegate.suite.tree import Tree
@@ -45,10 +45,11 @@ def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, P
     for suite in suites:
         for environment in suite.manifest.environments:
             locked = suite.locked(environment.id)
-            if environment.recorded is not None and environment.recorded.base.folder is not None:
+            built = environment.recorded
+            if built is not None and built.base is not None and built.base.folder is not None:
                 place = f"bases/{environment.id}"
-                folders[place] = load_tree(suite, environment.recorded.base)
-                recorded = environment.recorded.model_copy(update={"base": Base(folder=place)})
+                folders[place] = load_tree(suite, built.base)
+                recorded = RecordedBuild(base=Base(folder=place), inputs=built.inputs)
                 locked = replace(locked, manifest=environment.model_copy(update={"recorded": recorded}))
             if environments.setdefault(environment.id, locked) != locked:
                 raise UsageError(f"{suite.folder}: another suite has another environment {environment.id}.")
@@ -103,9 +104,9 @@ def _check(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path])
 
 def _copy_bases(suite: Suite, repository: Path | None, bases: Path) -> list[str]:
     """Copy the base commits of ``suite`` with their trees into the repository ``bases``; return their ids."""
-    bases_of = [problem.manifest.base for problem in suite.problems]
+    bases_of: list[Base | None] = [problem.manifest.base for problem in suite.problems]
     bases_of += [entry.recorded.base for entry in suite.manifest.environments if entry.recorded is not None]
-    commits = sorted({base.commit for base in bases_of if base.commit})
+    commits = sorted({base.commit for base in bases_of if base is not None and base.commit})
     if not commits:
         return []
     try:

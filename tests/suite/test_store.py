@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegate.durable import sha256
+from codegate.environments import Recipe, environment_of
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.suite import (
     Base,
@@ -349,6 +351,15 @@ def test_a_recorded_environment_is_stored_whole_and_known_by_its_inputs_and_what
     first = recorded().digest
     assert recorded(recipe="setup: [make]\nseconds: 60\n").digest == first
     assert len({first, recorded(resolved="six 1.16.0\n").digest, recorded(inputs="1" * 64).digest}) == 3
+
+
+def test_an_environment_by_hand_is_known_by_its_recipe_and_what_was_resolved() -> None:
+    def digest(setup: str = "uv pip install six", resolved: str = "six==1.17.0\n") -> str:
+        recipe = Recipe(tools={"python": "3.11"}, setup=(setup,))
+        return problem(environment=environment_of("hand", recipe, resolved, day=date(2026, 1, 1)).manifest).digest
+
+    assert digest() == digest()
+    assert len({digest(), digest(setup="uv pip install six pytest"), digest(resolved="six==1.16.0\n")}) == 3
 
 
 def test_a_base_folder_is_part_of_the_suite_and_of_the_digest(tmp_path: Path) -> None:

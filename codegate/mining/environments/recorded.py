@@ -12,18 +12,15 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final
 
-from codegate.durable import digest, sha256
-from codegate.environments import RECIPE, Recipe, inputs_of, obtain, recipe_text
+from codegate.durable import digest
+from codegate.environments import Recipe, environment_of, inputs_of, obtain
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
 from codegate.plugins import registered
 from codegate.suite import (
     Base,
-    EnvironmentManifest,
     LockedEnvironment,
-    PackageFile,
     ProblemLimits,
-    RecordedBuild,
     RunnerName,
     Tree,
 )
@@ -105,20 +102,10 @@ class RecordedBuilds:
         with self._building:  # each takes the whole machine
             day = date.date()
             built = obtain(self.recipe, base, self._sandboxes.backend, day=day)
-            text = recipe_text(self.recipe)
             name = f"recorded-{digest([built.inputs, built.resolved, commit])[:8]}"
-            folder = f"environments/{name}"
-            manifest = EnvironmentManifest(
-                id=name,
-                python=built.environment.python,
-                lock=f"{folder}/resolved.txt",
-                lock_sha256=sha256(built.resolved.encode("utf-8")),
-                exclude_newer=day,
-                rung="recipe",
-                packages=(PackageFile(path=f"{folder}/{RECIPE}", sha256=sha256(text.encode("utf-8"))),),
-                recorded=RecordedBuild(base=Base(commit=commit), inputs=built.inputs),
+            environment = environment_of(
+                name, self.recipe, built.resolved, day=day, base=Base(commit=commit), inputs=built.inputs
             )
-            environment = LockedEnvironment(manifest, built.resolved, {RECIPE: text})
             self._sandboxes.add(environment, built.environment)
         with self._guard:
             self._built.append((environment, date))

@@ -60,9 +60,12 @@ _WORKED: Final = 0.5
 """Share of a time limit in processor time, above which tests that reached the limit are slow themselves."""
 _LONGER: Final = 3.0
 _MOST_SECONDS: Final = 3600.0
+_SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
+"""What a virtual environment begins with: of the day that it is made."""
 _PROGRAM: Final = """\
 import importlib.metadata, json, platform, sys
-found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions(path=sys.argv[1:])}
+path = sys.argv[1:] or sys.path
+found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions(path=path)}
 print(json.dumps([platform.python_version(), sorted(found)]))
 """
 
@@ -370,12 +373,16 @@ def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rou
 
 
 def _installed(problem: Problem, sandboxes: Sandboxes) -> ProvedEnvironment:
-    command = Command(("{python}", "-I", "-S", "-B", "-c", _PROGRAM, "{site}"), timeout_seconds=_SECONDS)
+    recorded = problem.environment.recorded is not None
+    start = ("{interpreter}",) if recorded else ("{python}", "-S")
+    places = () if recorded else ("{site}",)
+    command = Command((*start, "-I", "-B", "-c", _PROGRAM, *places), timeout_seconds=_SECONDS)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         done = sandbox.run(command)
     if not done.ok:
         raise SandboxError(f"cannot list the packages of environment {problem.environment.id}: {done.stderr[-300:]!r}.")
-    python, packages = json.loads(done.stdout)
+    python, found = json.loads(done.stdout)
+    packages = [entry for entry in found if not recorded or entry[0] not in _SEEDS]
     # What other package managers install is locked by hash, and what is installed follows from that.
     return ProvedEnvironment(
         python=python, packages=digest([packages, [entry.sha256 for entry in problem.environment.packages]])
