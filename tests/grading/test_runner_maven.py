@@ -83,6 +83,7 @@ def test_results_are_those_of_the_selected_classes_by_file_and_method(run) -> No
     }
     assert report.proven
     assert report.results[f"{CART}::ofGradle"].message == "3"
+    assert report.results[f"{CART}::isWrong"].exception == "java.lang.AssertionError"
     wrong, broken = report.crashes[f"{CART}::isWrong"], report.crashes[f"{CART}::breaks"]
     assert (wrong.exception, wrong.message, wrong.parents) == (
         "java.lang.AssertionError", "the sum ==> expected: <3>", ("AssertionError",)

@@ -18,6 +18,7 @@ _DRIVERS: Final = "codegate.languages.java.drivers"
 _ROOT: Final = "src/test/java/"
 _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
 _ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
+_ASSERTION: Final = "java.lang.AssertionError"
 _ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailure", "MultipleFailuresError")
 _FAILED: Final = frozenset({"failed", "error"})
 
@@ -119,7 +120,8 @@ class BuildTool:
             file = places.get(outer.replace(".", "/"))
             if file is not None:
                 test = f"{file}::{'.'.join(filter(None, (inner.replace('$', '.'), method.removesuffix('()'))))}"
-                known = result.model_copy(update={"id": test, "message": _message(result)})
+                facts = {"id": test, "message": _message(result), "exception": _raised(result)}
+                known = result.model_copy(update=facts)
                 results[test] = worst(results.get(test), known)
         if status and not any(result.status in _FAILED for result in results.values()):
             results = {}
@@ -205,13 +207,16 @@ def _class(file: str) -> str:
     return found[2] if found else ""
 
 
-def _crash(result: TestResult) -> Crash:
+def _raised(result: TestResult) -> str | None:
     """Return what failed a test; which of the libraries' classes says that an assertion failed tells nothing."""
+    kind = result.exception
+    return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
+
+
+def _crash(result: TestResult) -> Crash:
+    """Return the facts about what failed a test."""
     kind = result.exception or ""
-    name = kind.rpartition(".")[2]
-    if name in _ASSERTIONS:
-        return Crash(exception="java.lang.AssertionError", message=result.message, parents=("AssertionError",))
-    parents = ("MemoryError",) if name == "OutOfMemoryError" else ()
+    parents = {_ASSERTION: ("AssertionError",), "java.lang.OutOfMemoryError": ("MemoryError",)}.get(kind, ())
     return Crash(exception=kind, message=result.message, parents=parents)
 
 
