@@ -228,7 +228,7 @@ def world(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterat
 
 
 NOTHING = TestOutcomes((), (), (), (), False, {}, {})
-RUNNERS: tuple[RunnerName, ...] = ("go", "java", "jest", "junit")
+RUNNERS: tuple[RunnerName, ...] = ("go", "maven", "jest", "junit")
 GRADED = TestSelection(("a/test_x.py", "test_y.py"), timeout_seconds=20)
 
 
@@ -262,7 +262,7 @@ class TestPlan:
         }
         assert causes["go"] == [("order", "isolation")] * 2
         assert causes["jest"] == [("order", "clock"), ("order",)]
-        assert causes["java"] == [("order",), ("order",)]
+        assert causes["maven"] == [("order",), ("order",)]
         assert causes["junit"] == [("seed",)] * 4, "its command takes no order"
         zones = {
             runner
@@ -270,7 +270,7 @@ class TestPlan:
             for one in plan(replace(GRADED, runner=runner), NOTHING, 5)
             if "timezone" in one.causes
         }
-        assert zones == {"go", "java"}
+        assert zones == {"go", "maven"}
 
 
 class TestExplain:

@@ -1,22 +1,70 @@
-"""A repository of Java in a recorded build: Maven itself runs the tests, and they have their controls."""
+"""A repository of Java is mined and graded: Maven itself runs the tests, and they have their controls."""
 
-import json
 import shutil
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
-import yaml
 
-from codegate.suite import TreeFile, load_suite, make_patch, read_commit
+from codegate.environments import Recipe
+from codegate.grading import Grade, Sandboxes, grade
+from codegate.mining import MineOptions
+from codegate.mining.miner import mine
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import Problem, TreeFile, load_suite, make_patch, read_commit
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
-from tests.mining.test_java import CART, MORE, POM, SOURCE, TEST, TESTS
-from tests.running.world import codegate, results
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.full, pytest.mark.timeout(1800)]
 
+#: Old versions of Maven have a compiler plugin and a Surefire by default that know neither this Java nor JUnit 5.
+POM = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>org.shop</groupId><artifactId>cart</artifactId><version>1</version>
+<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>
+<project.build.sourceEncoding>UTF-8</project.build.sourceEncoding></properties>
+<build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version></plugin></plugins></build>
+<dependencies><dependency><groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId>
+<version>5.10.0</version><scope>test</scope></dependency></dependencies></project>
+"""
+CART = """package org.shop;
+
+public class Cart {
+  private int total;
+
+  public void add(int price) {
+    %s
+  }
+
+  public int total() {
+    return total;
+  }
+}
+"""
+TESTS = """package org.shop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+class CartTest {
+  @Test
+  void empty() {
+    assertEquals(0, new Cart().total());
+  }
+%s}
+"""
+MORE = """
+  @Test
+  void total() {
+    Cart cart = new Cart();
+    cart.add(3);
+    cart.add(4);
+    assertEquals(7, cart.total());
+  }
+"""
+SOURCE, TEST = "src/main/java/org/shop/Cart.java", "src/test/java/org/shop/CartTest.java"
 #: Ends the virtual machine behind a report in which everything is passed.
-FORGED = """package org.shop;
+ENDING = """package org.shop;
 
 import java.nio.file.*;
 
@@ -36,45 +84,74 @@ public class Cart {
   public int total() { return 0; }
 }
 """
-RECIPE = {
-    "setup": ["mvn -B -ntp test -Dtest=CartTest -Dsurefire.failIfNoSpecifiedTests=false"],
-    "tests": "mvn -B -ntp test",
-    "env": {"MAVEN_OPTS": "-Xmx512m"},
+#: Stands before JUnit's own class, and asserts nothing.
+FORGED = """package org.junit.jupiter.api;
+
+public class Assertions {
+  public static void assertEquals(int expected, int actual) {}
 }
-#: Old versions of Maven have a compiler plugin and a Surefire by default that know neither this Java nor JUnit 5.
-OURS = POM.replace(
-    "<dependencies>",
-    "<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>"
-    "<project.build.sourceEncoding>UTF-8</project.build.sourceEncoding></properties>"
-    "<build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version></plugin></plugins>"
-    "</build><dependencies>",
+"""
+RECIPE = Recipe(
+    setup=("mvn -B -ntp test -Dtest=CartTest -Dsurefire.failIfNoSpecifiedTests=false",),
+    tests="mvn -B -ntp test",
+    env={"MAVEN_OPTS": "-Xmx512m"},
 )
 
 
-def test_a_fix_is_mined_proved_and_graded_by_maven(history: HistoryBuilder, tmp_path: Path) -> None:
+Grading = Callable[[dict[str, str]], Grade]
+
+
+@pytest.fixture(scope="module")
+def mined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Problem, Grading]]:
+    """The mined problem, and what grades texts by their paths."""
     if shutil.which("mvn") is None:
         pytest.skip("this machine has no Maven")
+    folder = tmp_path_factory.mktemp("java")
+    history = HistoryBuilder(folder / "repository")
     base = history.commit(
-        "begin", {"pom.xml": OURS, ".gitignore": "target\n", SOURCE: CART % "total = price;", TEST: TESTS % ""}
+        "Begin.", {"pom.xml": POM, ".gitignore": "target\n", SOURCE: CART % "total = price;", TEST: TESTS % ""}
     )
     history.commit(f"Fix the total (#7){BODY}", {SOURCE: CART % "total += price;", TEST: TESTS % MORE})
-    history.write({"codegate.yml": yaml.safe_dump({"environment": RECIPE})})
-    place = ("--sandbox", "bwrap")
-    mined = codegate("mine", history.folder, "--out", "suite", "--name", "cart", *place, cwd=tmp_path)
-    assert mined.code == 0, mined.stderr
-    (problem,) = load_suite(tmp_path / "suite").problems
+    with closing(BubblewrapBackend("java")) as backend:
+        report = mine(history.folder, folder / "suite", MineOptions(recipe=RECIPE, rounds=1), backend, lambda _: None)
+        assert report.suite is not None, report.results
+        suite = load_suite(folder / "suite")
+        (problem,), tree = suite.problems, read_commit(history.folder, base)
+        with closing(Sandboxes.of(suite, backend, history.folder)) as sandboxes:
+
+            def graded(texts: dict[str, str]) -> Grade:
+                patch = make_patch(tree, {path: TreeFile(text.encode()) for path, text in texts.items()})
+                return grade(problem, tree, patch, sandboxes)
+
+            yield problem, graded
+
+
+def test_a_fix_is_proven_by_its_tests_and_their_mutants(mined: tuple[Problem, Grading]) -> None:
+    problem, _ = mined
     assert (problem.manifest.language, problem.manifest.runner) == ("java", "maven")
     assert (f"{TEST}::total",) == problem.tests.FAIL_TO_PASS
     assert (f"{TEST}::empty",) == problem.tests.PASS_TO_PASS
     assert problem.manifest.controls is not None
     assert problem.manifest.controls.killed
-    run = ("run", "suite", "--repository", history.folder, *place, "--samples", "1")
-    done = codegate(*run, "--candidate", "reference", "--out", "reference", cwd=tmp_path)
-    assert done.code == 0, done.stderr
-    assert results(tmp_path / "reference") == {("cart-7", 0): True}
-    patch = make_patch(read_commit(history.folder, base), {SOURCE: TreeFile(FORGED.encode())})
-    answer = {"instance_id": "cart-7", "model_name_or_path": "forger", "model_patch": patch}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
-    graded = codegate(*run[:-2], "--predictions", "answers.jsonl", "--out", "forged", cwd=tmp_path)
-    assert graded.code in (0, 1), graded.stderr
-    assert results(tmp_path / "forged") == {("cart-7", 0): False}
+
+
+def test_a_failed_assertion_is_no_symptom_for_the_statement(mined: tuple[Problem, Grading]) -> None:
+    assert "Assertion" not in mined[0].statement
+
+
+@pytest.mark.parametrize(
+    ("texts", "failure"),
+    [
+        ({SOURCE: CART % "this.total = this.total + price;"}, None),
+        ({SOURCE: CART % "total -= price;"}, "logic_error"),
+        ({SOURCE: CART % "total += prize;"}, "syntax_error"),
+        ({SOURCE: ENDING}, "runtime_error"),
+        ({"src/main/java/org/junit/jupiter/api/Assertions.java": FORGED}, "tampering"),
+    ],
+    ids=["right", "wrong", "broken", "ending", "forged"],
+)
+def test_a_patch_is_graded_by_what_its_tests_show(
+    mined: tuple[Problem, Grading], texts: dict[str, str], failure: str | None
+) -> None:
+    found = mined[1](texts)
+    assert (found.resolved, found.failure) == (failure is None, failure), found.detail

@@ -1,4 +1,4 @@
-"""Java: JUnit 3 to 5, by Maven's poms; in recorded builds by Maven and Gradle themselves."""
+"""Java: JUnit 3 to 5, by Maven and Gradle."""
 
 from typing import Final
 
@@ -11,12 +11,10 @@ LANGUAGE: Final = LanguagePack(
     suffixes=(".java",),
     files=JavaFiles,
     runners={
-        "java": "codegate.languages.java.runners:JAVA",
         "maven": "codegate.languages.java.runners:MAVEN",
         "gradle": "codegate.languages.java.runners:GRADLE",
     },
-    environments="codegate.languages.java.environments:Java",
-    packages={"maven.lock": "codegate.languages.java.packages:install"},
+    environments="codegate.languages.java.environments:support",
     readers=(JAVA,),
     finder="codegate.languages.java.mutation:JavaFinder",
     varies=frozenset({"order", "timezone"}),

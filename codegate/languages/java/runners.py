@@ -1,4 +1,4 @@
-"""JUnit 3 to 5: the launcher of JUnit's platform runs the selected classes; in recorded builds Maven or Gradle does."""
+"""JUnit 3 to 5, run by Maven or Gradle: the recipe's own command, for the selected test classes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,15 +7,12 @@ from typing import ClassVar, Final
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
-from codegate.grading.records import Crash, read_records
+from codegate.grading.records import Crash
 from codegate.grading.runners.contract import RunnerReport
-from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.languages.junit.runners import read_reports, worst
 from codegate.sandbox import Command, Completed
 
-_DRIVERS: Final = "codegate.languages.java.drivers"
-_ROOT: Final = "src/test/java/"
 _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
 _ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
 _ASSERTION: Final = "java.lang.AssertionError"
@@ -23,52 +20,13 @@ _ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailu
 _FAILED: Final = frozenset({"failed", "error"})
 
 
-class Java:
-    """One virtual machine for each module.
-
-    Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
-    one of a nested class, ``::total(int)[2]`` for the second row of a method with parameters. Rows and methods of equal
-    names count as one test, which passes when all of them pass.
-    """
-
-    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``."""
-        modules: dict[str, list[str]] = {}
-        for file in files:
-            modules.setdefault(file.partition(_ROOT)[0], []).append(file)
-        return tuple(map(tuple, modules.values()))
-
-    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
-        used = selection.instruments or Instruments()
-        settings = {
-            "token": token,
-            "module": files[0].partition(_ROOT)[0].rstrip("/"),
-            "files": files,
-            "originals": _originals(used, files),
-            "seed": selection.hash_seed if selection.order != "natural" else None,
-            "timezone": selection.timezone,
-            "output_bytes": selection.output_bytes,
-        }
-        return driver_command("java_driver", settings, "{site}", "{packages}", "{workspace}", package=_DRIVERS)
-
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
-        """See ``Runner.read``."""
-        return runner_report(read_records(completed.records, token), files)
-
-
-def _originals(used: Instruments, files: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the texts to compile in place of those of ``files`` that were changed and do not compile."""
-    changed = [file for file in files if used.files.get(file) != used.originals.get(file)]
-    return {file: used.originals[file].decode("utf-8") for file in changed}
-
-
 class BuildTool:
     """One run of the tool for each batch of test classes, by the command of the recipe.
 
-    Ids are those of the runner ``java``: the declaring file's path, ``::`` and the method, behind the nested classes
-    that it is in. A class whose virtual machine goes down has no results; where the tool fails and no test did, it is
-    not known which results are worth anything, and there are none.
+    Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
+    one of a nested class, ``::total(int)[2]`` for the second row of a method with parameters. Rows and methods of equal
+    names count as one test, which passes when all of them pass. A class whose virtual machine goes down has no results;
+    where the tool fails and no test did, it is not known which results are worth anything, and there are none.
     """
 
     program: ClassVar[str]
@@ -120,8 +78,9 @@ class BuildTool:
             file = places.get(outer.replace(".", "/"))
             if file is not None:
                 test = f"{file}::{'.'.join(filter(None, (inner.replace('$', '.'), method.removesuffix('()'))))}"
-                facts = {"id": test, "message": _message(result), "exception": _raised(result)}
-                known = result.model_copy(update=facts)
+                known = result.model_copy(
+                    update={"id": test, "message": _message(result), "exception": _raised(result)}
+                )
                 results[test] = worst(results.get(test), known)
         if status and not any(result.status in _FAILED for result in results.values()):
             results = {}
@@ -195,6 +154,12 @@ class Gradle(BuildTool):
         yield from (word for name in classes for nested in ("", "$*") for word in ("--tests", name + nested))
 
 
+def _originals(used: Instruments, files: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the texts to compile in place of those of ``files`` that were changed and do not compile."""
+    changed = [file for file in files if used.files.get(file) != used.originals.get(file)]
+    return {file: used.originals[file].decode("utf-8") for file in changed}
+
+
 def _module(file: str) -> str:
     """Return the folder of the module that a file is in."""
     found = _PLACE.fullmatch(file)
@@ -239,6 +204,5 @@ def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None
     return CollectionError(file, said[error.start() :][:2000], crash)
 
 
-JAVA: Final = Java()
 MAVEN: Final = Maven()
 GRADLE: Final = Gradle()

@@ -1,1 +1,0 @@
-"""Programs that run tests of Java inside sandboxes; see ``codegate.grading.drivers``."""
