@@ -16,13 +16,9 @@ from codegate.sandbox.contract import Layer, SandboxError
 from codegate.sandbox.environment import uv_program
 from codegate.sandbox.layers import TRANSIENT, freeze
 from codegate.sandbox.session import SandboxSession
-from codegate.sandbox.watched import WatchedSandbox
+from codegate.sandbox.watched import LISTING, WatchedSandbox, listed_bytes
 
-# Not by du, which prints nothing where a folder is moved under it: what is missed is counted the next time.
-_MEASURE: Final = ("/usr/bin/find", "/build", "-printf", "%i %b\\n")
 _MEASURE_SECONDS: Final = 120.0
-_BLOCK_BYTES: Final = 512
-_PAGE_BYTES: Final = 1 << 12
 
 
 def builds_folder() -> Path:
@@ -86,9 +82,7 @@ class BuildFolder:
         remove_tree(self.path)
 
     def written(self) -> int:
-        """Return how many bytes the build has on disk beside what it began with, and a page for each file.
-
-        There is no other limit on the number of files.
+        """Return how many bytes the build has on disk beside what it began with; see ``listed_bytes``.
 
         Raises:
             SandboxError: it cannot be measured.
@@ -96,17 +90,13 @@ class BuildFolder:
         # In a sandbox: a process of the build may put a link where a folder was, at any time.
         argv = [
             self._bubblewrap, *isolation(), "--cap-add", "CAP_DAC_OVERRIDE", "--ro-bind", "/usr", "/usr",
-            *system_links(), "--ro-bind", str(self.path), "/build", "--", *_MEASURE,
+            *system_links(), "--ro-bind", str(self.path), "/build", "--", "/usr/bin/find", "/build", *LISTING,
         ]  # fmt: skip
         try:
             done = subprocess.run(argv, env={}, cwd="/", capture_output=True, timeout=_MEASURE_SECONDS, check=False)
-            blocks = {inode: int(count) for inode, count in (line.split() for line in done.stdout.splitlines())}
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        except (OSError, subprocess.TimeoutExpired) as error:
             raise SandboxError(f"cannot measure the build in {self.path}: {error}.") from error
-        if not blocks:
-            words = done.stderr.decode("utf-8", "replace")[-300:]
-            raise SandboxError(f"cannot measure the build in {self.path}: find printed nothing but {words!r}.")
-        return sum(blocks.values()) * _BLOCK_BYTES + len(blocks) * _PAGE_BYTES - self._given
+        return listed_bytes(done.stdout) - self._given
 
 
 class BubblewrapBuild(WatchedSandbox):

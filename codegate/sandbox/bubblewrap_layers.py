@@ -29,10 +29,11 @@ from codegate.sandbox.toolchains import MachineToolchain
 
 PARTS: Final = {"env": BUILT, "tree": WORKSPACE}
 """The folders of an archive, and where sandboxes have them."""
-_ETC: Final = (
+ETC: Final = (
     "alternatives", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "protocols",
     "services", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
+"""What recorded builds see of a machine's ``/etc``."""
 _SETTINGS: Final = ("pip.conf", "etc/pip.conf", "etc/npmrc")
 _WRITABLE: Final = "writable"
 _ARCHIVE: Final = "/opt/codegate/layer.tar"
@@ -182,7 +183,7 @@ def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) ->
     not the settings of installers.
     """
     shown = ["--ro-bind", "/usr", "/usr"]
-    for path in (Path("/etc", name) for name in _ETC):
+    for path in (Path("/etc", name) for name in ETC):
         if path.exists():
             shown += ["--ro-bind", str(path), str(path)]
     prefixes = [interpreter.prefix, *(one.folder for one in toolchains if one.name == "python")]

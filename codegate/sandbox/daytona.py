@@ -25,9 +25,7 @@ _PLAIN: Final = "stty raw -echo"
 _API: Final = "https://app.daytona.io/api"
 _DISK_GIB: Final = 5
 _START_SECONDS: Final = 600  # the first machine of a kind waits for its image
-_INSTALL: Final = (
-    "apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*"
-)
+_INSTALL: Final = "apt-get update && apt-get install -y --no-install-recommends {} && rm -rf /var/lib/apt/lists/*"
 
 
 def backend(run_id: str, option: str | None) -> Backend:
@@ -71,7 +69,7 @@ class _Provider(Provider):
         return _Machine(
             self._client.create(
                 CreateSandboxFromImageParams(
-                    image=Image.base(order.image).run_commands(_INSTALL),
+                    image=Image.base(order.image).run_commands(_INSTALL.format(" ".join(order.packages))),
                     resources=Resources(cpu=order.cpus, memory=order.memory_gib, disk=_DISK_GIB),
                     labels=dict(order.labels),
                     network_block_all=True,

@@ -7,16 +7,16 @@ import threading
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from codegate.durable import digest
 from codegate.sandbox.contract import Backend
 from codegate.sandbox.remote import OWNER_LABEL, Order, Provider, RemoteBackend, check_rental
+from codegate.sandbox.remote_builds import upload_seconds
 from codegate.sandbox.remote_carrier import Machine
 
 if TYPE_CHECKING:
     from e2b import Sandbox
-
-_UPLOAD_SECONDS: Final = 120
 
 
 def backend(run_id: str, option: str | None) -> Backend:
@@ -82,10 +82,11 @@ class _Provider(Provider):
         """Return the name of the template for such machines; E2B builds it once for an account, in a minute or so."""
         from e2b import Template  # noqa: PLC0415 - as above
 
-        name = f"codegate-python-{order.python.replace('.', '-')}-{order.memory_gib}g-{order.cpus}"
+        base = digest([order.image, order.packages])[:16]
+        name = f"codegate-{base}-{order.memory_gib}g-{order.cpus}"
         with self._building:
             if name not in self._templates and not Template.exists(name):
-                made = Template().from_image(order.image).apt_install("bubblewrap", no_install_recommends=True)
+                made = Template().from_image(order.image).apt_install(list(order.packages), no_install_recommends=True)
                 Template.build(made, name, cpu_count=order.cpus, memory_mb=order.memory_gib << 10)
             self._templates.add(name)
         return name
@@ -106,7 +107,7 @@ class _Machine:
     def upload(self, file: Path, target: str) -> None:
         """See ``remote.Machine``."""
         with file.open("rb") as data:
-            self._sandbox.files.write(target, data, user="root", request_timeout=_UPLOAD_SECONDS)
+            self._sandbox.files.write(target, data, user="root", request_timeout=upload_seconds(file))
 
     def start(self, command: str) -> Iterator[str]:
         """See ``remote.Machine``."""

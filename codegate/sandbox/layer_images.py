@@ -36,11 +36,9 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
         UsageError: something is no name of a package.
         SandboxError: the installation failed; the message has apt's last lines.
     """
-    names = sorted(set(packages))
+    names = checked_packages(packages)
     if not names:
         return base
-    if wrong := [name for name in names if _PACKAGE.fullmatch(name) is None]:
-        raise UsageError(f"{wrong[0]!r} is no name of a system package.", "Write it as `apt-get install` takes it.")
     key = digest([LAYOUT, "system", names, base])
     if (image := made_image(client, key)) is not None:
         return image
@@ -67,6 +65,17 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
     return str(inspect_image(client, image_tag(key))["Id"])
 
 
+def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
+    """Return names of Debian packages in order, each once.
+
+    Raises:
+        UsageError: something is no name of a package.
+    """
+    if wrong := [name for name in packages if _PACKAGE.fullmatch(name) is None]:
+        raise UsageError(f"{wrong[0]!r} is no name of a system package.", "Write it as `apt-get install` takes it.")
+    return tuple(sorted(set(packages)))
+
+
 def layered_image(
     client: "APIClient", folder: EnvironmentFolder, base: str, layer: Layer, labels: dict[str, str]
 ) -> str:
@@ -89,7 +98,7 @@ def layered_image(
         return image
     container = str(client.create_container(base, ["-"], labels=labels)["Id"])
     try:
-        client.put_archive(container, "/", stream(chain(machine_entries(folder), _layer_entries(layer))))
+        client.put_archive(container, "/", stream(chain(machine_entries(folder), layer_entries(layer))))
         repository, tag = image_tag(key).split(":")
         client.commit(container, repository, tag, changes=f"LABEL {ENVIRONMENT_LABEL}={key}")
     finally:
@@ -124,7 +133,7 @@ def machine_entries(folder: EnvironmentFolder, uv: Path | None = None) -> Iterat
             yield _owned(entry), data
 
 
-def _layer_entries(layer: Layer) -> Iterator[Entry]:
+def layer_entries(layer: Layer) -> Iterator[Entry]:
     """Yield the members of a layer's archive at their places in an image, as the sandboxes' user's."""
     for entry, data in read_layer(layer):
         entry.name = _placed(entry.name)

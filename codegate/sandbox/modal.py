@@ -61,7 +61,7 @@ class _Provider(Provider):
                 "sleep",
                 str(order.seconds),
                 app=modal.App.lookup(_APP, create_if_missing=True),
-                image=modal.Image.from_registry(order.image).apt_install("bubblewrap"),
+                image=modal.Image.from_registry(order.image).apt_install(*order.packages),
                 timeout=order.seconds,
                 cpu=(float(order.cpus), float(order.cpus)),
                 memory=(memory, memory),

@@ -7,45 +7,48 @@ sees neither the provider's own programs nor its network. No key enters a machin
 
 import contextlib
 import os
-import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
+from codegate.durable import digest
 from codegate.errors import CodegateError, UsageError
 from codegate.sandbox.bubblewrap_program import command_scope, contents, isolation
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
     EnvironmentRecipe,
+    Layer,
     PreparedEnvironment,
     Sandbox,
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.environment import build_environment, uv_program
 from codegate.sandbox.fleet import Fleet, Member
+from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
-from codegate.sandbox.packing import add_file, add_folder
-from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, LINK, Carrier, Machine, words_of
+from codegate.sandbox.remote_builds import PLACES, SYSTEM, Recorded, RemoteBuild, pack, upload_seconds, written_on
+from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote_link import INTERPRETER, MASKED
-from codegate.sandbox.session import AGENT, USER_ID
+from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
 from codegate.sandbox.system_files import MASKED_FILES
+from codegate.sandbox.watched import WatchedSandbox
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
 RUN_LABEL: Final = "codegate-run"
 OWNER_LABEL: Final = "codegate-owner"
 
 _MACHINE: Final = "x86_64"  # of all three providers
-_SLACK_SECONDS: Final = 180  # for the upload, and until a machine that was given up ends itself
+_SLACK_SECONDS: Final = 60  # until a machine that was given up ends itself
 _SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files that are uploaded
 _EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
 _GIBIBYTE: Final = 1 << 30
+_RESERVE: Final = 4  # toolchains such as Java's reserve much more than they use
 _CLOSE_SECONDS: Final = 15.0
 
 
@@ -54,8 +57,8 @@ class Order:
     """What a machine has to have.
 
     Attributes:
-        image: name of the base image; bubblewrap is to be installed in it.
-        python: minor version of the image's Python.
+        image: name of the base image.
+        packages: of Debian, to be installed in it: bubblewrap among them.
         memory_gib: at least so much memory.
         cpus: at least so many processors.
         seconds: the provider ends the machine after so long, whatever becomes of codegate.
@@ -63,7 +66,7 @@ class Order:
     """
 
     image: str
-    python: str
+    packages: tuple[str, ...]
     memory_gib: int
     cpus: int
     seconds: int
@@ -108,20 +111,27 @@ class Provider(Protocol):
 
 @dataclass(frozen=True)
 class RemoteEnvironment:
-    """An environment's folders, packed for upload.
+    """An environment's folders, packed for upload, and the image that its machines are made from.
 
     Attributes:
-        identity: SHA-256 of what is in them.
-        python: minor version of the interpreter.
+        identity: SHA-256 of what it is made from.
+        python: minor version of the interpreter; empty: any that the supervisor runs on.
         archive: a tar file.
         agent: an agent's folders are in it, too.
+        image: name of the base image.
+        packages: of the system, to be installed in it.
+        layer: the recorded build that it is.
+        recorded: it is a recorded build, or is for one.
     """
 
     identity: str
     python: str
     archive: Path
     agent: bool
-    layer: None = None
+    image: str
+    packages: tuple[str, ...] = ()
+    layer: Layer | None = None
+    recorded: bool = False
 
 
 class RemoteBackend:
@@ -162,28 +172,42 @@ class RemoteBackend:
             ),
         )
 
-    def base_image(self, python: str, wanted: str | None = None) -> None:
-        """See ``Backend.base_image``."""
+    def base_image(self, python: str, wanted: str | None = None) -> str:
+        """See ``Backend.base_image``; the provider knows the image by its tag."""
+        return wanted or BASE_IMAGE.format(python=python)
+
+    def pin_image(self, name: str) -> str:
+        """Return ``name``: what it stands for is the provider's to find out.
+
+        Raises:
+            UsageError: it is the id of an image that only a Docker daemon here has.
+        """
+        if name.startswith("sha256:"):
+            raise UsageError(
+                f"the image {name} is on a Docker daemon alone; {self._provider.title} takes those of a registry.",
+                "Push it, and name it as repository@sha256:….",
+            )
+        return name
 
     def prepare(self, recipe: EnvironmentRecipe) -> RemoteEnvironment:
         """See ``Backend.prepare``."""
-        if recipe.image is not None:
-            raise SandboxError(
-                f"the environment needs the image {recipe.image}; sandboxes at {self._provider.title} take none.",
-                "Use Docker: --sandbox docker.",
-            )
-        if recipe.layer is not None:
-            raise SandboxError(
-                f"the environment is a recorded build; sandboxes at {self._provider.title} take none.",
-                "Use Docker or bubblewrap: --sandbox docker.",
-            )
-        folder = build_environment(recipe, _MACHINE)
+        return self._prepare(recipe, None)
+
+    def _prepare(self, recipe: EnvironmentRecipe, uv: Path | None) -> RemoteEnvironment:
+        """Return the environment packed; ``uv`` is what a recorded build is given."""
+        image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
+        packages = checked_packages(recipe.system)
+        layer, recorded = recipe.layer, recipe.layer is not None or uv is not None
+        folder = build_environment(EnvironmentRecipe(recipe.python, "") if recorded else recipe, _MACHINE)
         agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
-        archive = Path(self._archives.name, f"{folder.key}-{agent.key if agent else 'alone'}.tar.gz")
+        identity = digest([folder.content, image, packages, layer.sha256 if layer else None])
+        key = digest([identity, agent.content if agent else None, uv is not None])
+        archive = Path(self._archives.name, f"{key}.tar.gz")
         with self._packing:
             if not archive.exists():
-                _pack(folder, agent, archive)
-        return RemoteEnvironment(folder.content, recipe.python, archive, agent is not None)
+                pack(archive, folder, agent, Recorded(layer, uv) if recorded else None)
+        python = "" if recorded else recipe.python
+        return RemoteEnvironment(identity, python, archive, agent is not None, image, packages, layer, recorded)
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
@@ -191,25 +215,40 @@ class RemoteBackend:
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         with self._fleet.starting():
-            return self._open(environment, limits)
+            session, carrier = self._open(environment, limits)
+            if not environment.recorded:
+                return session
+            return WatchedSandbox(session, limits.disk_bytes, _watch(session, carrier))
 
-    def _open(self, environment: RemoteEnvironment, limits: SandboxLimits) -> Sandbox:
+    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
+        """See ``Backend.open_build``."""
+        environment = self._prepare(recipe, uv_program(_MACHINE))
+        with self._fleet.starting():
+            session, carrier = self._open(environment, limits)
+            return RemoteBuild(session, limits.disk_bytes, _watch(session, carrier), carrier)
+
+    def _open(self, environment: RemoteEnvironment, limits: SandboxLimits) -> tuple[SandboxSession, Carrier]:
         with self._explained("start a machine"):
             machine = self._provider.rent(self._order(environment, limits))
         rented = _Rented(machine.identity, self._provider, self._fleet)
         try:
             with self._explained("copy the environment to a machine"):
                 machine.upload(environment.archive, ARCHIVE)
-            rented.carrier = Carrier(machine, _wanted(environment, limits, totals=self._provider.totals))
+            carrier = Carrier(machine, _wanted(environment, limits, totals=self._provider.totals))
+            rented.carrier = carrier
         except BaseException:
             rented.destroy()
             raise
-        scope = command_scope({}, limits, grouped=self._provider.totals)
-        return self._fleet.open(rented, rented.carrier.connection, scope, limits, environment.python)
-
-    def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:  # noqa: ARG002
-        """See ``Backend.open_build``."""
-        raise SandboxError("this kind of sandbox cannot record builds yet.", "Use Docker or bubblewrap.")
+        layer = environment.layer
+        scope = command_scope(
+            dict(layer.variables) if layer else {},
+            limits,
+            grouped=self._provider.totals,
+            reserve=_RESERVE if environment.recorded else 1,
+            file_bytes=limits.disk_bytes if environment.recorded else 0,
+            interpreter=layer.python if layer else "",
+        )
+        return self._fleet.open(rented, carrier.connection, scope, limits, environment.python), carrier
 
     def close(self) -> None:
         """See ``Backend.close``."""
@@ -229,11 +268,11 @@ class RemoteBackend:
 
     def _order(self, environment: RemoteEnvironment, limits: SandboxLimits) -> Order:
         return Order(
-            image=BASE_IMAGE.format(python=environment.python),
-            python=environment.python,
+            image=environment.image,
+            packages=("bubblewrap", *environment.packages),
             memory_gib=-(-(limits.memory_bytes + _SLACK_BYTES) // _GIBIBYTE),
             cpus=max(1, -int(-limits.cpus // 1)),
-            seconds=int(limits.lifetime_seconds) + _SLACK_SECONDS,
+            seconds=int(limits.lifetime_seconds) + _SLACK_SECONDS + upload_seconds(environment.archive),
             labels={RUN_LABEL: self.run_id, OWNER_LABEL: str(current_owner())},
         )
 
@@ -311,13 +350,15 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
     argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian
         argv += ["--symlink", f"usr/{name}", f"/{name}"]
-    for name in ("ld.so.cache", "alternatives"):
-        argv += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    argv += SYSTEM
     for name in ("passwd", "group", "hosts", "nsswitch.conf"):
         argv += ["--ro-bind", f"{FOLDER}/etc/{name}", f"/etc/{name}"]
     for name in ("site", "packages") if environment.agent else ():
         argv += ["--ro-bind", f"{FOLDER}/agent/{name}", f"{AGENT}/{name}"]
-    argv += contents(folder, [INTERPRETER], [MASKED], limits)
+    if environment.recorded:
+        argv += contents(folder / "opt/codegate", [INTERPRETER], [MASKED], limits, PLACES)
+    else:
+        argv += contents(folder, [INTERPRETER], [MASKED], limits)
     return {
         "argv": argv,
         "hidden": MASKED_FILES,
@@ -327,13 +368,9 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
     }
 
 
-def _pack(folder: EnvironmentFolder, agent: EnvironmentFolder | None, target: Path) -> None:
-    unfinished = target.with_suffix(".unfinished")
-    with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.PAX_FORMAT) as archive:
-        for part in (folder.site, folder.tools, folder.packages, folder.etc):
-            add_folder(archive, part, part.name)
-        for part in () if agent is None else (agent.site, agent.packages):
-            add_folder(archive, part, f"agent/{part.name}")
-        with resources.as_file(resources.files("codegate.sandbox").joinpath(LINK)) as program:
-            add_file(archive, program, LINK)
-    unfinished.rename(target)
+def _watch(session: SandboxSession, carrier: Carrier) -> Callable[[], int]:
+    try:
+        return written_on(carrier)
+    except BaseException:
+        session.close()
+        raise

@@ -3,12 +3,14 @@
 import base64
 import contextlib
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, Protocol
+from typing import IO, Final, Protocol
 
+from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.remote_link import READY
 from codegate.sandbox.sockets import SocketConnection
 
@@ -56,11 +58,36 @@ class Carrier:
         self._errors = b""
         self._failure = ""
         self._memory = False
+        self._answer: IO[bytes] | None = None
+        self._ended = False
         self._ready = threading.Event()
+        self._sending = threading.Lock()
+        self._answering = threading.Lock()
         self._out = threading.Thread(target=self._carry_out, name="codegate-remote-out", daemon=True)
         self._out.start()
         self._back = threading.Thread(target=self._carry_back, name="codegate-remote-back", daemon=True)
         self._back.start()
+
+    def ask(self, *argv: str) -> IO[bytes]:
+        """Run a program of the machine's beside the sandbox, as root; return what it prints, to be read to its end.
+
+        One runs at a time.
+
+        Raises:
+            SandboxError: the machine went away.
+        """
+        reader, writer = os.pipe()
+        output = open(reader, "rb")  # noqa: SIM115, PTH123 - the caller's
+        with self._answering:
+            self._answer = open(writer, "wb", buffering=0)  # noqa: SIM115, PTH123 - closed at the program's end
+            if self._ended:
+                self._answer.close()
+        try:
+            self._send(f"!{base64.b64encode(json.dumps(argv).encode()).decode('ascii')}\n")
+        except Exception as error:  # of any SDK
+            output.close()
+            raise SandboxError(f"the machine cannot be asked: {words_of(error)}.") from error
+        return output
 
     def died_of_memory(self) -> bool:
         """Return, once the stream is broken, whether the kernel killed in the sandbox for memory."""
@@ -72,12 +99,16 @@ class Carrier:
         words = self._errors.decode("utf-8", "replace").strip()[-1000:] or self._failure
         return f"The machine says: {words}" if words else "The machine went away."
 
+    def _send(self, text: str) -> None:
+        with self._sending:
+            self._machine.send(text)
+
     def _carry_out(self) -> None:
         self._ready.wait()
         try:
-            self._machine.send(self._first)
+            self._send(self._first)
             while data := self._theirs.recv(_PART):
-                self._machine.send(base64.b64encode(data).decode("ascii") + "\n")
+                self._send(base64.b64encode(data).decode("ascii") + "\n")
         except Exception as error:  # of any SDK
             self._fail(error)
 
@@ -96,6 +127,10 @@ class Carrier:
         except Exception as error:  # of any SDK
             self._fail(error)
         finally:
+            with self._answering:
+                self._ended = True
+                if self._answer is not None:
+                    self._answer.close()
             with contextlib.suppress(OSError):
                 self._theirs.shutdown(socket.SHUT_RDWR)
             self._ready.set()
@@ -105,6 +140,11 @@ class Carrier:
     def _take(self, line: str) -> None:
         if line.startswith("o"):
             self._theirs.sendall(base64.b64decode(line[1:]))
+        elif line.startswith("x") and self._answer is not None:
+            if line == "x":
+                self._answer.close()
+            with contextlib.suppress(BrokenPipeError, ValueError):  # nobody reads it any more
+                self._answer.write(base64.b64decode(line[1:]))
         elif line == "m":
             self._memory = True
         elif len(self._errors) < _ERROR_BYTES:

@@ -4,7 +4,8 @@ It is sent with the environment and runs as root there (standard library of Pyth
 providers carry text and not bytes. Its first line of output is ``READY``; a terminal's echo may come before it. The
 first line of its input is a JSON object with ``argv`` (bubblewrap's), ``hidden`` (names below ``/proc``), ``user``,
 ``pids`` and ``memory`` (bytes in total; null: the machine has no control groups). After that each line of its input is
-base64 for the supervisor, and each line of its output is ``o`` (the supervisor) or ``e`` (what bubblewrap prints) with
+base64 for the supervisor, or ``!`` with a program beside the sandbox, as JSON in base64. Each line of its output is
+``o`` (the supervisor), ``e`` (what bubblewrap prints) or ``x`` (what such a program prints; nothing: its end) with
 base64 behind it, or ``m`` at the end where the kernel killed for memory. The end of its input is the end of the
 sandbox.
 """
@@ -131,6 +132,17 @@ def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
                 line = line[os.write(1, line) :]
 
 
+def answer(argv: list[str], lock: threading.Lock) -> None:
+    """Run a program of the machine's and print its output."""
+    with contextlib.suppress(OSError):
+        program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if program.stdout is not None:
+            carry_up(program.stdout, b"x", lock)
+        program.wait()
+    with lock:
+        os.write(1, b"x\n")
+
+
 def main() -> None:
     """Start bubblewrap and carry its stream until it ends."""
     os.write(1, f"{READY}\n".encode("ascii"))
@@ -154,7 +166,10 @@ def main() -> None:
     def carry_down() -> None:
         try:
             for line in sys.stdin.buffer:
-                if process.stdin is not None:
+                if line.startswith(b"!"):
+                    argv = json.loads(base64.b64decode(line[1:]))
+                    threading.Thread(target=answer, args=(argv, lock), daemon=True).start()
+                elif process.stdin is not None:
                     process.stdin.write(base64.b64decode(line))
                     process.stdin.flush()
         finally:

@@ -11,6 +11,26 @@ from codegate.sandbox.session import KILLED, SandboxSession
 
 _LOOK_SECONDS: Final = 1.0
 _LOOK_SHARE: Final = 10  # each look counts all files: it gets at most a tenth of the time
+LISTING: Final = ("-printf", "%i %b\\n")
+"""How ``find`` lists files. Not by du, which prints nothing where a folder is moved under it: what is missed is counted
+the next time."""
+_BLOCK_BYTES: Final = 512
+_PAGE_BYTES: Final = 1 << 12  # there is no other limit on the number of files
+
+
+def listed_bytes(listing: bytes) -> int:
+    """Return how much disk is taken by what ``find`` listed with ``LISTING``, and a page for each file.
+
+    Raises:
+        SandboxError: it listed nothing, or something else.
+    """
+    try:
+        blocks = {inode: int(count) for inode, count in (line.split() for line in listing.splitlines())}
+    except ValueError:
+        blocks = {}
+    if not blocks:
+        raise SandboxError(f"cannot measure what a sandbox wrote: find printed {listing[-100:]!r}.")
+    return sum(blocks.values()) * _BLOCK_BYTES + len(blocks) * _PAGE_BYTES
 
 
 class WatchedSandbox:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
@@ -21,11 +22,12 @@ from codegate.sandbox import (
     SandboxLimits,
     select_backend,
 )
-from codegate.sandbox.conformance import CHECKS, Check, Subject, lifecycle
+from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, lifecycle
 from codegate.sandbox.contract import Backend
 from codegate.sandbox.ownership import current_owner
 from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL, RemoteBackend
 from tests.kit.e2b_service import E2BService
+from tests.kit.layer import make_layer
 from tests.kit.machine import PYTHON
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ Service: TypeAlias = "E2BService | DaytonaService"
 LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8 << 20)
 
 # What is run with every change; the others are in the nightly tests.
-ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing"}
+ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing", "further_build", "walls_of_layers"}
 
 
 @pytest.fixture(scope="module", params=["e2b", "daytona"])
@@ -85,6 +87,12 @@ def checks() -> Iterator[object]:
             yield pytest.param(check, marks=marks, id=check.__name__)
 
 
+def build_checks() -> Iterator[object]:
+    for check in BUILD_CHECKS:
+        marks = () if check.__name__ in ALWAYS else (pytest.mark.full,)
+        yield pytest.param(check, marks=marks, id=check.__name__)
+
+
 @pytest.mark.parametrize("check", list(checks()))
 @pytest.mark.requirement("S3")
 def test_a_rented_machine_conforms(
@@ -110,7 +118,7 @@ def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_san
             assert order["networkBlockAll"] is True
             assert order["autoDeleteInterval"] == 0
             seconds, memory = order["ttlMinutes"] * 60, order["memory"] << 10
-        assert LIMITS.lifetime_seconds < seconds <= LIMITS.lifetime_seconds + 180
+        assert LIMITS.lifetime_seconds < seconds <= LIMITS.lifetime_seconds + 300
         assert memory == 1024
         assert service.labels(name) == {RUN_LABEL: "tests", OWNER_LABEL: str(current_owner())}
         assert "secret" not in str(order).lower()
@@ -202,9 +210,32 @@ def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, mon
     assert raised.value.remedy == f'pip install "codegate-ci[{name}]"'
 
 
-def test_an_environment_on_an_image_is_refused(rented: Backend, there: EnvironmentRecipe) -> None:
-    with pytest.raises(SandboxError, match="take none"):
-        rented.prepare(replace(there, image="python@sha256:" + "0" * 64))
+@pytest.mark.parametrize("check", list(build_checks()))
+@pytest.mark.requirement("S3")
+def test_a_rented_machine_conforms_in_recorded_builds(
+    check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
+) -> None:
+    check(Subject(rented, prepared, replace(there, lock=""), totals=True))
+
+
+def test_a_recipes_image_and_system_packages_make_the_machine(
+    service: Service, rented: Backend, there: EnvironmentRecipe, tmp_path: Path
+) -> None:
+    image = "debian@sha256:" + "0" * 64
+    recipe = replace(there, lock="", layer=make_layer(tmp_path), image=image, system=("zip", "jq"))
+    before = set(service.orders)
+    rented.open(rented.prepare(recipe), LIMITS).close()
+    (name,) = set(service.orders) - before
+    if isinstance(service, E2BService):
+        made = service.templates[service.orders[name]["templateID"]]["steps"]
+        assert made["fromImage"] == image
+    else:
+        made = service.orders[name]
+    assert all(word in str(made) for word in (image, "bubblewrap jq zip"))
+    with pytest.raises(UsageError, match="is on a Docker daemon alone"):
+        rented.prepare(replace(recipe, image="sha256:" + "0" * 64))
+    with pytest.raises(UsageError, match="no name of a system package"):
+        rented.prepare(replace(recipe, system=("jq; reboot",)))
 
 
 def test_what_it_does_not_promise_is_stated(service: Service, rented: Backend) -> None:

@@ -1,0 +1,130 @@
+"""Recorded builds on a provider's machine: folders on its disk, which the program that carries the stream measures.
+
+A machine serves one sandbox, so the sandbox writes to the folders themselves.
+"""
+
+import contextlib
+import tarfile
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+from typing import IO, Final
+
+from codegate.sandbox import layers
+from codegate.sandbox.bubblewrap_layers import ETC
+from codegate.sandbox.contract import Command, Layer, SandboxError
+from codegate.sandbox.environment import EnvironmentFolder
+from codegate.sandbox.layer_images import layer_entries, machine_entries
+from codegate.sandbox.layers import BUILT, TRANSIENT
+from codegate.sandbox.packing import add_file, add_folder
+from codegate.sandbox.remote_carrier import FOLDER, LINK, Carrier
+from codegate.sandbox.session import WORKSPACE, SandboxSession
+from codegate.sandbox.watched import LISTING, WatchedSandbox, listed_bytes
+
+_WRITTEN: Final = (BUILT, WORKSPACE, "/tmp")  # noqa: S108 - the sandbox's own
+_REMOVE_SECONDS: Final = 300.0
+_LARGEST: Final = 2 << 30
+
+PLACES: Final = tuple(part for place in _WRITTEN for part in ("--bind", f"{FOLDER}{place}", place))
+"""bubblewrap's arguments that give a sandbox what was unpacked on its machine, to write to."""
+SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}"))
+"""bubblewrap's arguments that show what recorded builds see of ``/etc``."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a recorded build begins with: a layer, if any, and uv, unless it is done."""
+
+    layer: Layer | None
+    uv: Path | None
+
+
+def pack(target: Path, folder: EnvironmentFolder, agent: EnvironmentFolder | None, recorded: Recorded | None) -> None:
+    """Write what is sent to a machine and unpacked in ``FOLDER``: of a recorded build, at its places below that.
+
+    Raises:
+        SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
+    """
+    unfinished = target.with_suffix(".unfinished")
+    with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
+        if recorded is None:
+            for part in (folder.site, folder.tools, folder.packages, folder.etc):
+                add_folder(archive, part, part.name)
+        else:
+            layer = () if recorded.layer is None else layer_entries(recorded.layer)
+            for entry, data in chain(machine_entries(folder, recorded.uv), layer):
+                archive.addfile(entry, data)
+            for name in ("hosts", "nsswitch.conf"):
+                add_file(archive, folder.etc / name, f"etc/{name}")
+        for part in () if agent is None else (agent.site, agent.packages):
+            add_folder(archive, part, f"agent/{part.name}")
+        with resources.as_file(resources.files("codegate.sandbox").joinpath(LINK)) as program:
+            add_file(archive, program, LINK)
+    if unfinished.stat().st_size > _LARGEST:
+        unfinished.unlink()
+        raise SandboxError(
+            f"the environment is over {_LARGEST >> 30} GiB packed, and would be uploaded for each sandbox.",
+            "Use Docker or bubblewrap: --sandbox docker.",
+        )
+    unfinished.rename(target)
+
+
+def upload_seconds(archive: Path) -> int:
+    """Return how long an upload may take: two minutes, and a second for each megabyte."""
+    return 120 + (archive.stat().st_size >> 20)
+
+
+def written_on(carrier: Carrier) -> Callable[[], int]:
+    """Return what tells how many bytes the sandbox has written from now on.
+
+    Raises:
+        SandboxError: the machine does not say.
+    """
+    places = [f"{FOLDER}{place}" for place in _WRITTEN]
+
+    def measure() -> int:
+        with carrier.ask("/usr/bin/find", *places, *LISTING) as output:
+            return listed_bytes(output.read())
+
+    given = measure()
+    return lambda: measure() - given
+
+
+class RemoteBuild(WatchedSandbox):
+    """A ``BuildSandbox`` on the machine that ``carrier`` leads to."""
+
+    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], carrier: Carrier) -> None:
+        super().__init__(session, limit, written)
+        self._carrier = carrier
+
+    def freeze(self, tracked: Collection[str], archive: Path) -> str:
+        """See ``BuildSandbox.freeze``."""
+        places = tuple(f"{BUILT}/{name}" for name in TRANSIENT)
+        self._session.run(Command(("rm", "-rf", "--", *places), timeout_seconds=_REMOVE_SECONDS))
+        with (
+            contextlib.closing(_Folder(self._carrier, BUILT)) as env,
+            contextlib.closing(_Folder(self._carrier, WORKSPACE)) as tree,
+        ):
+            return layers.freeze(env, tree, tracked, archive)
+
+
+class _Folder:
+    """Reads a folder of the machine as a tar, which it asks for when it is read from: one can be had at a time."""
+
+    def __init__(self, carrier: Carrier, place: str) -> None:
+        self._carrier = carrier
+        self._parent, _, self._name = f"{FOLDER}{place}".rpartition("/")
+        self._output: IO[bytes] | None = None
+
+    def read(self, size: int, /) -> bytes:
+        if self._output is None:
+            self._output = self._carrier.ask(
+                "/usr/bin/tar", "-c", "-f", "-", "--sort=name", "-C", self._parent, self._name
+            )
+        return self._output.read(size)
+
+    def close(self) -> None:
+        if self._output is not None:
+            self._output.close()
