@@ -100,7 +100,7 @@ def obtain(
         recipe: how it is set up.
         tree: a tree without hidden tests: what is built may hold what was compiled of it.
         backend: where it is built.
-        day: of the tree: without a lock, indexes answer as of its end, and a build of a later tree is none of it.
+        day: of the tree: without a lock, indexes answer as of its end.
         nearest: a build to begin with; where set-up fails on it, it begins with nothing.
         resolved: versions of an earlier build, which this one has to have where a tool can be told.
 
@@ -112,7 +112,7 @@ def obtain(
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
         origin = Origin(day, tree.digest())
-        found = find_built(inputs, origin, resolved)
+        found = find_built(inputs, origin.tree, resolved)
         if found is not None:
             return found
         build = _Build(recipe, tree, backend, origin, inputs, resolved)

@@ -129,20 +129,18 @@ def keep(archive: Path, described: LayerFile) -> Built:
     return _built(described)
 
 
-def find_built(inputs: str, origin: Origin, resolved: str | None = None) -> Built | None:
+def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | None:
     """Return the newest build of ``inputs`` in the cache, or None. A file that cannot be read counts as none.
 
     Args:
         inputs: what ``inputs_of`` returns.
-        origin: the tree that it is for: a build of this or of an earlier day's, as a later one may have left what is to
-            be found out.
+        tree: SHA-256 of the tree that it is for. What manifests import is in no key: a build of another tree, which may
+            be another repository's, would serve hooks that are not this one's.
         resolved: the versions it has to have, or to have been told to have; None: any.
     """
     for path in sorted(layers_folder().glob("*.json"), key=_modified, reverse=True):
         described = read_layer_file(path)
-        if described is None or described.inputs != inputs:
-            continue
-        if described.tree != origin.tree and described.day >= origin.day:
+        if described is None or described.inputs != inputs or described.tree != tree:
             continue
         if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
             with contextlib.suppress(OSError):

@@ -116,12 +116,12 @@ def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == ["/asked"]
+    assert [path for path in seen if "ruff" not in path] == ["/asked"]  # whose tools may have to be installed
     assert len({built.layer.sha256 for built in found}) == 1
     assert found[0].hosts == {"127.0.0.1": 7}
     other = obtain(shell(f"{FETCH}{index.url}/other && mkdir data"), TREE, bwrap_backend, day=DAY)
     assert other.inputs != found[0].inputs
-    assert seen == ["/asked", "/other"]
+    assert seen[-2:] == ["/asked", "/other"]
 
 
 def test_a_step_that_fails_and_changes_nothing_is_skipped(bwrap_backend: Backend) -> None:
@@ -240,6 +240,15 @@ def test_one_environment_has_nothing_of_another(bwrap_backend: Backend) -> None:
     other = obtain(shell('find / -name mine >found 2>/dev/null || true; ls -A "$HOME"'), TREE, bwrap_backend, day=DAY)
     assert run(bwrap_backend, one, "cat mine")[0].stdout == b"mine\n"
     assert run(bwrap_backend, other, 'cat found; ls "$HOME"; cat mine')[0].stdout == b""
+
+
+def test_a_build_serves_no_other_tree_whose_hooks_may_differ(bwrap_backend: Backend) -> None:
+    """Files that a manifest imports count in no key: a build of another repository, or of an older tree, is none."""
+    recipe = shell("cat build_*.py > made")
+    for day, name in ((DAY, "mine"), (DAY + timedelta(1), "theirs")):
+        tree = TREE.overlay({"build_hook.py": TreeFile(name.encode())})
+        built = obtain(recipe, tree, bwrap_backend, day=day)
+        assert run(bwrap_backend, built, "cat made", tree=tree)[0].stdout == name.encode()
 
 
 def python_tree(*dependencies: str) -> Tree:

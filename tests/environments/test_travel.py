@@ -41,11 +41,11 @@ def test_a_recorded_build_is_taken_whole_and_found_again(machine: Callable[[str]
     digests = export_built(tmp_path / "moved")
     assert export_built(tmp_path / "moved") == digests
     machine("second")
-    assert find_built(INPUTS, ORIGIN) is None
+    assert find_built(INPUTS, ORIGIN.tree) is None
     assert read_index(tmp_path / "moved" / INDEX).sha256 == digests
     assert import_built(tmp_path / "moved", digests) == (1, ())
     assert import_built(tmp_path / "moved", digests) == (0, ())
-    found = find_built(INPUTS, ORIGIN, "six 1\n")
+    found = find_built(INPUTS, ORIGIN.tree, "six 1\n")
     assert found is not None
     assert found.layer.archive.read_bytes() == b"an archive"
     assert (found.layer.sha256, found.layer.variables) == (one.layer.sha256, one.layer.variables)
@@ -63,7 +63,7 @@ def test_what_the_lock_does_not_name_is_refused_and_built_anew(
     count, refused = import_built(tmp_path / "moved", {key: digest})
     assert count == 0
     assert refused[0].startswith(f"{key}.tar does not ")
-    assert find_built(INPUTS, ORIGIN) is None
+    assert find_built(INPUTS, ORIGIN.tree) is None
     assert import_built(tmp_path / "moved", {}) == (0, ())
 
 
