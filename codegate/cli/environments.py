@@ -56,9 +56,10 @@ def import_command(folder: Path, index: Path | None) -> ExitCode:
 )
 @json_option
 def prune_command(days: int) -> None:
-    """Remove environments that no mining, run or validation used for a while. What is needed again is built again.
+    """Remove environments that no mining, run or validation used for a while, and their images on a Docker daemon.
 
-    Images of Docker: `docker image prune --all --filter label=codegate.environment --filter until=720h`.
+    What is needed again is built again. A build removes those that were used least recently where all take more than
+    8 GB, or CODEGATE_CACHE_GB.
     """
     count, size = prune_built(days)
     say(f"{count_of(count, 'environment')} removed, {size / 1e9:.1f} GB")

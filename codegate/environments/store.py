@@ -2,7 +2,9 @@
 
 import contextlib
 import fcntl
+import logging
 import os
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -15,9 +17,11 @@ from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain
-from codegate.sandbox.bubblewrap_layers import layers_folder, sweep, temporary_folder
+from codegate.sandbox.bubblewrap_layers import drop_unpacked, layers_folder, sweep, temporary_folder
+from codegate.sandbox.cache import cache_bytes
 from codegate.strict import parse_json, read_text
 
+_LOG: Final = logging.getLogger(__name__)
 SCHEMA: Final = "codegate.layer/1"
 _LARGEST: Final = 32 << 20
 
@@ -114,7 +118,7 @@ def unfinished() -> Iterator[Path]:
 
 
 def keep(archive: Path, described: LayerFile) -> Built:
-    """Put a finished archive in its place, with what it is beside it.
+    """Put a finished archive in its place, with what it is beside it; drop others where there are too many.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -126,7 +130,11 @@ def keep(archive: Path, described: LayerFile) -> Built:
     document = described.model_dump(mode="json")
     document["schema"] = document.pop("schema_")
     write_atomic(layers_folder() / f"{described.sha256}.json", canonical_json(document))
-    return _built(described)
+    built = _built(described)
+    make_room()
+    if built is None:
+        raise InfrastructureError("the environment was removed while it was built.", "Run it again.")
+    return built
 
 
 def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | None:
@@ -138,15 +146,67 @@ def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | N
             be another repository's, would serve hooks that are not this one's.
         resolved: the versions it has to have, or to have been told to have; None: any.
     """
-    for path in sorted(layers_folder().glob("*.json"), key=_modified, reverse=True):
-        described = read_layer_file(path)
-        if described is None or described.inputs != inputs or described.tree != tree:
+    for path, described in reversed(kept_layers()):
+        if described.inputs != inputs or described.tree != tree:
             continue
         if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
             with contextlib.suppress(OSError):
-                path.touch()  # what is used is not pruned
-            return _built(described)
+                path.touch()
+            if (built := _built(described)) is not None:
+                return built
     return None
+
+
+def kept_layers() -> list[tuple[Path, LayerFile]]:
+    """Return the recorded builds in the cache, each with its file, the one that was used least recently first."""
+    paths = sorted(layers_folder().glob("*.json"), key=_modified)
+    return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
+
+
+def drop(path: Path) -> int:
+    """Remove a recorded build that no live command uses; return its size in bytes, 0 where one does.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        size = _size(path)
+        path.unlink()  # without it the others are nothing
+        path.with_suffix(".tar").unlink()
+        drop_unpacked(path.stem)
+    return size
+
+
+def make_room() -> None:
+    """Drop the builds that were used least recently until all of them fit ``cache_bytes``; say so.
+
+    Raises:
+        UsageError: its variable is no number.
+    """
+    sizes = {path: _size(path) for path, _ in kept_layers()}
+    most, total = cache_bytes(), sum(sizes.values())
+    for path in sizes:
+        if total <= most:
+            return
+        with contextlib.suppress(OSError):
+            size = drop(path)
+            if size:
+                total -= size
+                words = f"environment {path.stem[:12]} is removed ({size / 1e9:.1f} GB): it was used least recently"
+                _LOG.info("%s, and all take more than CODEGATE_CACHE_GB, %g GB", words, most / 1e9)
+    if total > most:
+        _LOG.info("environments in use take %.1f GB, more than CODEGATE_CACHE_GB, %g GB", total / 1e9, most / 1e9)
+
+
+def _size(path: Path) -> int:
+    """Return how large a recorded build is; bubblewrap has it unpacked, too."""
+    with contextlib.suppress(OSError):
+        return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
+    return 0
 
 
 def read_layer_file(path: Path) -> LayerFile | None:
@@ -166,9 +226,18 @@ def _modified(path: Path) -> float:
     return 0.0
 
 
-def _built(described: LayerFile) -> Built:
+def _built(described: LayerFile) -> Built | None:
+    """Return a build, which stays in the cache as long as its layer lives in this process; None: it is gone."""
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
+    try:
+        descriptor = os.open(archive.with_suffix(".json"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    weakref.finalize(layer, os.close, descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    if not archive.is_file():
+        return None
     environment = EnvironmentRecipe(
         python=described.interpreter,
         lock="",

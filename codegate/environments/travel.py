@@ -7,15 +7,21 @@ run in it. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from codegate.durable import sha256, sha256_of, write_atomic
-from codegate.environments.store import LayerFile, read_layer_file, unfinished
+from codegate.environments.store import drop, kept_layers, read_layer_file, unfinished
 from codegate.errors import InfrastructureError
-from codegate.sandbox import export_environments, import_environments, prune_environments, write_index
-from codegate.sandbox.bubblewrap_layers import drop_unpacked, layers_folder
+from codegate.sandbox import (
+    export_environments,
+    import_environments,
+    prune_environments,
+    remove_layer_images,
+    write_index,
+)
+from codegate.sandbox.bubblewrap_layers import layers_folder
 
 _DAY: Final = 24 * 3600
 
@@ -30,7 +36,7 @@ def export_built(target: Path) -> dict[str, str]:
     found = export_environments(target)
     recorded: dict[str, str] = {}
     try:
-        for path, described in _layers():
+        for path, described in kept_layers():
             data = path.read_bytes()
             key = sha256(data)
             recorded[key] = described.sha256
@@ -70,30 +76,24 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
 
 
 def prune_built(days: int) -> tuple[int, int]:
-    """Remove the environments that nothing used for ``days`` days; return how many, and their size in bytes.
+    """Remove the environments that nothing used for ``days`` days, and their images.
+
+    Returns:
+        How many environments, and how many bytes on this machine and in the images.
 
     Raises:
         InfrastructureError: the disk refused.
     """
     count, size = prune_environments(days)
     try:
-        for path, described in _layers():
+        for path, _ in kept_layers():
             if path.stat().st_mtime < time.time() - days * _DAY:
-                size += path.with_suffix(".tar").stat().st_size
-                path.unlink()  # without it the others are nothing
-                path.with_suffix(".tar").unlink()
-                drop_unpacked(described.sha256)
-                count += 1
+                dropped = drop(path)
+                count, size = count + bool(dropped), size + dropped
     except OSError as error:
         raise InfrastructureError(f"cannot remove environments: {error}.", "Remove the folder by hand.") from error
-    return count, size
-
-
-def _layers() -> Iterator[tuple[Path, LayerFile]]:
-    """Yield the recorded builds that are here, each with the file that describes it."""
-    for path in sorted(layers_folder().glob("*.json")):
-        if (described := read_layer_file(path)) is not None:
-            yield path, described
+    _, of_images = remove_layer_images({described.sha256 for _, described in kept_layers()})
+    return count, size + of_images
 
 
 def _take(source: Path, key: str, digest: str) -> str | None:

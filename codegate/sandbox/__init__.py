@@ -32,6 +32,7 @@ from codegate.sandbox.contract import (
     Toolchain,
 )
 from codegate.sandbox.environment import TOOLS_LOCK
+from codegate.sandbox.layer_images import remove_layer_images
 from codegate.sandbox.pool import Lease, SandboxPool
 from codegate.sandbox.preflight import Assurance, preflight
 from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
@@ -68,6 +69,7 @@ __all__ = [
     "prune_environments",
     "read_index",
     "reap_job",
+    "remove_layer_images",
     "select_backend",
     "write_index",
 ]

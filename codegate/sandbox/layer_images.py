@@ -1,17 +1,21 @@
 """Images of recorded builds for the Docker backend: system packages, the layer, and what every build is given."""
 
+import contextlib
 import io
+import os
 import re
 import tarfile
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.sandbox.contract import Layer, SandboxError
+from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.contract import Layer, SandboxError, SandboxUnavailable
+from codegate.sandbox.daemon import connect
 from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
@@ -21,8 +25,11 @@ from codegate.sandbox.session import ENVIRONMENT, PACKAGES, SITE, TOOLS, USER_ID
 if TYPE_CHECKING:
     from docker import APIClient
 
+LAYER_LABEL: Final = "codegate.layer"
+CACHE_LABEL: Final = "codegate.cache"
 _PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{0,99}")
 _LAST_LINES: Final = 10
+_REMOVE_SECONDS: Final = 120
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # what the daemon itself says
 _BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
@@ -100,10 +107,35 @@ def layered_image(
     try:
         client.put_archive(container, "/", stream(chain(machine_entries(folder), layer_entries(layer))))
         repository, tag = image_tag(key).split(":")
-        client.commit(container, repository, tag, changes=f"LABEL {ENVIRONMENT_LABEL}={key}")
+        labels_of_it = {ENVIRONMENT_LABEL: key, LAYER_LABEL: layer.sha256, CACHE_LABEL: _cache()}
+        changes = "LABEL " + " ".join(f"{name}={value}" for name, value in labels_of_it.items())
+        client.commit(container, repository, tag, changes=changes)
     finally:
         client.remove_container(container, v=True, force=True)
     return str(inspect_image(client, image_tag(key))["Id"])
+
+
+def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
+    """Remove the images of layers of this cache that are not ``kept``; return how many, and their size in bytes.
+
+    Those that a container has stay. Without a Docker daemon there are none.
+    """
+    from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
+    from requests.exceptions import RequestException  # noqa: PLC0415
+
+    count = size = 0
+    with contextlib.suppress(SandboxUnavailable), contextlib.closing(connect(_REMOVE_SECONDS)) as client:
+        for image in client.images(filters={"label": f"{CACHE_LABEL}={_cache()}"}):
+            if image["Labels"].get(LAYER_LABEL) not in kept:
+                with contextlib.suppress(DockerException, RequestException):
+                    client.remove_image(image["Id"])
+                    count, size = count + 1, size + int(image["Size"])
+    return count, size
+
+
+def _cache() -> str:
+    """Return what tells this cache from others whose images the daemon may have."""
+    return digest([os.uname().nodename, str(cache_folder())])[:32]
 
 
 def machine_entries(folder: EnvironmentFolder, uv: Path | None = None) -> Iterator[Entry]:

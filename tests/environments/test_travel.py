@@ -10,6 +10,7 @@ import pytest
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe, export_built, import_built, prune_built
 from codegate.environments.store import LayerFile, Origin, find_built, keep, unfinished
+from codegate.errors import UsageError
 from codegate.sandbox import INDEX, read_index
 from codegate.sandbox.bubblewrap_layers import layers_folder
 
@@ -76,6 +77,28 @@ def test_a_recorded_build_that_nothing_used_is_removed(machine: Callable[[str], 
         sealed = layers_folder() / sha256(data) / "env" / "sealed"  # as bubblewrap unpacks it
         (sealed / "below").mkdir(parents=True)
         sealed.chmod(0o555)  # Go's modules are like this: a plain user cannot simply remove them
-    assert prune_built(30) == (1, 3)
+    assert prune_built(30) == (1, 6)  # the archive, and as much unpacked
     assert [path.name for path in layers_folder().iterdir() if path.is_dir()] == [sha256(b"new")]
     assert [path.read_bytes() for path in layers_folder().glob("*.tar")] == [b"new"]
+
+
+def test_builds_that_were_used_least_recently_make_room_and_those_in_use_stay(
+    machine: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    machine("first")
+    monkeypatch.setenv("CODEGATE_CACHE_GB", "20e-9")
+    in_use = built(b"in use")
+    for data in (b"first", b"second"):
+        built(data)
+    for number, data in enumerate((b"in use", b"first", b"second")):
+        os.utime(layers_folder() / f"{sha256(data)}.json", (number, number))
+    with caplog.at_level("INFO", "codegate"):
+        built(b"the third")
+    assert {path.read_bytes() for path in layers_folder().glob("*.tar")} == {b"in use", b"the third"}
+    assert f"environment {sha256(b'first')[:12]} is removed" in caplog.text
+    assert "CODEGATE_CACHE_GB" in caplog.text
+    assert prune_built(0) == (1, len(b"the third"))
+    assert in_use.layer.archive.is_file()
+    monkeypatch.setenv("CODEGATE_CACHE_GB", "much")
+    with pytest.raises(UsageError, match="no number of gigabytes"):
+        built(b"another")

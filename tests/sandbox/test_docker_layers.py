@@ -26,6 +26,7 @@ from codegate.sandbox import (
     SandboxError,
     SandboxFile,
     SandboxLimits,
+    remove_layer_images,
 )
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
@@ -230,3 +231,19 @@ def test_uv_for_another_system_comes_from_the_index(monkeypatch: pytest.MonkeyPa
     program = uv_program(platform.machine())
     assert program.read_bytes()[:4] == b"\x7fELF"
     assert uv_program(platform.machine()) == program
+
+
+def test_images_whose_environment_is_gone_are_removed_and_those_of_other_caches_stay(
+    own: DockerBackend, client: APIClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images: dict[str, str] = {}
+    for cache, name in (("other", "one"), ("own", "two"), ("own", "kept")):
+        (tmp_path / cache).mkdir(exist_ok=True)
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / cache))
+        layer = write_layer(tmp_path / f"{name}.tar")
+        own.prepare(replace(PLAIN, layer=layer))
+        images[name] = layer.sha256
+    count, size = remove_layer_images({images["kept"]})
+    assert (count, size > 0) == (1, True)
+    found = {name: client.images(filters={"label": f"codegate.layer={sha256}"}) for name, sha256 in images.items()}
+    assert {name for name, left in found.items() if left} == {"one", "kept"}
