@@ -27,7 +27,7 @@ from codegate.sandbox import (
 )
 from codegate.suite import Tree
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Part of every key: raise it when a build of the same inputs would come out otherwise."""
 LIMITS: Final = SandboxLimits(
     lifetime_seconds=3600,

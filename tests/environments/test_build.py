@@ -309,6 +309,15 @@ def test_a_rebuild_has_the_versions_of_the_first_build(bwrap_backend: Backend, i
     assert again.inputs == first.inputs
 
 
+def test_byte_code_of_packages_has_the_hash_of_its_source(bwrap_backend: Backend) -> None:
+    """An audit leaves byte code alone whose source beside it says the same."""
+    built = obtain(shell(), python_tree(), bwrap_backend, day=DAY)
+    with tarfile.open(built.layer.archive) as archive:
+        names = [name for name in archive.getnames() if "/setuptools/" in name and name.endswith(".pyc")]
+        flags = {opened.read(8)[4] for name in names if (opened := archive.extractfile(name))}
+    assert flags == {1}
+
+
 def test_a_build_of_a_later_tree_is_no_build_of_an_earlier_one(bwrap_backend: Backend) -> None:
     recipe = shell("cat no*.txt > kept")
     later = obtain(recipe, TREE.overlay({"notes.txt": TreeFile(b"the answer\n")}), bwrap_backend, day=DAY)
