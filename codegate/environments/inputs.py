@@ -25,6 +25,7 @@ from codegate.sandbox import (
     SandboxLimits,
     Toolchain,
 )
+from codegate.sandbox.toolchains import fits
 from codegate.suite import Tree
 
 LAYOUT: Final = 2
@@ -215,7 +216,9 @@ def _shown(
             java = version[0].removeprefix("1.").replace("_", ".")  # 8 calls itself 1.8.0_392
             versions[kind] = java if kind == "java" else version[0]
     lacking = [
-        Toolchain(name, version) for name, version in recipe.tools.items() if not _fits(versions.get(name), version)
+        Toolchain(name, version)
+        for name, version in recipe.tools.items()
+        if not (name in versions and fits(versions[name], version))
     ]
     if missing := [f"{one.name} {one.version}" for one in lacking if one.name not in INSTALLABLE]:
         raise UsageError(
@@ -227,14 +230,6 @@ def _shown(
 
 def _running() -> str:
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
-
-
-def _fits(version: str | None, wanted: str) -> bool:
-    if version is None:
-        return False
-    return (
-        not wanted[0].isdigit() or version == wanted or version.startswith((f"{wanted}.", f"{wanted}-", f"{wanted}+"))
-    )
 
 
 def _words(line: str) -> list[str]:

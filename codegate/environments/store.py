@@ -17,8 +17,7 @@ from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain
-from codegate.sandbox.bubblewrap_layers import drop_unpacked, layers_folder, sweep, temporary_folder
-from codegate.sandbox.cache import cache_bytes
+from codegate.sandbox.cache import cache_bytes, drop_unpacked, layers_folder, sweep, temporary_folder
 from codegate.strict import parse_json, read_text
 
 _LOG: Final = logging.getLogger(__name__)

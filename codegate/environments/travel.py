@@ -21,7 +21,7 @@ from codegate.sandbox import (
     remove_layer_images,
     write_index,
 )
-from codegate.sandbox.bubblewrap_layers import layers_folder
+from codegate.sandbox.cache import layers_folder
 
 _DAY: Final = 24 * 3600
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from codegate.durable import sha256_of, write_atomic
 from codegate.errors import InfrastructureError, UsageError
-from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.cache import cache_folder, temporary_folder
 from codegate.sandbox.environment import COMPLETE, PARTS, content_of, put_in_place
 from codegate.sandbox.packing import pack
 
@@ -101,9 +101,8 @@ def import_environments(source: Path, trusted: Mapping[str, str]) -> tuple[int, 
             folder, archive = root / key, source / f"{key}.tar"
             if content_of(folder) is not None or not archive.is_file():
                 continue
-            root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=root, prefix=".building-", ignore_cleanup_errors=True) as name:
-                unpacked = Path(name) / "environment"
+            with temporary_folder(root) as made:
+                unpacked = made / "environment"
                 try:
                     _unpack(archive, expected, unpacked)
                 except _BAD_ARCHIVE as error:

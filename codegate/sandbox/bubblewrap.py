@@ -24,10 +24,8 @@ from codegate.sandbox.bubblewrap_layers import (
     LaidLayer,
     Overlays,
     find_overlays,
-    layers_folder,
     machine,
     on_disk,
-    sweep,
 )
 from codegate.sandbox.bubblewrap_program import (
     bubblewrap_version,
@@ -38,7 +36,7 @@ from codegate.sandbox.bubblewrap_program import (
     isolation,
     system_links,
 )
-from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.cache import cache_folder, layers_folder, sweep
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from codegate.sandbox.bubblewrap_layers import PARTS, own_folder, remove_tree, sandboxed_tar, unpack
+from codegate.sandbox.bubblewrap_layers import PARTS, sandboxed_tar, unpack
 from codegate.sandbox.bubblewrap_program import isolation, system_links
-from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.cache import cache_folder, own_folder, remove_tree
 from codegate.sandbox.contract import Layer, SandboxError
 from codegate.sandbox.environment import uv_program
 from codegate.sandbox.layers import TRANSIENT, freeze

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,10 @@ from typing import Final
 
 from codegate.durable import write_atomic
 from codegate.sandbox.bubblewrap_program import isolation, system_links
-from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.cache import cache_folder, layers_folder, temporary_folder
 from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
 from codegate.sandbox.interpreter import Interpreter
 from codegate.sandbox.layers import BUILT, read_layer, stream
-from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.session import WORKSPACE
 from codegate.sandbox.sizes import workspace_bytes
 from codegate.sandbox.toolchains import MachineToolchain
@@ -37,7 +35,6 @@ ETC: Final = (
 _SETTINGS: Final = ("pip.conf", "etc/pip.conf", "etc/npmrc")
 _WRITABLE: Final = "writable"
 _ARCHIVE: Final = "/opt/codegate/layer.tar"
-_STALE_SECONDS: Final = 86_400.0
 _TAR_SECONDS: Final = 1800.0
 _END_SECONDS: Final = 10.0
 _PAGE_BYTES: Final = 1 << 12
@@ -267,76 +264,6 @@ def sandboxed_tar(
             errors.seek(0)
             lines = errors.read(1 << 16).decode("utf-8", "replace").strip().splitlines()[-3:]
             raise SandboxError(f"tar failed on what was built; it says: {' | '.join(lines) or 'nothing'}.")
-
-
-@contextlib.contextmanager
-def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Give a folder below ``parent``, in this process's name; it is removed at the end, unless it was renamed.
-
-    Raises:
-        SandboxError: the disk refused.
-    """
-    folder = own_folder(parent)
-    try:
-        yield folder
-    finally:
-        if folder.exists():
-            remove_tree(folder)
-
-
-def own_folder(parent: Path) -> Path:
-    """Return a new folder below ``parent`` that ``sweep`` removes once this process is dead.
-
-    Raises:
-        SandboxError: the disk refused.
-    """
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(dir=parent, prefix=f".{str(current_owner()).replace(':', '_')}-"))
-    except OSError as error:
-        raise SandboxError(
-            f"cannot make a folder in {parent}: {error}.",
-            "Free some space, or choose another folder with CODEGATE_CACHE.",
-        ) from error
-
-
-def sweep(parent: Path) -> int:
-    """Remove the folders of ``own_folder`` whose process is dead, and return how many there were."""
-    found = 0
-    for path in parent.glob(".*-*"):
-        owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
-        with contextlib.suppress(OSError):
-            # That of another boot, or of another machine: whether it lives is not known.
-            old = time.time() - path.stat().st_mtime > _STALE_SECONDS
-            if owner is not None and (owner.known_dead or (old and owner.boot != current_owner().boot)):
-                remove_tree(path)
-                found += 1
-    return found
-
-
-def drop_unpacked(sha256: str) -> None:
-    """Remove what is unpacked of a layer, if anything: what cannot be removed is not taken for the whole later.
-
-    Raises:
-        SandboxError: the disk refused.
-    """
-    folder = layers_folder() / sha256
-    if folder.is_dir():
-        with temporary_folder(folder.parent) as taken, contextlib.suppress(OSError):
-            folder.rename(taken / "layer")
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder that code of a repository wrote in, whatever modes it gave, as far as the disk lets us."""
-    argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
-    if subprocess.run(argv, capture_output=True, check=False).returncode:
-        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
-        subprocess.run(argv, capture_output=True, check=False)
-
-
-def layers_folder() -> Path:
-    """Return the folder of the cache that layers are in."""
-    return cache_folder() / "layers"
 
 
 def _unpacked(layer: Layer, bubblewrap: str) -> Path:

@@ -1,14 +1,22 @@
 """Where what can be made again is kept between runs."""
 
+import contextlib
 import math
 import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from codegate.errors import UsageError
+from codegate.sandbox.contract import SandboxError
+from codegate.sandbox.ownership import current_owner, parse_owner
 
 _BOUND: Final = "CODEGATE_CACHE_GB"
 _USUAL_GB: Final = "8"
+_STALE_SECONDS: Final = 86_400.0
 
 
 def cache_folder() -> Path:
@@ -34,3 +42,73 @@ def cache_bytes() -> int:
     if not 0 <= number < math.inf:
         raise UsageError(f"{_BOUND} is {text[:100]!r}, which is no number of gigabytes.", f"Set it to {_USUAL_GB}.")
     return int(number * 1e9)
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """Give a folder below ``parent``, in this process's name; it is removed at the end, unless it was renamed.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    folder = own_folder(parent)
+    try:
+        yield folder
+    finally:
+        if folder.exists():
+            remove_tree(folder)
+
+
+def own_folder(parent: Path) -> Path:
+    """Return a new folder below ``parent`` that ``sweep`` removes once this process is dead.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(dir=parent, prefix=f".{str(current_owner()).replace(':', '_')}-"))
+    except OSError as error:
+        raise SandboxError(
+            f"cannot make a folder in {parent}: {error}.",
+            "Free some space, or choose another folder with CODEGATE_CACHE.",
+        ) from error
+
+
+def sweep(parent: Path) -> int:
+    """Remove the folders of ``own_folder`` whose process is dead, and return how many there were."""
+    found = 0
+    for path in parent.glob(".*-*"):
+        owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
+        with contextlib.suppress(OSError):
+            # That of another boot, or of another machine: whether it lives is not known.
+            old = time.time() - path.stat().st_mtime > _STALE_SECONDS
+            if owner is not None and (owner.known_dead or (old and owner.boot != current_owner().boot)):
+                remove_tree(path)
+                found += 1
+    return found
+
+
+def drop_unpacked(sha256: str) -> None:
+    """Remove what is unpacked of a layer, if anything: what cannot be removed is not taken for the whole later.
+
+    Raises:
+        SandboxError: the disk refused.
+    """
+    folder = layers_folder() / sha256
+    if folder.is_dir():
+        with temporary_folder(folder.parent) as taken, contextlib.suppress(OSError):
+            folder.rename(taken / "layer")
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder that code of a repository wrote in, whatever modes it gave, as far as the disk lets us."""
+    argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
+    if subprocess.run(argv, capture_output=True, check=False).returncode:
+        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
+        subprocess.run(argv, capture_output=True, check=False)
+
+
+def layers_folder() -> Path:
+    """Return the folder of the cache that layers are in."""
+    return cache_folder() / "layers"

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -23,7 +22,7 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.host_program import run_program
 from codegate.plugins import load_part, registered
-from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.cache import cache_folder, sweep, temporary_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.packing import pack
@@ -34,7 +33,6 @@ TOOLS_LOCK: Final = "tools.lock"
 """Package file of a recipe: wheels that the test runner imports, out of reach of what tests import."""
 _LAYOUT: Final = 5  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
-_STALE_SECONDS: Final = 86_400.0
 COMPLETE: Final = "complete"
 """File in an environment's folder that says that nothing is missing there; it has the SHA-256 of its archive."""
 PARTS: Final = ("site", "tools", "etc", "packages")
@@ -204,21 +202,19 @@ def uv_program(machine: str) -> Path:
         return Path(find_uv_bin())
     folder = cache_folder() / "uv" / f"{version('uv')}-{machine}"
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as name:
+        with temporary_folder(folder.parent) as made:
             python = f"{sys.version_info[0]}.{sys.version_info[1]}"
-            _install(["--no-deps", f"uv=={version('uv')}"], Path(name, "uv"), python, machine)
+            _install(["--no-deps", f"uv=={version('uv')}"], made / "uv", python, machine)
             with contextlib.suppress(OSError):  # another process was first
-                Path(name, "uv").rename(folder)
+                (made / "uv").rename(folder)
     return folder / "bin" / "uv"
 
 
 def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> str:
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        _drop_stale(folder.parent)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as name:
-            built = Path(name) / "environment"
+        sweep(folder.parent)
+        with temporary_folder(folder.parent) as made:
+            built = made / "environment"
             _fill(recipe, machine, built)
             return put_in_place(built, pack(built, PARTS), folder)
     except OSError as error:
@@ -313,11 +309,3 @@ def put_in_place(built: Path, content: str, folder: Path) -> str:
         else:
             return content
     raise SandboxError(f"{folder} is in the way and cannot be replaced.", "Remove it.")
-
-
-def _drop_stale(root: Path) -> None:
-    """Remove what builders that died more than a day ago left."""
-    for leftover in root.glob(".building-*"):
-        with contextlib.suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(leftover, ignore_errors=True)

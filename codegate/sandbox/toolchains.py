@@ -52,7 +52,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
     Args:
         wanted: its version may be a beginning (``3.13``, ``22``); empty: the one that is first on ``PATH``.
     """
-    found = (one for one in _installed(wanted) if _fits(one.version, wanted.version))
+    found = (one for one in _installed(wanted) if fits(one.version, wanted.version))
     return max(found, key=lambda one: _order(one.version), default=None) if wanted.version else next(found, None)
 
 
@@ -104,11 +104,12 @@ def check_system(packages: Iterable[str]) -> None:
         )
 
 
-def _fits(version: str, wanted: str) -> bool:
-    """Return whether ``version`` is ``wanted`` or a later part of it: 3.13.0 is 3.13, and 3.130 is not."""
+def fits(version: str, wanted: str) -> bool:
+    """Return whether ``version`` is ``wanted`` or more precise: 3.13.0 is 3.13, and 3.130 is not; any is ``lts``."""
     if wanted in {"stable", "nightly", "beta"}:
         return wanted == (version.partition("-")[2].partition(".")[0] or "stable")
-    return not wanted or version == wanted or version.startswith((f"{wanted}.", f"{wanted}-"))
+    precise = tuple(f"{wanted}{mark}" for mark in ".-+")
+    return not wanted[:1].isdigit() or version == wanted or version.startswith(precise)
 
 
 def _order(version: str) -> list[int]:

@@ -16,7 +16,7 @@ from codegate.environments.secrets import SecretKept
 from codegate.environments.store import Built
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command, Completed, SandboxFile, SandboxLimits
-from codegate.sandbox.bubblewrap_layers import layers_folder
+from codegate.sandbox.cache import layers_folder
 from codegate.suite import Tree, TreeFile
 from tests.kit.http import Reply, Request, Server
 from tests.kit.packages import simple_page, wheel_files
@@ -316,16 +316,6 @@ def test_byte_code_of_packages_has_the_hash_of_its_source(bwrap_backend: Backend
         names = [name for name in archive.getnames() if "/setuptools/" in name and name.endswith(".pyc")]
         flags = {opened.read(8)[4] for name in names if (opened := archive.extractfile(name))}
     assert flags == {1}
-
-
-def test_a_build_of_a_later_tree_is_no_build_of_an_earlier_one(bwrap_backend: Backend) -> None:
-    recipe = shell("cat no*.txt > kept")
-    later = obtain(recipe, TREE.overlay({"notes.txt": TreeFile(b"the answer\n")}), bwrap_backend, day=DAY)
-    earlier = obtain(recipe, TREE, bwrap_backend, day=DAY)  # of the same day, and maybe of the hour before
-    assert (later.inputs, later.resolved) == (earlier.inputs, earlier.resolved)
-    assert run(bwrap_backend, earlier, "cat kept")[0].stdout == b"tracked\n"
-    assert obtain(recipe, TREE, bwrap_backend, day=DAY) == earlier
-    assert obtain(recipe, TREE, bwrap_backend, day=DAY + timedelta(days=1)) in (later, earlier)
 
 
 def test_a_rebuild_is_found_by_the_versions_that_it_was_told_to_have(bwrap_backend: Backend) -> None:

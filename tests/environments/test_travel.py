@@ -12,7 +12,7 @@ from codegate.environments import Built, Recipe, export_built, import_built, pru
 from codegate.environments.store import LayerFile, Origin, find_built, keep, unfinished
 from codegate.errors import UsageError
 from codegate.sandbox import INDEX, read_index
-from codegate.sandbox.bubblewrap_layers import layers_folder
+from codegate.sandbox.cache import layers_folder
 
 ORIGIN = Origin(date(2026, 6, 1), "b" * 64)
 INPUTS = "1" * 64

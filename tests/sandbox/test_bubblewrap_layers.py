@@ -26,7 +26,8 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.bubblewrap_builds import builds_folder
-from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays, layers_folder, own_folder, sweep
+from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays
+from codegate.sandbox.cache import layers_folder, own_folder, sweep
 from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
 from codegate.sandbox.toolchains import MachineToolchain

@@ -2,7 +2,6 @@
 
 import io
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -180,15 +179,3 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
     assert cache_folder() == Path("/cache/codegate")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert cache_folder() == Path.home() / ".cache" / "codegate"
-
-
-def test_what_dead_builders_left_is_dropped_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
-    old, young = tmp_path / "environments" / ".building-old", tmp_path / "environments" / ".building-young"
-    for folder in (old, young):
-        folder.mkdir(parents=True)
-    os.utime(old, (1, 1))
-    build_environment(EnvironmentRecipe("3.11", ""))
-    assert not old.exists()
-    assert young.exists()
-    shutil.rmtree(young)
