@@ -215,6 +215,11 @@ class PreparedEnvironment(Protocol):
         """Return the recorded build that it is, if it is one."""
         ...
 
+    @property
+    def toolchains(self) -> tuple[tuple[str, str], ...]:
+        """Return the variables, beside the layer's, that find the toolchains of a recorded build."""
+        ...
+
 
 @dataclass(frozen=True)
 class Description:

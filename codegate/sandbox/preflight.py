@@ -6,7 +6,7 @@ the walls and runs into every limit, and nothing untrusted starts unless each of
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from functools import cache
 from importlib import resources
@@ -92,11 +92,13 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     Raises:
         SandboxError: a wall does not stand, a limit does not bite, or the probe could not look.
     """
-    recorded = environment.layer is not None
+    layer = environment.layer
+    recorded = layer is not None
+    own = None if layer is None else {name for name, _ in (*environment.toolchains, *layer.variables)}
     with closing(backend.open(environment, LIMITS)) as sandbox:
         description = backend.describe()  # some is known only now
         seen = look(sandbox)
-        walls = _held(backend.name, judge_walls(seen, description, recorded=recorded))
+        walls = _held(backend.name, judge_walls(seen, description, own))
         limits = _held(backend.name, tuple(_limits(sandbox, description, recorded=recorded)))
     if recorded:
         with closing(backend.open(environment, LIMITS)) as sandbox:
@@ -119,15 +121,22 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
     return seen
 
 
-def judge_walls(seen: dict[str, Any], description: Description, *, recorded: bool = False) -> tuple[Finding, ...]:
+def judge_walls(
+    seen: dict[str, Any], description: Description, own: Collection[str] | None = None
+) -> tuple[Finding, ...]:
     """Return the findings that the probe's view of the walls stands for.
 
-    A recorded build has variables of its own and of its toolchains, and a folder that may be written to. It may be one
-    of the root's, whose others are then closed to this user alone.
+    A recorded build has a folder that may be written to. It may be one of the root's, whose others are then closed to
+    this user alone.
+
+    Args:
+        seen: the probe's view.
+        description: of the backend.
+        own: names of the variables of a recorded build and of its toolchains; None: it is no such build.
     """
     allowed = {"PATH", *ENVIRONMENT, *LIBRARIES, "PWD", "LC_CTYPE"}
-    strange = [] if recorded else sorted(set(seen["variables"]) - allowed)
-    elsewhere = sorted(set(seen["writable"]) - _WRITABLE - ({BUILT, "/"} if recorded else set()))
+    strange = sorted(set(seen["variables"]) - allowed - set(own or ()))
+    elsewhere = sorted(set(seen["writable"]) - _WRITABLE - (set() if own is None else {BUILT, "/"}))
     got_through = [name for name, error in {**seen["calls"], **seen["families"]}.items() if not error]
     verdicts: dict[str, tuple[bool, object]] = {
         "not root": (0 not in seen["uid"], seen["uid"]),

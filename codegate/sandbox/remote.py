@@ -122,6 +122,7 @@ class RemoteEnvironment:
         packages: of the system, to be installed in it.
         layer: the recorded build that it is.
         recorded: it is a recorded build, or is for one.
+        toolchains: none; those of the machine are found without variables.
     """
 
     identity: str
@@ -132,6 +133,7 @@ class RemoteEnvironment:
     packages: tuple[str, ...] = ()
     layer: Layer | None = None
     recorded: bool = False
+    toolchains: tuple[tuple[str, str], ...] = ()
 
 
 class RemoteBackend:

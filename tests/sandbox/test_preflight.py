@@ -91,6 +91,15 @@ def test_each_wall_that_falls_is_seen(key: str, value: object, check: str) -> No
     assert [one.check for one in judge_walls({**WALLS, key: value}, DESCRIBED) if not one.held] == [check]
 
 
+def test_a_recorded_build_has_the_variables_that_it_names_and_no_others() -> None:
+    def strange(*variables: str) -> list[str]:
+        seen = {**WALLS, "variables": ["PATH", *variables]}
+        return [one.check for one in judge_walls(seen, DESCRIBED, {"APP_SETTINGS"}) if not one.held]
+
+    assert strange("APP_SETTINGS") == []
+    assert strange("APP_SETTINGS", "OPENAI_API_KEY") == ["no inherited variables"]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "check"),
     [
