@@ -20,6 +20,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
 from codegate.sandbox.interpreter import index_environment
+from tests.kit.kept import keep_finished, take_kept
 
 # A shell starts what runs in its background with this signal ignored, and everything that it starts likewise.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,11 +42,12 @@ PYTEST = "pytest==8.3.4"
 
 # Folders of the cache that pay from one run of the tests to the next.
 _KEPT = ("agents", "environments", "go", "maven", "npm", "uv")
+_KEPT_BUILDS = "builds-of-tests"
 _OWN_CACHE = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the tests, in all workers, a cache of their own: recorded builds of one run are of no use to the next."""
+    """Give the tests, in all workers, a cache of their own: recorded builds under test are made anew in each run."""
     if "CODEGATE_CACHE" in os.environ:
         return
     folder = config.stash[_OWN_CACHE] = Path(tempfile.mkdtemp(prefix="codegate-tests-"))
@@ -53,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         kept = cache_folder() / name
         kept.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(kept)
+    take_kept(cache_folder() / _KEPT_BUILDS, folder / "layers")
     os.environ["CODEGATE_CACHE"] = str(folder)
 
 
@@ -60,6 +63,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove it again."""
     if (folder := config.stash.get(_OWN_CACHE, None)) is not None:
         del os.environ["CODEGATE_CACHE"]
+        keep_finished(folder / "layers", cache_folder() / _KEPT_BUILDS)
         # Builds leave folders that may not be written to.
         subprocess.run(["chmod", "-R", "u+rwX", folder], capture_output=True, check=False)
         shutil.rmtree(folder, ignore_errors=True)

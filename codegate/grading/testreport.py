@@ -62,7 +62,7 @@ class TestSelection:
     output_bytes: int = 1 << 20
     instruments: Instruments | None = None
     service: Service | None = None
-    recorded: bool = False
+    recorded: bool = True
     before: tuple[str, ...] = ()
 
 

@@ -1,79 +1,51 @@
 """Where the grading room's tests run: one environment with pytest alone, one with plugins."""
 
-import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from uv import find_uv_bin
 
 from codegate.grading import Sandboxes
 from codegate.grading.controls.sites import Sites
-from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.interpreter import index_environment
 from codegate.suite import EnvironmentManifest
-from tests.conftest import PYTHON
 from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING, find
 from tests.grading.worlds import TESTS, World
-from tests.sandbox.go_world import go_environment, publish
+from tests.kit.environment import PLAIN, WITH_GO, sandboxes_of
 
 MakeWorld = Callable[..., World]
 
 
-def lock(folder: Path, *requirements: str) -> EnvironmentRecipe:
-    """Lock ``requirements``, which takes the package index."""
-    (folder / "requirements.in").write_text("\n".join(requirements))
-    subprocess.run(
-        [
-            find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--python-version", PYTHON,
-            "--no-annotate", "--no-header", "-o", "requirements.lock", "requirements.in",
-        ],
-        cwd=folder,
-        env=index_environment(),
-        check=True,
-    )  # fmt: skip
-    return EnvironmentRecipe(PYTHON, (folder / "requirements.lock").read_text())
-
-
 @pytest.fixture(scope="session")
-def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
     """Bubblewrap sandboxes with pytest, one of them started ahead."""
-    found = Sandboxes(bwrap_backend, {"tests": recipe.lock}, ahead=1)
+    found = sandboxes_of(bwrap_backend, PLAIN, ahead=1)
     yield found
     found.close()
 
 
 @pytest.fixture(scope="session")
-def docker_sandboxes(docker_backend: DockerBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+def docker_sandboxes(docker_backend: DockerBackend) -> Iterator[Sandboxes]:
     """Docker sandboxes with pytest."""
-    found = Sandboxes(docker_backend, {"tests": recipe.lock})
+    found = sandboxes_of(docker_backend, PLAIN)
     yield found
     found.close()
 
 
 @pytest.fixture(scope="session")
-def go(
-    bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Sandboxes, EnvironmentManifest]]:
+def go(bwrap_backend: BubblewrapBackend) -> Iterator[tuple[Sandboxes, EnvironmentManifest]]:
     """Sandboxes with Go, and their environment."""
-    environment = go_environment()
-    found = Sandboxes(bwrap_backend, {})
-    found.add(environment)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
-        found.prepare(environment.manifest)
-    yield found, environment.manifest
+    found = sandboxes_of(bwrap_backend, WITH_GO)
+    yield found, WITH_GO.manifest
     found.close()
 
 
 @pytest.fixture(scope="session")
-def make_world(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> MakeWorld:
+def make_world(sandboxes: Sandboxes) -> MakeWorld:
     """Make problems that are graded under bubblewrap."""
 
     def make(**options: object) -> World:
-        return World(sandboxes, recipe, **options)  # type: ignore[arg-type]  # passed through
+        return World(sandboxes, **options)  # type: ignore[arg-type]  # passed through
 
     return make
 

@@ -1,19 +1,18 @@
 """What a repository's own way of testing comes out as: layouts, settings, plugins, pytest old and new."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits
-from tests.grading.conftest import lock
-from tests.grading.worlds import BASE, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World, manifest_of, tree
+from codegate.suite import LockedEnvironment, ProblemLimits
+from tests.grading.worlds import BASE, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World, tree
+from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
 
 pytestmark = pytest.mark.bwrap
 
@@ -25,14 +24,13 @@ WATCHERS = ("pytest-xdist", "pytest-cov", "pytest-randomly", "pytest-rerunfailur
 class Room:
     """One environment, and runs in it."""
 
-    def __init__(self, sandboxes: Sandboxes, environment: EnvironmentManifest, recipe: EnvironmentRecipe) -> None:
+    def __init__(self, sandboxes: Sandboxes, environment: LockedEnvironment = PLAIN) -> None:
         self.sandboxes = sandboxes
         self.environment = environment
-        self.recipe = recipe
 
     def run(self, content: Files, *test_files: str, selection: TestSelection | None = None) -> TestReport:
         chosen = replace(selection or TestSelection(()), files=test_files)
-        return run_tests(partial(self.sandboxes.open, self.environment, LIMITS), tree(content), chosen)
+        return run_tests(partial(self.sandboxes.open, self.environment.manifest, LIMITS), tree(content), chosen)
 
     def statuses(self, content: Files, *test_files: str, selection: TestSelection | None = None) -> dict[str, str]:
         report = self.run(content, *test_files, selection=selection)
@@ -42,28 +40,26 @@ class Room:
 
 
 @pytest.fixture(scope="module")
-def plain(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> Room:
+def plain(sandboxes: Sandboxes) -> Room:
     """Pytest alone."""
-    return Room(sandboxes, manifest_of(recipe), recipe)
+    return Room(sandboxes)
 
 
-def _room(backend: BubblewrapBackend, folder: Path, name: str, *requirements: str) -> Iterator[Room]:
-    recipe = lock(folder, *requirements)
-    sandboxes = Sandboxes(backend, {name: recipe.lock})
-    yield Room(sandboxes, manifest_of(recipe, name), recipe)
-    sandboxes.close()
+def _room(backend: BubblewrapBackend, environment: LockedEnvironment) -> Iterator[Room]:
+    with closing(sandboxes_of(backend, environment)) as sandboxes:
+        yield Room(sandboxes, environment)
 
 
 @pytest.fixture(scope="module")
-def plugins(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+def plugins(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
     """The newest pytest with plugins that tests need, and with plugins that would get in the way."""
-    yield from _room(bwrap_backend, tmp_path_factory.mktemp("plugins"), "plugins", "pytest", *PLUGINS, *WATCHERS)
+    yield from _room(bwrap_backend, with_packages("plugins", PYTEST, *PLUGINS, *WATCHERS))
 
 
 @pytest.fixture(scope="module")
-def old(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+def old(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
     """A pytest of 2021."""
-    yield from _room(bwrap_backend, tmp_path_factory.mktemp("old"), "old", "pytest==6.2.5")
+    yield from _room(bwrap_backend, with_packages("old", "pytest==6.2.5"))
 
 
 _MIXED = """\
@@ -168,57 +164,12 @@ def test_every_pytest_names_what_cannot_be_imported(room: str, place: str, reque
         assert report.complete
 
 
-def test_plugins_of_the_environment_work_and_watchers_stay_out(plugins: Room) -> None:
-    settings = """\
-[pytest]
-addopts = -n 2 --cov=shop --reruns 3 --strict-config --strict-markers -p randomly --html=x.html
-required_plugins = pytest-xdist pytest-cov
-asyncio_mode = auto
-asyncio_default_fixture_loop_scope = function
-timeout = 50
-render_collapsed = all
-filterwarnings = error
-"""
-    text = """\
-import os
-from hypothesis import given, strategies
-
-calls = []
-
-async def test_asyncio(): pass
-
-def test_mock(mocker):
-    mocker.patch("os.getcwd", return_value="x")
-    assert os.getcwd() == "x"
-
-@given(strategies.integers())
-def test_hypothesis(number): assert number == number
-
-def test_rerun():
-    calls.append(1)
-    assert len(calls) == 2
-
-def test_left_out(request):
-    manager = request.config.pluginmanager
-    assert [n for n in ("xdist", "randomly", "rerunfailures", "pytest_cov", "html") if manager.has_plugin(n)] == []
-"""
-    statuses = plugins.statuses({"pytest.ini": settings, "test_it.py": text}, "test_it.py")
-    assert statuses == {
-        "test_asyncio": "passed",
-        "test_mock": "passed",
-        "test_hypothesis": "passed",
-        "test_rerun": "failed",
-        "test_left_out": "passed",
-    }
-    assert list(statuses) == ["test_asyncio", "test_mock", "test_hypothesis", "test_rerun", "test_left_out"]
-
-
 def test_a_module_of_the_environment_gives_way_to_the_repository_but_not_to_a_patch(plugins: Room) -> None:
     text = TEST + "\ndef test_six():\n    import six\n    assert six.ours\n"
-    options = {"hidden": {TESTS: text}, "expected": [f"{TESTS}::test_six"], "environment": "plugins"}
-    ours = World(plugins.sandboxes, plugins.recipe, base={"six.py": "ours = 1\n"}, **options)  # type: ignore[arg-type]
+    options = {"hidden": {TESTS: text}, "expected": [f"{TESTS}::test_six"], "environment": plugins.environment}
+    ours = World(plugins.sandboxes, base={"six.py": "ours = 1\n"}, **options)  # type: ignore[arg-type]
     assert ours.grade({SOURCE: FIX, "six.py": "ours = 2\n"}).resolved
-    theirs = World(plugins.sandboxes, plugins.recipe, **options)  # type: ignore[arg-type]
+    theirs = World(plugins.sandboxes, **options)  # type: ignore[arg-type]
     grade = theirs.grade({SOURCE: FIX, "six.py": "ours = 1\n"})
     assert (grade.failure, grade.detail) == ("tampering", "takes the place of the installed module six")
 
@@ -226,17 +177,13 @@ def test_a_module_of_the_environment_gives_way_to_the_repository_but_not_to_a_pa
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("pytest.ini", "[pytest]\npython_functions = check_*\naddopts = --unknown -x\nrequired_plugins = nothing\n"),
-        ("tox.ini", "[pytest]\npython_functions = check_*\naddopts = --unknown -x\n"),
-        ("setup.cfg", "[tool:pytest]\npython_functions = check_*\naddopts = --unknown\nunknown = 1\n"),
-        (
-            "pyproject.toml",
-            "[tool.pytest.ini_options]\npython_functions = 'check_*'\naddopts = '--strict-config'\nunknown = 1\n"
-            "filterwarnings = ['error']\n",
-        ),
+        ("pytest.ini", "[pytest]\npython_functions = check_*\naddopts = -x\n"),
+        ("tox.ini", "[pytest]\npython_functions = check_*\n"),
+        ("setup.cfg", "[tool:pytest]\npython_functions = check_*\nunknown = 1\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\npython_functions = 'check_*'\n"),
     ],
 )
-def test_the_repository_s_settings_count_but_for_its_options(plain: Room, name: str, settings: str) -> None:
+def test_the_repository_s_settings_count(plain: Room, name: str, settings: str) -> None:
     content = {name: settings, "test_it.py": "def check_it(): pass\ndef test_not(): pass\n"}
     assert plain.statuses(content, "test_it.py") == {"check_it": "passed"}
 
@@ -311,19 +258,11 @@ def test_layouts(plain: Room, content: Files, file: str) -> None:
 
 
 @pytest.mark.docker
-def test_a_module_named_test_is_run_where_python_has_a_package_of_that_name(
-    docker_backend: DockerBackend, recipe: EnvironmentRecipe
-) -> None:
-    sandboxes = Sandboxes(docker_backend, {"tests": recipe.lock})
-    room = Room(sandboxes, manifest_of(recipe), recipe)
+def test_a_module_named_test_is_run_where_python_has_a_package_of_that_name(docker_backend: DockerBackend) -> None:
+    sandboxes = sandboxes_of(docker_backend, PLAIN)
+    room = Room(sandboxes)
     assert room.statuses({"test.py": "def test_it(): pass\n"}, "test.py") == {"test_it": "passed"}
     sandboxes.close()
-
-
-def test_a_doctest_is_a_test(plain: Room) -> None:
-    content = {"pytest.ini": "[pytest]\naddopts = --doctest-modules\n", "tests/test_it.py": '"""\n>>> 1\n1\n"""\n'}
-    report = plain.run(content, "tests/test_it.py")
-    assert (report.results, report.complete, report.exit_code) == ({}, True, 5), "it takes an option, which is dropped"
 
 
 def test_order_and_hash_seed(plain: Room) -> None:

@@ -16,8 +16,8 @@ from codegate.grading.testreport import TestSelection
 from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLE, PLACES
 from tests.grading.worlds import Files, tree
+from tests.kit.environment import MODULE
 from tests.kit.problem import changes, problem
-from tests.sandbox.go_world import MODULE
 
 pytestmark = pytest.mark.bwrap
 

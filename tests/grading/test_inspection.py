@@ -4,9 +4,9 @@ import pytest
 
 from codegate.grading import Sandboxes
 from codegate.grading.inspection import Inspection, inspect
-from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import ProblemLimits
-from tests.grading.worlds import Files, manifest_of, tree
+from tests.grading.worlds import Files, tree
+from tests.kit.environment import PLAIN
 from tests.kit.problem import changes
 
 pytestmark = pytest.mark.bwrap
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.bwrap
 class Inspector:
     """Inspects changes of small trees; ``used`` is the sandbox of the last one."""
 
-    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def __init__(self, sandboxes: Sandboxes) -> None:
         self.sandboxes = sandboxes
-        self.environment = manifest_of(recipe)
+        self.environment = PLAIN.manifest
 
     def inspect(self, base: Files, change: Files, *modules: str, limits: ProblemLimits | None = None) -> Inspection:
         chosen = limits or ProblemLimits(seconds=30, memory_mb=256)
@@ -27,9 +27,9 @@ class Inspector:
 
 
 @pytest.fixture(scope="module")
-def inspector(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> Inspector:
+def inspector(sandboxes: Sandboxes) -> Inspector:
     """An inspector under bubblewrap."""
-    return Inspector(sandboxes, recipe)
+    return Inspector(sandboxes)
 
 
 def _found(inspection: Inspection) -> tuple[int, int, tuple[str, ...]]:

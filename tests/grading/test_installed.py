@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.grading.installed import installed_files
-from codegate.sandbox import EnvironmentRecipe
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits, Tree, TreeFile, is_plain_path
-from tests.grading.conftest import lock
-from tests.grading.worlds import manifest_of, tree
+from codegate.suite import LockedEnvironment, ProblemLimits, Tree, TreeFile, is_plain_path
+from tests.grading.worlds import tree
+from tests.kit.environment import PLAIN
 
 LIMITS = ProblemLimits(seconds=60, memory_mb=512)
 
@@ -123,37 +121,16 @@ OWN = {
 }
 
 
-def _run(sandboxes: Sandboxes, recipe: EnvironmentRecipe, name: str, files: dict[str, str], test: str) -> TestReport:
-    return run_tests(partial(sandboxes.open, manifest_of(recipe, name), LIMITS), tree(files), TestSelection((test,)))
+def _run(sandboxes: Sandboxes, files: dict[str, str], test: str, environment: LockedEnvironment = PLAIN) -> TestReport:
+    return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree(files), TestSelection((test,)))
 
 
 @pytest.mark.bwrap
-def test_a_project_finds_its_own_version_and_its_own_plugin(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
-    report = _run(sandboxes, recipe, "tests", OWN, "tests/test_own.py")
+def test_a_project_finds_its_own_version_and_its_own_plugin(sandboxes: Sandboxes) -> None:
+    report = _run(sandboxes, OWN, "tests/test_own.py")
     assert report.collection_errors == ()
     assert {result.id.rpartition("::")[2]: result.status for result in report.results.values()} == {
         "test_version": "passed",
         "test_child": "passed",
         "test_plugin": "passed",
     }
-
-
-@pytest.fixture(scope="module")
-def lacking(tmp_path_factory: pytest.TempPathFactory) -> EnvironmentRecipe:
-    """An environment with a plugin that imports a package which it has not: the project itself."""
-    full = lock(tmp_path_factory.mktemp("lacking"), "pytest", "pytest-freezer")
-    entries = full.lock.replace("\\\n", "\\\0").splitlines()
-    kept = [entry.replace("\0", "\n") for entry in entries if not entry.startswith("freezegun==")]
-    return EnvironmentRecipe(full.python, "".join(f"{entry}\n" for entry in kept))
-
-
-@pytest.mark.bwrap
-def test_a_plugin_that_needs_the_project_itself_is_left_out(
-    bwrap_backend: BubblewrapBackend, lacking: EnvironmentRecipe
-) -> None:
-    sandboxes = Sandboxes(bwrap_backend, {"lacking": lacking.lock})
-    files = {"freezegun.py": "x = 1\n", "test_x.py": "import freezegun\n\n\ndef test_x():\n    assert freezegun.x\n"}
-    report = _run(sandboxes, lacking, "lacking", files, "test_x.py")
-    sandboxes.close()
-    assert report.proven
-    assert [result.status for result in report.results.values()] == ["passed"], report.output

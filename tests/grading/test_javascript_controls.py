@@ -15,11 +15,11 @@ from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import mutants_of
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, Problem, RunnerName, make_patch
+from codegate.suite import Problem, RunnerName, make_patch
 from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE
-from tests.grading.npm_world import npm_environment
-from tests.grading.test_runner_javascript import LIMITS, MANIFEST
+from tests.grading.test_runner_javascript import JAVASCRIPT, LIMITS
 from tests.grading.worlds import tree
+from tests.kit.environment import sandboxes_of
 from tests.kit.problem import changes, problem
 
 pytestmark = pytest.mark.bwrap
@@ -98,30 +98,21 @@ Grading = Callable[[RunnerName, str], Grade]
 
 
 @pytest.fixture(scope="module")
-def environment() -> tuple[EnvironmentManifest, str, dict[str, str]]:
-    """An environment with all frameworks: its manifest, its lock, and its package files."""
-    return npm_environment(MANIFEST)
-
-
-@pytest.fixture(scope="module")
-def sandboxes(
-    bwrap_backend: BubblewrapBackend, environment: tuple[EnvironmentManifest, str, dict[str, str]]
-) -> Iterator[Sandboxes]:
-    """Sandboxes of that environment."""
-    _, lock, packages = environment
-    found = Sandboxes(bwrap_backend, {"javascript": lock}, packages={"javascript": packages})
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    """Sandboxes with all frameworks."""
+    found = sandboxes_of(bwrap_backend, JAVASCRIPT)
     yield found
     found.close()
 
 
 @pytest.fixture(scope="module")
-def problem_of(environment: tuple[EnvironmentManifest, str, dict[str, str]]) -> Callable[[RunnerName], Problem]:
+def problem_of() -> Callable[[RunnerName], Problem]:
     """Make the problem as a framework tests it."""
 
     def make(runner: RunnerName) -> Problem:
         path, text = HIDDEN[runner]
         return problem(
-            "sums-1", environment[0], hidden=changes({path: text}), fix=changes({SOURCE: FIX}),
+            "sums-1", JAVASCRIPT.manifest, hidden=changes({path: text}), fix=changes({SOURCE: FIX}),
             wanted=[f"{path}::sums > {title}" for title in BROKEN], known=[f"{path}::sums > refuses"],
             language="javascript", runner=runner, limits=LIMITS,
         )  # fmt: skip

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes
 from codegate.grading.policy import SortedPatch, sort_patch
-from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import TreeFile
 from tests.grading.worlds import SOURCE, Files, World
@@ -33,8 +32,7 @@ BASE: Files = {
 @pytest.fixture(scope="module")
 def world(bwrap_backend: BubblewrapBackend) -> World:
     """A repository with odd files of its own. Nothing is run."""
-    recipe = EnvironmentRecipe("3.11", "")
-    return World(Sandboxes(bwrap_backend, {}), recipe, base=BASE, fix={SOURCE: "", "shop/egg-info/x.egg-info": ""})
+    return World(Sandboxes(bwrap_backend, {}), base=BASE, fix={SOURCE: "", "shop/egg-info/x.egg-info": ""})
 
 
 def _sort(world: World, *paths: str, data: str | None = "x = 1\n") -> SortedPatch:
@@ -168,8 +166,7 @@ def test_a_link_is_taken_for_all_that_it_may_lead_to(world: World, path: str, ta
 
 
 def test_settings_that_the_fix_changes_too_are_the_fixs(bwrap_backend: BubblewrapBackend) -> None:
-    recipe = EnvironmentRecipe("3.11", "")
-    world = World(Sandboxes(bwrap_backend, {}), recipe, fix={SOURCE: "", "pyproject.toml": "[project]\n"})
+    world = World(Sandboxes(bwrap_backend, {}), fix={SOURCE: "", "pyproject.toml": "[project]\n"})
     found = _sort(world, SOURCE, "pyproject.toml", data="[tool.pytest.ini_options]\npython_files = 'none'\n")
     assert found.applied["pyproject.toml"] == world.problem.fix["pyproject.toml"]
     assert found.applied[SOURCE] != world.problem.fix[SOURCE]
@@ -188,7 +185,7 @@ def test_new_modules_are_named(world: World) -> None:
 def test_the_folder_of_a_test_is_on_the_path_behind_the_standard_library(bwrap_backend: BubblewrapBackend) -> None:
     test = "checks/deep/test_price.py"
     world = World(
-        Sandboxes(bwrap_backend, {}), EnvironmentRecipe("3.11", ""), base={"checks/deep/__init__.py": ""},
+        Sandboxes(bwrap_backend, {}), base={"checks/deep/__init__.py": ""},
         fix={SOURCE: ""}, hidden={test: "def test_price() -> None: ...\n"}, expected=(f"{test}::test_price",),
     )  # fmt: skip
     assert not _sort(world, "checks/ast.py", "checks/deep/pygments.py").hostile

@@ -14,6 +14,7 @@ from codegate.languages.go.runners import GO
 from codegate.sandbox import Sandbox, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.grading.worlds import Files, tree
+from tests.kit.environment import MODULE
 from tests.kit.layer import make_layer, opener
 
 Opener = Callable[[], AbstractContextManager[Sandbox]]
@@ -30,7 +31,6 @@ import (
 var _, _, _, _ = time.Now, os.Exit, flag.Int, testing.Short
 
 """
-MODULE = "module example.com/shop\n\ngo 1.21\n"
 
 
 @pytest.fixture(scope="module")

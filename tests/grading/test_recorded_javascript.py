@@ -1,9 +1,8 @@
 """JavaScript's tests in a recorded build: Node on PATH, the tree's own packages, the options of the named script."""
 
 import json
-import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from functools import reduce
 
 import pytest
@@ -11,28 +10,24 @@ import pytest
 from codegate.grading import TestSelection, run_tests
 from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.search import find_sites
-from codegate.sandbox import EnvironmentRecipe, Sandbox, Toolchain
+from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.environment import build_environment
-from tests.conftest import PYTHON
-from tests.grading.npm_world import npm_environment
-from tests.grading.test_runner_javascript import FRAMEWORKS, MANIFEST, PROJECT, TESTS
+from tests.grading.test_runner_javascript import FRAMEWORKS, LIMITS, PROJECT, TESTS
 from tests.grading.worlds import tree
-from tests.kit.layer import make_layer, opener
+from tests.kit.environment import recorded, sandboxes_of
 
-pytestmark = [pytest.mark.bwrap, pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node")]
+pytestmark = pytest.mark.bwrap
 
 Opener = Callable[[], AbstractContextManager[Sandbox]]
 
 
 @pytest.fixture(scope="module")
-def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    """Sandboxes with a tree's node_modules."""
-    _, lock, packages = npm_environment(MANIFEST)
-    built = build_environment(EnvironmentRecipe(PYTHON, lock, tuple(sorted(packages.items()))))
-    folder = tmp_path_factory.mktemp("layer")
-    shutil.copytree(built.packages / "node_modules", folder / "tree/web/node_modules", symlinks=True)
-    return opener(bwrap_backend, make_layer(folder), Toolchain("node", ""))
+def opened(bwrap_backend: BubblewrapBackend) -> Iterator[Opener]:
+    """Sandboxes with the packages of a folder of the tree."""
+    packages = "jest@30.2.0 mocha@11.7.4 vitest@3.2.4"
+    environment = recorded("web", f"mkdir web && cd web && npm install {packages} && rm package*.json", node="22")
+    with closing(sandboxes_of(bwrap_backend, environment)) as found:
+        yield lambda: found.open(environment.manifest, LIMITS)
 
 
 @pytest.mark.full  # their environment is large
@@ -52,7 +47,7 @@ def test_each_framework_runs_from_the_trees_own_packages(opened: Opener, name: s
     used = instrument(find_sites(tree(content), (f"web/{framework.file}",), framework.name))
     assert used.receipts
     selection = TestSelection(
-        (f"web/{framework.file}",), runner=framework.name, recorded=True, command=("npm", "run", "own"), folder="web",
+        (f"web/{framework.file}",), runner=framework.name, command=("npm", "run", "own"), folder="web",
         instruments=used,
     )  # fmt: skip
     report = run_tests(opened, tree(content), selection)

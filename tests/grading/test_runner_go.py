@@ -8,7 +8,7 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.suite import EnvironmentManifest, ProblemLimits
 from tests.grading.worlds import Files, tree
-from tests.sandbox.go_world import MODULE
+from tests.kit.environment import MODULE
 
 pytestmark = pytest.mark.bwrap
 
@@ -17,14 +17,7 @@ RunGo = Callable[..., TestReport]
 
 SHOP = """package shop
 
-import "example.com/Leaf"
-
-func Total(a, b int) int {
-	if leaf.Green {
-		return a + b
-	}
-	return 0
-}
+func Total(a, b int) int { return a + b }
 """
 PROJECT: Files = {"go.mod": MODULE, "shop.go": SHOP}
 

@@ -11,11 +11,11 @@ import pytest
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, RunnerName, Tree, TreeFile
-from tests.grading.npm_world import npm_world
+from tests.kit.environment import sandboxes_of, with_node
 
 pytestmark = pytest.mark.bwrap
 
-MANIFEST = json.dumps({"name": "sums", "devDependencies": {"jest": "30.2.0", "mocha": "11.7.4", "vitest": "3.2.4"}})
+JAVASCRIPT = with_node("javascript", "jest@30.2.0", "mocha@11.7.4", "vitest@3.2.4")
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 Run = Callable[..., TestReport]
 
@@ -63,13 +63,13 @@ it('stands alone', async () => { await new Promise((done) => setTimeout(done, 5)
 @pytest.fixture(scope="module")
 def run(bwrap_backend: BubblewrapBackend) -> Iterator[Run]:
     """Runs one file of a project under a framework, in an environment that has them all."""
-    sandboxes, environment = npm_world(bwrap_backend, MANIFEST)
+    sandboxes = sandboxes_of(bwrap_backend, JAVASCRIPT)
 
     def run(framework: Framework, text: str, selection: TestSelection | None = None, **files: str) -> TestReport:
         content = {**PROJECT, framework.file: framework.head + text, **files}
         tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
         chosen = selection or TestSelection((framework.file,), runner=framework.name)
-        return run_tests(partial(sandboxes.open, environment, LIMITS), tree, chosen)
+        return run_tests(partial(sandboxes.open, JAVASCRIPT.manifest, LIMITS), tree, chosen)
 
     yield run
     sandboxes.close()

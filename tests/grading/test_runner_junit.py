@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.languages.junit.runners import read_report
-from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.grading.worlds import manifest_of
+from tests.kit.environment import PLAIN
 
 REPORT = """<?xml version="1.0"?>
 <testsuites><testsuite name="s">
@@ -35,7 +34,7 @@ sys.exit(int(open("status.txt").read()))
 
 
 @pytest.fixture
-def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-untyped-def]
+def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
     """Runs a program that copies a report to where the settings say."""
 
     def run(report: str, status: int = 1, recorded: bool = False, **files: str) -> TestReport:
@@ -45,7 +44,7 @@ def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-unt
             ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",),
             recorded=recorded,
         )  # fmt: skip
-        return run_tests(partial(sandboxes.open, manifest_of(recipe), ProblemLimits()), tree, selection)
+        return run_tests(partial(sandboxes.open, PLAIN.manifest, ProblemLimits()), tree, selection)
 
     return run
 
@@ -69,7 +68,7 @@ def test_tests_are_read_from_the_reports(run) -> None:  # type: ignore[no-untype
 
 
 @pytest.mark.bwrap
-def test_command_files_and_reports_are_where_the_tests_run(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+def test_command_files_and_reports_are_where_the_tests_run(sandboxes: Sandboxes) -> None:
     program = (
         "import os, sys\nassert os.path.isfile(sys.argv[1]), sys.argv\nopen('out.xml', 'w').write(open('in').read())\n"
     )
@@ -78,7 +77,7 @@ def test_command_files_and_reports_are_where_the_tests_run(sandboxes: Sandboxes,
     selection = TestSelection(
         ("web/t/a.x",), runner="junit", command=("python3", "run.py", "{files}"), reports=("out.xml",), folder="web"
     )
-    report = run_tests(partial(sandboxes.open, manifest_of(recipe), ProblemLimits()), tree, selection)
+    report = run_tests(partial(sandboxes.open, PLAIN.manifest, ProblemLimits()), tree, selection)
     assert "pkg.Sums::adds" in report.results, report.output
 
 

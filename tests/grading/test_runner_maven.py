@@ -8,9 +8,8 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.runners import find_runner
-from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.grading.worlds import manifest_of
+from tests.kit.environment import PLAIN
 
 CART, OTHER = "web/src/test/java/org/shop/CartTest.java", "web/src/test/java/org/shop/OtherTest.java"
 REPORT = """<testsuite name="org.shop.CartTest$Empty" tests="7">
@@ -48,7 +47,7 @@ sys.exit(int(pathlib.Path("status").read_text()))
 
 
 @pytest.fixture
-def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-untyped-def]
+def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
     """Runs the program that stands in for Maven."""
 
     def run(*files: str, status: int = 0, command: tuple[str, ...] = ("./mvn",), **texts: str) -> TestReport:
@@ -56,7 +55,7 @@ def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-unt
         tree = Tree({path: TreeFile(text.encode()) for path, text in content.items()})
         tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
         selection = TestSelection(files, runner="maven", command=command)
-        return run_tests(lambda: sandboxes.open(manifest_of(recipe), ProblemLimits()), tree, selection)
+        return run_tests(lambda: sandboxes.open(PLAIN.manifest, ProblemLimits()), tree, selection)
 
     return run
 
@@ -151,12 +150,10 @@ def test_gradle_runs_a_class_at_a_time_and_takes_no_kept_result() -> None:
 
 
 @pytest.mark.bwrap
-def test_changed_tests_that_do_not_compile_are_run_as_they_were(
-    sandboxes: Sandboxes, recipe: EnvironmentRecipe
-) -> None:
+def test_changed_tests_that_do_not_compile_are_run_as_they_were(sandboxes: Sandboxes) -> None:
     used = Instruments(files={CART: b"absent test/java/org/shop/CartTest.java"}, originals={CART: b"as it was"})
     tree = Tree({path: TreeFile(text.encode()) for path, text in {CART: "", "status": "0", "cart.xml": PASSED}.items()})
     tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
     selection = TestSelection((CART,), runner="maven", command=("./mvn",), instruments=used)
-    report = run_tests(lambda: sandboxes.open(manifest_of(recipe), ProblemLimits()), tree, selection)
+    report = run_tests(lambda: sandboxes.open(PLAIN.manifest, ProblemLimits()), tree, selection)
     assert report.results[f"{CART}::adds"].status == "passed"

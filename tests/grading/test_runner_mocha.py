@@ -9,7 +9,7 @@ import pytest
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.grading.npm_world import npm_world
+from tests.kit.environment import sandboxes_of, with_node
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.full]
 
@@ -28,15 +28,15 @@ def version(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def run(bwrap_backend: BubblewrapBackend, version: str) -> Iterator[Run]:
     """Runs one file of a project under one version."""
-    manifest = json.dumps({"name": "sums", "devDependencies": {"mocha": version}})
-    sandboxes, environment = npm_world(bwrap_backend, manifest)
+    environment = with_node(f"mocha-{version}", f"mocha@{version}")
+    sandboxes = sandboxes_of(bwrap_backend, environment)
 
     def run(text: str, script: str = "mocha", order: str = "given", **files: str) -> TestReport:
         package = json.dumps({"name": "sums", "scripts": {"test": script}})
         content = {"package.json": package, FILE: "const assert = require('assert');\n" + text, **files}
         tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
         selection = TestSelection((FILE,), runner="mocha", order=order)  # type: ignore[arg-type]
-        return run_tests(partial(sandboxes.open, environment, LIMITS), tree, selection)
+        return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree, selection)
 
     yield run
     sandboxes.close()

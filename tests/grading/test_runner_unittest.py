@@ -1,17 +1,14 @@
 """unittest's and Django's tests as they come out, by their own loading protocols."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.languages.python.environments import choose_python_runner, django_project
-from codegate.sandbox import EnvironmentRecipe
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits
-from tests.grading.conftest import lock
-from tests.grading.worlds import Files, manifest_of, tree
+from codegate.suite import LockedEnvironment, ProblemLimits
+from tests.grading.worlds import Files, tree
+from tests.kit.environment import PLAIN
 
 LIMITS = ProblemLimits(seconds=60, memory_mb=512)
 
@@ -81,8 +78,10 @@ PROJECT: Files = {
 }
 
 
-def started(sandboxes: Sandboxes, recipe: EnvironmentRecipe, content: Files, selection: TestSelection) -> TestReport:
-    return run_tests(partial(sandboxes.open, manifest_of(recipe), LIMITS), tree(content), selection)
+def started(
+    sandboxes: Sandboxes, content: Files, selection: TestSelection, environment: LockedEnvironment = PLAIN
+) -> TestReport:
+    return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree(content), selection)
 
 
 def statuses(report: TestReport) -> dict[str, str]:
@@ -90,9 +89,9 @@ def statuses(report: TestReport) -> dict[str, str]:
 
 
 @pytest.mark.bwrap
-def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes) -> None:
     content = {"pkg/__init__.py": "", "pkg/checks/__init__.py": "", "pkg/checks/cart.py": CASES}
-    report = started(sandboxes, recipe, content, TestSelection(("pkg/checks/cart.py",), runner="unittest"))
+    report = started(sandboxes, content, TestSelection(("pkg/checks/cart.py",), runner="unittest"))
     assert statuses(report) == {
         f"pkg/checks/cart.py::Cart::test_{name}": status
         for name, status in {
@@ -109,7 +108,7 @@ def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes, recipe
 
 
 @pytest.mark.bwrap
-def test_a_module_loads_its_tests_itself_or_says_why_not(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+def test_a_module_loads_its_tests_itself_or_says_why_not(sandboxes: Sandboxes) -> None:
     mixed = LOADED.replace("Made(2)", "Made(7)")
     content = {
         "loaded.py": LOADED,
@@ -118,7 +117,7 @@ def test_a_module_loads_its_tests_itself_or_says_why_not(sandboxes: Sandboxes, r
         "gone.py": "raise SystemExit(0)\n",
     }
     selection = TestSelection(("loaded.py", "mixed.py", "broken.py", "gone.py"), runner="unittest", order="reversed")
-    report = started(sandboxes, recipe, content, selection)
+    report = started(sandboxes, content, selection)
     assert statuses(report) == {"loaded.py::Made::check": "passed", "mixed.py::Made::check": "failed"}
     assert [(error.id, error.exception) for error in report.collection_errors] == [
         ("broken.py", "ModuleNotFoundError"),
@@ -126,50 +125,6 @@ def test_a_module_loads_its_tests_itself_or_says_why_not(sandboxes: Sandboxes, r
     ]
     assert report.collection_errors[0].crash is not None
     assert report.collection_errors[0].crash.dependency == "nowhere"
-
-
-@pytest.fixture(scope="module")
-def django(
-    bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Sandboxes, EnvironmentRecipe]]:
-    """An environment with Django."""
-    recipe = lock(tmp_path_factory.mktemp("django"), "django==4.2.16")
-    sandboxes = Sandboxes(bwrap_backend, {"tests": recipe.lock})
-    yield sandboxes, recipe
-    sandboxes.close()
-
-
-@pytest.mark.bwrap
-def test_a_project_is_run_by_its_settings_on_a_database_of_its_own(
-    django: tuple[Sandboxes, EnvironmentRecipe],
-) -> None:
-    selection = TestSelection(("site/shop/tests.py",), python_path=("site",), runner="django")
-    report = started(*django, PROJECT, selection)
-    assert statuses(report) == {
-        "site/shop/tests.py::Items::test_stored": "passed",
-        "site/shop/tests.py::Items::test_wrong": "failed",
-    }, report.output
-    assert report.proven
-
-
-@pytest.mark.bwrap
-def test_djangos_own_tests_are_run_by_its_own_script(django: tuple[Sandboxes, EnvironmentRecipe]) -> None:
-    script = (
-        "import sys, argparse, os\nimport django\nfrom django.conf import settings\n"
-        "from django.test.runner import DiscoverRunner\n"
-        "settings.configure(DATABASES={'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}})\n"
-        "django.setup()\nlabels = [word for word in sys.argv[1:] if not word.startswith('--')]\n"
-        "sys.exit(bool(DiscoverRunner(verbosity=0).run_tests(labels)))\n"
-    )
-    content: Files = {
-        "django/__init__.py": "", "tests/runtests.py": script, "tests/urls/__init__.py": "",
-        "tests/urls/test_paths.py": "import unittest\nclass Paths(unittest.TestCase):\n    def test_it(self): ...\n",
-    }  # fmt: skip
-    # The tree's own Django would be used; here it is an empty package, and the environment's stands in for it.
-    selection = TestSelection(("tests/urls/test_paths.py",), python_path=("nowhere",), runner="django")
-    report = started(*django, content, selection)
-    assert statuses(report) == {"tests/urls/test_paths.py::Paths::test_it": "passed"}, report.output
-    assert report.proven
 
 
 @pytest.mark.parametrize(

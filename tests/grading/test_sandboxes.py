@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,9 +31,13 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits
-from tests.grading.worlds import EXPECTED, FIX, SOURCE, TEST, TESTS, World, manifest_of
+from tests.grading.worlds import EXPECTED, FIX, SOURCE, TEST, TESTS, World
+from tests.kit.environment import PLAIN, PYTHON, recorded, sandboxes_of
+from tests.kit.problem import locked
 
 pytestmark = pytest.mark.bwrap
+
+OTHER = recorded("other", "touch made", python=PYTHON)
 
 
 class WatchedSandbox:
@@ -61,6 +66,7 @@ class WatchedBackend:
         self.backend, self.leak = backend, leak or {}
         self.calls: list[tuple[str, object]] = []
         self.prepared: list[str] = []
+        self.built = 0
 
     @property
     def name(self) -> str:
@@ -70,7 +76,7 @@ class WatchedBackend:
         """It has none."""
 
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
-        self.prepared.append(recipe.lock)
+        self.prepared.append(recipe.layer.sha256 if recipe.layer else "")
         time.sleep(0.2)  # so that callers meet here
         return self.backend.prepare(recipe)
 
@@ -82,6 +88,7 @@ class WatchedBackend:
         return self.backend.describe()
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
+        self.built += recipe.layer is None
         return self.backend.open_build(recipe, limits)
 
     def close(self) -> None:
@@ -92,60 +99,52 @@ class WatchedBackend:
 
 
 @contextlib.contextmanager
-def _sandboxes(backend: WatchedBackend | BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
-    found = Sandboxes(backend, {"tests": recipe.lock, "other": ""})
+def _sandboxes(backend: WatchedBackend | BubblewrapBackend) -> Iterator[Sandboxes]:
+    found = sandboxes_of(backend, PLAIN, OTHER)
     try:
         yield found
     finally:
         found.close()
 
 
-def test_an_environment_is_built_once_and_looked_at_once(
-    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
-) -> None:
+def test_an_environment_is_built_once_and_looked_at_once(bwrap_backend: BubblewrapBackend) -> None:
     backend = WatchedBackend(bwrap_backend)
-    other = EnvironmentRecipe(recipe.python, "")
-    with _sandboxes(backend, recipe) as sandboxes, ThreadPoolExecutor(8) as pool:
-        kinds = [manifest_of(recipe), manifest_of(other, "other")] * 4
+    with _sandboxes(backend) as sandboxes, ThreadPoolExecutor(8) as pool:
+        kinds = [PLAIN.manifest, OTHER.manifest] * 4
         found = list(pool.map(sandboxes.prepare, kinds))
     assert len({id(one) for one in found}) == 2
-    assert sorted(backend.prepared) == ["", recipe.lock]
+    assert len(set(backend.prepared)) == len(backend.prepared) == 2
     calls = [name for name, _ in backend.calls]
-    assert (calls[0], set(calls[1:-1]), calls[-1]) == ("open", {"run"}, "close"), "one preflight, of one kind"
+    assert calls.count("open") == 2, "one preflight, of one kind: its walls and its disk limit"
     assert [assurance.sandbox for assurance in sandboxes.assurances] == ["bwrap"]
 
 
-def test_a_sandbox_with_a_hole_is_refused_every_time(
-    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
-) -> None:
+def test_a_sandbox_with_a_hole_is_refused_every_time(bwrap_backend: BubblewrapBackend) -> None:
     backend = WatchedBackend(bwrap_backend, leak={"OPENAI_API_KEY": "sk-sentinel"})
-    with _sandboxes(backend, recipe) as sandboxes:
-        world = World(sandboxes, recipe)
+    with _sandboxes(backend) as sandboxes:
+        world = World(sandboxes)
         for _ in range(2):
             with pytest.raises(SandboxError, match="no inherited variables"):
                 world.grade({SOURCE: FIX})
     assert [name for name, _ in backend.calls] == ["open", "run", "close"] * 2, "nothing but the probe ever ran"
 
 
-def test_a_build_that_failed_is_tried_again(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
-    broken = EnvironmentRecipe(recipe.python, f"no-such-package-of-codegate==1 --hash=sha256:{'0' * 64}\n")
+def test_a_build_that_failed_is_tried_again(bwrap_backend: BubblewrapBackend) -> None:
     backend = WatchedBackend(bwrap_backend)
-    sandboxes = Sandboxes(backend, {"tests": broken.lock})
-    for tries in (1, 2):
-        with pytest.raises(SandboxError):
-            sandboxes.prepare(manifest_of(broken))
-        assert len(backend.prepared) == tries
-    sandboxes.close()
+    broken = recorded("broken", "exit 7", python=PYTHON)
+    with closing(sandboxes_of(backend, broken)) as sandboxes:
+        for tries in (1, 2):
+            with pytest.raises(SandboxError, match="`exit 7` failed with exit code 7"):
+                sandboxes.prepare(broken.manifest)
+            assert backend.built == 1 + tries, "a look at the toolchains, and builds"
 
 
 @pytest.mark.requirement("G4")
-def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
-    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
-) -> None:
+def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(bwrap_backend: BubblewrapBackend) -> None:
     backend = WatchedBackend(bwrap_backend)
-    with _sandboxes(backend, recipe) as sandboxes:
-        sandboxes.prepare(manifest_of(recipe))
-        world = World(sandboxes, recipe, known=EXPECTED[1:]).validated(1)
+    with _sandboxes(backend) as sandboxes:
+        sandboxes.prepare(PLAIN.manifest)
+        world = World(sandboxes, known=EXPECTED[1:]).validated(1)
         backend.calls.clear()
         assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
@@ -162,23 +161,23 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
     assert "Looks at what a test process left" in str(tidy)
 
 
-def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
+def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend) -> None:
     backend = WatchedBackend(bwrap_backend)
-    with _sandboxes(backend, recipe) as sandboxes, ThreadPoolExecutor(2) as pool:
-        world = World(sandboxes, recipe)
+    with _sandboxes(backend) as sandboxes, ThreadPoolExecutor(2) as pool:
+        world = World(sandboxes)
         leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
         assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
-    # The preflight, and of each grade the compiler and the run: nothing to control.
-    assert [name for name, _ in backend.calls].count("open") == 1 + 2 * 2
+    # The preflight's two, and of each grade the compiler and the run: nothing to control.
+    assert [name for name, _ in backend.calls].count("open") == 2 + 2 * 2
 
 
 def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_none(
-    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
+    bwrap_backend: BubblewrapBackend,
 ) -> None:
-    with _sandboxes(bwrap_backend, recipe) as sandboxes:
-        large = World(sandboxes, recipe, hidden={TESTS: TEST + "#" * (1 << 20)})
-        other = World(sandboxes, recipe, hidden={TESTS: TEST + "LONG = (" + "0,\n" * 100_000 + ")\n"})
-        world = World(sandboxes, recipe)
+    with _sandboxes(bwrap_backend) as sandboxes:
+        large = World(sandboxes, hidden={TESTS: TEST + "#" * (1 << 20)})
+        other = World(sandboxes, hidden={TESTS: TEST + "LONG = (" + "0,\n" * 100_000 + ")\n"})
+        world = World(sandboxes)
 
         def search(world: World) -> Sites:
             return search_once(world.problem, world.base, (TESTS,), sandboxes)
@@ -191,9 +190,7 @@ def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_n
         assert search(other) != search(world)
 
 
-def test_a_shared_sandbox_is_cleared_for_each_use_but_for_what_compilers_keep(
-    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
-) -> None:
+def test_a_shared_sandbox_is_cleared_for_each_use_but_for_what_compilers_keep(bwrap_backend: BubblewrapBackend) -> None:
     leave = (
         "import os, subprocess, sys\n"
         "for place in ('.codegate-cache/go', '.hidden/deep'):\n    os.makedirs(place)\n"
@@ -207,8 +204,10 @@ def test_a_shared_sandbox_is_cleared_for_each_use_but_for_what_compilers_keep(
     )
     python = ("{python}", "-I", "-S", "-B", "-c")
     watched = WatchedBackend(bwrap_backend)
-    manifest, limits = manifest_of(recipe), ProblemLimits()
-    with _sandboxes(watched, recipe) as sandboxes, contextlib.closing(SharedSandbox(sandboxes)) as shared:
+    environment, limits = locked(""), ProblemLimits()
+    manifest = environment.manifest
+    with _sandboxes(watched) as sandboxes, contextlib.closing(SharedSandbox(sandboxes)) as shared:
+        sandboxes.add(environment)
         sandboxes.prepare(manifest)
         watched.calls.clear()
         count = RunCount()
@@ -240,13 +239,13 @@ def _name_of(pid: int) -> str:
     return ""
 
 
-def test_a_sandbox_that_dies_gives_an_error_and_never_a_grade(recipe: EnvironmentRecipe) -> None:
+def test_a_sandbox_that_dies_gives_an_error_and_never_a_grade() -> None:
     backend = BubblewrapBackend("dies")
     before = _supervisors()
     slow = "import time\ndef total(prices):\n    time.sleep(20)\n    return sum(prices)\n"
-    with _sandboxes(backend, recipe) as sandboxes:
-        sandboxes.prepare(manifest_of(recipe))
-        world = World(sandboxes, recipe)
+    with _sandboxes(backend) as sandboxes:
+        sandboxes.prepare(PLAIN.manifest)
+        world = World(sandboxes)
 
         over = threading.Event()
 
@@ -268,18 +267,18 @@ def test_a_sandbox_that_dies_gives_an_error_and_never_a_grade(recipe: Environmen
     backend.close()
 
 
-def test_a_backend_that_was_closed_gives_an_error(recipe: EnvironmentRecipe) -> None:
+def test_a_backend_that_was_closed_gives_an_error() -> None:
     backend = BubblewrapBackend("closed")
-    with _sandboxes(backend, recipe) as sandboxes:
-        world = World(sandboxes, recipe)
-        sandboxes.prepare(manifest_of(recipe))
+    with _sandboxes(backend) as sandboxes:
+        world = World(sandboxes)
+        sandboxes.prepare(PLAIN.manifest)
         backend.close()
         with pytest.raises(SandboxError):
             world.grade({SOURCE: FIX})
 
 
-def test_the_front_door_s_run_of_hidden_tests(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
-    world = World(sandboxes, recipe, limits=ProblemLimits(seconds=33, output_kb=17))
+def test_the_front_door_s_run_of_hidden_tests(sandboxes: Sandboxes) -> None:
+    world = World(sandboxes, limits=ProblemLimits(seconds=33, output_kb=17))
     selection = selection_of(world.problem)
     assert selection == TestSelection((TESTS,), ("", "src"), timeout_seconds=33, output_bytes=17 << 10)
     before = run_hidden_tests(world.problem, world.base, sandboxes, selection)

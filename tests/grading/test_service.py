@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, counted_runs, grade, run_tests
 from codegate.mining.proving.proof import prove
-from codegate.sandbox import Backend, EnvironmentRecipe
+from codegate.sandbox import Backend
 from codegate.service import MAX_CALLS, MAX_REQUEST_BYTES, SERVICE_PORT, FakeService, Service
 from codegate.suite import Problem, ProblemLimits, make_patch
-from tests.grading.worlds import manifest_of, tree
+from tests.grading.worlds import tree
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.problem import changes, problem
 
 CHARGED = 'service::POST /charge {"amount": 500} exactly 1'
@@ -93,12 +94,12 @@ SERVICE: Mapping[str, Any] = {
 class Shop:
     """A problem of a shop that charges twice, and for nothing too."""
 
-    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def __init__(self, sandboxes: Sandboxes) -> None:
         self.sandboxes = sandboxes
         self.base = tree({"shop/__init__.py": "", "shop/pay.py": BUG})
         self.problem = problem(
             "pay-once",
-            manifest_of(recipe),
+            PLAIN.manifest,
             hidden=changes({"tests/test_pay.py": HIDDEN}),
             fix=changes({"shop/pay.py": RIGHT}),
             wanted=["tests/test_pay.py::test_nothing_to_pay", CHARGED],
@@ -115,9 +116,9 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def shop(backend: Backend, recipe: EnvironmentRecipe) -> Iterator[Shop]:
-    found = Sandboxes(backend, {"tests": recipe.lock})
-    yield Shop(found, recipe)
+def shop(backend: Backend) -> Iterator[Shop]:
+    found = sandboxes_of(backend, PLAIN)
+    yield Shop(found)
     found.close()
 
 

@@ -1,17 +1,17 @@
 """What a run of Python tests may vary inside their own process: the clock, the zone, company, and solitude."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits
-from tests.grading.conftest import lock
-from tests.grading.worlds import manifest_of, tree
+from codegate.suite import LockedEnvironment, ProblemLimits
+from tests.grading.worlds import tree
+from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
 
 pytestmark = pytest.mark.bwrap
 
@@ -115,9 +115,9 @@ def test_waits():
 
 
 class _Room:
-    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe, name: str) -> None:
+    def __init__(self, sandboxes: Sandboxes, environment: LockedEnvironment = PLAIN) -> None:
         self.sandboxes = sandboxes
-        self.manifest = manifest_of(recipe, name)
+        self.manifest = environment.manifest
 
     def run(self, text: str, **varied: object) -> TestReport:
         selection = TestSelection(("test_it.py",), **varied)  # type: ignore[arg-type]  # passed through
@@ -135,17 +135,16 @@ class _Room:
 
 
 @pytest.fixture(scope="module")
-def room(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> _Room:
-    return _Room(sandboxes, recipe, "tests")
+def room(sandboxes: Sandboxes) -> _Room:
+    return _Room(sandboxes)
 
 
 @pytest.fixture(scope="module")
-def travelling(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Room]:
+def travelling(bwrap_backend: BubblewrapBackend) -> Iterator[_Room]:
     """An environment with packages that turn clocks themselves."""
-    recipe = lock(tmp_path_factory.mktemp("travelling"), "pytest", "time-machine", "freezegun")
-    sandboxes = Sandboxes(bwrap_backend, {"travelling": recipe.lock})
-    yield _Room(sandboxes, recipe, "travelling")
-    sandboxes.close()
+    environment = with_packages("travelling", PYTEST, "time-machine==3.6.0", "freezegun==1.5.5")
+    with closing(sandboxes_of(bwrap_backend, environment)) as sandboxes:
+        yield _Room(sandboxes, environment)
 
 
 def test_the_clock_is_turned_for_everything_that_python_asks(room: _Room) -> None:

@@ -5,10 +5,9 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from codegate.durable import sha256
 from codegate.grading import Grade, Sandboxes, audit_controls, grade
-from codegate.sandbox import EnvironmentRecipe
-from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, make_patch
+from codegate.suite import LockedEnvironment, ProblemLimits, Tree, make_patch
+from tests.kit.environment import PLAIN
 from tests.kit.problem import changes, problem
 
 SOURCE = "shop/price.py"
@@ -43,31 +42,23 @@ BASE: Files = {
 }
 
 
-def manifest_of(recipe: EnvironmentRecipe, name: str = "tests") -> EnvironmentManifest:
-    """Return the manifest of an environment."""
-    return EnvironmentManifest(
-        id=name, python=recipe.python, lock=f"{name}.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-    )
-
-
 class World:
     """A problem with its base tree, ready to grade patches.
 
     Args:
         sandboxes: where they are graded.
-        recipe: the environment that they are graded in.
         base: the tree before the fix, over the default one.
         hidden: the tests after it.
         fix: the sources after it.
         expected: the ids that must pass.
         known: those of them that pass before the fix; most tests here do not mind if they are none of these.
         run: the test files that are run; by default those of the expected ids.
+        environment: that they are graded in.
     """
 
     def __init__(
         self,
         sandboxes: Sandboxes,
-        recipe: EnvironmentRecipe,
         *,
         base: Files | None = None,
         hidden: Files | None = None,
@@ -77,7 +68,7 @@ class World:
         run: Iterable[str] | None = None,
         limits: ProblemLimits | None = None,
         python_path: tuple[str, ...] = ("", "src"),
-        environment: str = "tests",
+        environment: LockedEnvironment = PLAIN,
     ) -> None:
         self.sandboxes = sandboxes
         self.base = tree({**BASE, **(base or {})})
@@ -85,7 +76,7 @@ class World:
         fields: dict[str, Any] = {} if run is None else {"test_files": tuple(run)}
         self.problem = problem(
             "shop-1",
-            manifest_of(recipe, environment),
+            environment.manifest,
             hidden=changes({TESTS: TEST, **(hidden or {})}),
             fix=changes(fix if fix is not None else {SOURCE: FIX}),
             wanted=[test for test in expected if test not in old],

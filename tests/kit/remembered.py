@@ -1,15 +1,17 @@
 """What hundreds of runs would find again, found once in a session.
 
-That is how a kind of sandbox holds its limits, and where hidden tests can be instrumented.
+That is how a kind of sandbox holds its limits, which toolchains it shows, and where hidden tests can be instrumented.
 """
 
 import os
+import pickle
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from codegate.environments import Recipe, inputs
 from codegate.grading import sandboxes
 from codegate.grading.controls import search
 from codegate.languages.searching import search_tests
@@ -26,10 +28,19 @@ def remember(folder: Path, put: Callable[[object, str, object], None] = setattr)
         kept = _kept(folder, key, lambda: preflight(backend, environment).model_dump_json().encode())
         return Assurance.model_validate_json(kept)
 
+    show = inputs._look  # replaced below
+
+    def shown(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> inputs.Base:
+        programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
+        key = ["toolchains", backend.name, recipe.image, recipe.tools, recipe.packages, sorted(kinds), programs]
+        base: inputs.Base = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
+        return base
+
     def find(texts: Mapping[str, str], runner: RunnerName) -> bytes:
         return _kept(folder, ["search", sorted(texts.items()), runner], lambda: search_tests(texts, runner))
 
     put(sandboxes, "preflight", look)
+    put(inputs, "_look", shown)
     put(search, "search_tests", find)
 
 

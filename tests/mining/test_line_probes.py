@@ -1,10 +1,8 @@
 """Probes of JavaScript, TypeScript and Go: what is read of a test, and what real runners give on both trees."""
 
-import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from pathlib import Path
 from random import Random
 from textwrap import dedent
 
@@ -25,9 +23,8 @@ from codegate.mining.statements.statement import gates_of, write_statement
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, Tree
-from tests.grading.npm_world import npm_world
+from tests.kit.environment import MODULE, WITH_GO, WITH_NODE, sandboxes_of
 from tests.mining.statement_world import BODY, cut_of, failing, unit_of
-from tests.sandbox.go_world import MODULE, go_environment, publish
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 GO = GoTests()
@@ -581,8 +578,8 @@ def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opene
 @pytest.fixture(scope="module")
 def world(bwrap_backend: BubblewrapBackend) -> Iterator[tuple[Sandboxes, EnvironmentManifest]]:
     """An environment with Node alone."""
-    sandboxes, manifest = npm_world(bwrap_backend, json.dumps({"name": "lists"}))
-    yield sandboxes, manifest
+    sandboxes = sandboxes_of(bwrap_backend, WITH_NODE)
+    yield sandboxes, WITH_NODE.manifest
     sandboxes.close()
 
 
@@ -669,18 +666,12 @@ class TestRealGo:
         'func TestBad(t *testing.T) {\n\tif err := Check("quince"); err.Error() != "bad" {\n\t\tt.Error(err)\n\t}\n}\n'
     )
 
-    def test_rows_are_run_and_what_does_not_compile_is_left_out(
-        self, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        environment = go_environment()
-        manifest, texts = environment.manifest, environment.packages
-        sandboxes = Sandboxes(bwrap_backend, {})
-        sandboxes.add(environment)
-        monkeypatch.setenv("GOPROXY", publish(tmp_path))
-        base = {"shop.go": self.WRONG, "go.mod": MODULE, "go.sum": texts["go.sum"]}
+    def test_rows_are_run_and_what_does_not_compile_is_left_out(self, bwrap_backend: BubblewrapBackend) -> None:
+        sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
+        base = {"shop.go": self.WRONG, "go.mod": MODULE}
         cut = cut_of(base, {"shop.go": self.RIGHT}, {"shop_test.go": self.TESTS})
         tests = ("TestJoin/two", "TestBytes", "TestBad")
-        found = examples(cut, sandboxes, manifest, "go", *(f"shop_test.go::{test}" for test in tests))
+        found = examples(cut, sandboxes, WITH_GO.manifest, "go", *(f"shop_test.go::{test}" for test in tests))
         sandboxes.close()
         # With other words the fix gives ``TestBad`` no error, and its assertion panics.
         [joined] = found

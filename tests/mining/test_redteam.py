@@ -70,7 +70,7 @@ def test_a_model_finds_nothing(sandboxes: Sandboxes, recipe: EnvironmentRecipe, 
         return run_tests(
             partial(sandboxes.open, _manifest(recipe), ProblemLimits(seconds=100)),
             tree,
-            TestSelection(("test_pkg.py",), timeout_seconds=100),
+            TestSelection(("test_pkg.py",), timeout_seconds=100, recorded=False),
         ).output
 
     assert WORD not in "".join(file.data.decode() for file in base.values())

@@ -100,7 +100,7 @@ def run(sandboxes: Sandboxes, environment: LockedEnvironment, source: str | None
     """Run the tests on a tree with this module ``pluggy``."""
     project = '[project]\nname = "pluggy"\nversion = "77.0"\n'
     content = tree({"pyproject.toml": project, "src/pluggy/__init__.py": source, "testing/test_tree.py": TESTS})
-    selection = TestSelection(("testing/test_tree.py",), python_path=("", "src"))
+    selection = TestSelection(("testing/test_tree.py",), python_path=("", "src"), recorded=False)
     return run_tests(partial(sandboxes.open, environment.manifest, ProblemLimits()), content, selection)
 
 

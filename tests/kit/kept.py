@@ -1,0 +1,41 @@
+"""Recorded builds that tests only use, kept from one run to the next: those of an empty tree.
+
+A run has links to them in its cache. All others are under test: each run makes them anew.
+"""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+from codegate.suite import Tree
+
+_SECONDS: Final = 3 * 86_400
+"""After which one that no run used is removed."""
+
+
+def take_kept(kept: Path, layers: Path) -> None:
+    """Put links to all builds of ``kept`` into ``layers``, the folder of a run's cache."""
+    layers.mkdir(parents=True)
+    for path in kept.glob("*.json"):
+        for place in _places(path):
+            (layers / place.name).symlink_to(place)
+
+
+def keep_finished(layers: Path, kept: Path) -> None:
+    """Move new builds of an empty tree from ``layers`` to ``kept``, and remove old ones there."""
+    kept.mkdir(parents=True, exist_ok=True)
+    for path in layers.glob("*.json"):
+        if not path.is_symlink() and json.loads(path.read_text())["tree"] == Tree().digest():
+            for place in _places(path):
+                shutil.move(place, kept / place.name)
+    for path in kept.glob("*.json"):
+        if time.time() - path.stat().st_mtime > _SECONDS:
+            for place in _places(path):
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+
+def _places(path: Path) -> list[Path]:
+    """Return where a build is, by its JSON, which comes last: its archive, and what is unpacked of it."""
+    return [place for place in (path.with_suffix(".tar"), path.with_suffix(""), path) if place.exists()]
