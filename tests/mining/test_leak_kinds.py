@@ -84,7 +84,9 @@ def search(
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     exec(wanted["texts"], driver["TEXTS"])
-    driver["SYSTEM"], driver["LAYER"] = (f"{folder}/usr/", f"{folder}/site/"), f"{folder}/layer/"
+    known = [place.removeprefix("/opt/env/") for place in driver["SYSTEM"] if place.startswith("/opt/env/")]
+    driver["SYSTEM"] = (f"{folder}/usr/", f"{folder}/site/", *(f"{folder}/layer/{place}" for place in known))
+    driver["LAYER"] = f"{folder}/layer/"
     workspace = folder / "workspace"
     for path, data in {
         **{f"workspace/{path}": file.data for path, file in tree.items() if not file.is_link},
@@ -208,6 +210,7 @@ def test_what_was_compiled_from_the_fix_or_a_hidden_test_is_found_in_a_recorded_
         "layer/home/.cache/go-build/ab/cd-d": (OBJECT % names, 1, 0),
         "workspace/target/debug/naming": (OBJECT % names, 1, 0),
         "layer/home/.cache/other": (OBJECT % b"cleaned_part", 0, 0),
+        "layer/wheels/go/bin/go": (OBJECT % names, 0, 0),  # a toolchain that an index brought
         "layer/test": (OBJECT % b"test_names.py\0test_capital_letters_are_folded", 0, 1),
         f"layer/x/objects/{object_id(LARGE.encode())[:2]}/{object_id(LARGE.encode())[2:]}": (b"x", 0, 0),
         f"layer/x/objects/ab/{'c' * 38}": (b"x", 0, 0),
@@ -256,6 +259,13 @@ def test_byte_code_of_the_fix_is_found(tmp_path: Path, place: str, after: str) -
         base = {path: compiled(BEFORE) if path.endswith(".pyc") else content for path, content in base.items()}
         around = dict.fromkeys(around, compiled(BEFORE))
         assert search(tmp_path / "b", base, {"tests/test_names.py": TEST}, {"src/naming/names.py": NAMED}, around).clean
+
+
+def test_a_module_of_a_package_is_no_copy_of_a_top_level_one(tmp_path: Path) -> None:
+    for init, clean in (({}, False), ({"usr/lib/other/__init__.py": ""}, True)):
+        around: dict[str, Content] = {"usr/lib/other/__pycache__/names.cpython-311.pyc": compiled(LARGE), **init}
+        found = search(tmp_path / str(clean), {"names.py": BEFORE}, {}, {"names.py": LARGE}, around)
+        assert found.clean is clean, found
 
 
 def test_byte_code_of_a_source_beside_it_says_no_more_than_that(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from importlib.util import source_hash
 from typing import Any, Callable, Iterator
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
-SYSTEM: "tuple[str, ...]" = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/")
+SYSTEM: "tuple[str, ...]" = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/", "/opt/env/wheels/")
 #: What a recorded build left outside of the tree: caches of compilers and of package managers among it.
 LAYER = "/opt/env/"
 MOST_FILES = 400_000
@@ -130,7 +130,7 @@ class Search:
         if own in self.base:
             self.look_at_own(path, own)
             return
-        layered = path.startswith(LAYER)
+        layered = path.startswith(LAYER) and not path.startswith(SYSTEM)
         if (OBJECT.match(path) or PLACES.match(path)) and (not layered or self.has_blob(path)):
             self.note("objects", 1, path, "belongs to a git repository")
         foreign = not path.startswith((*SYSTEM, LAYER, "/opt/"))

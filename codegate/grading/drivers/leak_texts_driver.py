@@ -221,8 +221,8 @@ class Answer:
             if not near or own.partition(".")[0] != name.partition(".")[0]:
                 continue
             words = self.words.get(changed, set())
-            if not parent and len(words) < 2:
-                continue  # a module of that name is nothing rare
+            if not parent and (len(words) < 2 or os.path.exists(os.path.join(folder, "__init__.py"))):
+                continue  # a module of that name is nothing rare, and a package's is another one
             if words and 2 * sum(word in data for word in words) > len(words):
                 return "is byte code of %s with names that the fix adds" % changed
             if not words and not source:
