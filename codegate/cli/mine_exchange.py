@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.options import FOLDER, json_option, repository_option, sandbox_option
+from codegate.cli.options import FILE, FOLDER, json_option, repository_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.mining import ImportFormat, MineOptions, import_proven, write_selection
+from codegate.operations import read_recipe
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
@@ -60,7 +61,7 @@ def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None,
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
 @click.option("--name", help="Name of the suite; default: the file's.")
-@click.option("--python", help="Minor version of the interpreter, for example 3.11; default this one's.")
+@click.option("--config", type=FILE, help="Configuration with the recipe, `environment`; default: what is found.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @repository_option
 @sandbox_option
@@ -70,18 +71,22 @@ def import_command(
     kind: ImportFormat,
     out: Path,
     name: str | None,
-    python: str | None,
+    config: Path | None,
     rounds: int,
     repository: Path | None,
     sandbox: Choice,
 ) -> ExitCode:
     """Make a suite of FILE. Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`.
 
+    Environments are built by the recipe of --config. Without one it is found in the first row's base tree; tasks get
+    pytest, and numpy where a test imports it.
+
     Exits 0 when a suite was written, 2 when no row could be used.
     """
-    options = MineOptions(name=name, python=python, rounds=rounds)
+    recipe = read_recipe(Path(), config) if config is not None else None
+    options = MineOptions(name=name, recipe=recipe, rounds=rounds)
     with opened_backend(sandbox, new_run_id()) as backend:
-        report = import_proven(file, kind, out, options, backend, repository)
+        report = import_proven(file, kind, out, options, backend, repository, say)
     say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")
     for skipped in report.skipped[:_SHOWN]:
         say(str(skipped))

@@ -1,12 +1,11 @@
 """``codegate new problem``: a problem by hand, of one commit, or with an issue's text."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from codegate.cli.options import FOLDER, json_option, sandbox_option
+from codegate.cli.options import FILE, FOLDER, json_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
@@ -27,11 +26,18 @@ def command() -> None:
 @click.option("--suite", type=FOLDER, required=True, help="Folder of the suite; with --from-commit it may be new.")
 @click.option("--from-commit", "commit", metavar="SHA", help="Make it of this merged change, as mining would.")
 @click.option("--repository", type=FOLDER, help="With --from-commit: the clone that has it; default: this folder.")
+@click.option("--config", type=FILE, help="With --from-commit: configuration with the recipe, `environment`.")
 @click.option("--from-issue", "issue", metavar="OWNER/NAME#N", help="Take title and statement from this GitHub issue.")
 @sandbox_option
 @json_option
 def problem_command(
-    name: str | None, suite: Path, commit: str | None, repository: Path | None, issue: str | None, sandbox: Choice
+    name: str | None,
+    suite: Path,
+    commit: str | None,
+    repository: Path | None,
+    config: Path | None,
+    issue: str | None,
+    sandbox: Choice,
 ) -> ExitCode:
     """Add the problem NAME to a suite.
 
@@ -49,7 +55,7 @@ def problem_command(
             raise UsageError(
                 "--from-commit names the problem and writes its statement itself.", "Leave out the others."
             )
-        return _from_commit(suite, repository or Path(), commit, sandbox)
+        return _from_commit(suite, repository or Path(), commit, config, sandbox)
     if name is None:
         raise UsageError("a problem by hand needs a name.", "codegate new problem NAME --suite SUITE")
     title, statement = issue_text(issue, os.environ.get("GITHUB_TOKEN", ""), _api()) if issue else ("", "")
@@ -63,10 +69,10 @@ def _api() -> str:
     return os.environ.get("GITHUB_API_URL") or DEFAULT_API
 
 
-def _from_commit(suite: Path, repository: Path, commit: str, sandbox: Choice) -> ExitCode:
+def _from_commit(suite: Path, repository: Path, commit: str, config: Path | None, sandbox: Choice) -> ExitCode:
     with mine_progress() as progress:
         report = mine_commit(
-            repository, suite, commit, replace(MineOptions(), concurrency=1), progress, sandbox=sandbox
+            repository, suite, commit, MineOptions(concurrency=1), progress, sandbox=sandbox, config=config
         )
     result = report.results[0]
     say(f"{result.problem} is in {suite}" if result.problem else f"no problem: {result.reason}: {result.detail}")

@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.durable import sha256
+from codegate.environments import Recipe, environment_of
 from codegate.grading import Sandboxes
 from codegate.grading.drivers import driver_source
 from codegate.mining.proving import leak
@@ -156,3 +158,20 @@ class TestEnvironment:
         monkeypatch.setattr(leak, "_SECONDS", 0.001)
         with self._open(sandboxes, recipe) as sandbox, pytest.raises(SandboxError, match="did not end"):
             self._audit(sandbox, FIX)
+
+
+@pytest.mark.bwrap
+def test_what_a_compiler_left_counts_only_where_an_environment_was_built_from_a_tree(
+    bwrap_backend: BubblewrapBackend,
+) -> None:
+    make = "printf 'order.go\\0cancel_order\\0restore_order' >\"$HOME/std.o\""
+    environment = environment_of("hand", Recipe(setup=(make,)), "", day=date(2026, 1, 1))
+    tree, fix = (
+        _tree({"order.go": "package order\n"}),
+        _files({"order.go": "package order\ncancel_order restore_order\n"}),
+    )
+    with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
+        sandboxes.learn(environment)
+        with sandboxes.open(environment.manifest, ProblemLimits()) as sandbox:
+            assert audit(tree, {}, fix, sandbox).fix_lines
+            assert audit(tree, {}, fix, sandbox, from_tree=False).clean

@@ -42,13 +42,16 @@ _TEST_TITLE: Final = re.compile(r"\b(?:it|test)(?:\.\w+)?\(\s*['\"`]([^'\"`\n]+)
 _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 
 
-def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "") -> LeakAudit:
+def audit(
+    base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "", *, from_tree: bool = True
+) -> LeakAudit:
     """Look for the answer in the tree and in the environment that a model works in.
 
     A line counts when it is at least 20 characters long, has an identifier, is new in its file, and yet stands in
     another file, together with others; a hidden test counts when its content after the fix is there already. A copy
     of the project in the environment counts unless it has every file that the fix changes, without the fix. The
-    project is what ``folder`` has, where only a part of the repository is mined.
+    project is what ``folder`` has, where only a part of the repository is mined. What a compiler made counts only in an
+    environment that was built ``from_tree``: no other has anything of the project.
 
     Raises:
         FilesRefused: the tree does not fit.
@@ -59,7 +62,9 @@ def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: s
     done = sandbox.run(
         Command(
             argv=(*_ISOLATED, driver_source("leak_driver"), "{records}", "{site}", "{packages}"),
-            stdin=json.dumps(_wanted(base, hidden, fix, folder)).encode("ascii"),
+            stdin=json.dumps(_wanted(base, hidden, fix, folder) | ({} if from_tree else {"unheard": []})).encode(
+                "ascii"
+            ),
             timeout_seconds=_SECONDS,
             records=True,
         )

@@ -153,7 +153,9 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         return _prove_question(problem, rounds, day)
     patch = make_patch(base, problem.fix)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder)
+        built, folder = problem.environment.recorded, problem.manifest.folder
+        from_tree = built is None or built.base is not None
+        leaks = audit(base, problem.hidden, problem.fix, sandbox, folder, from_tree=from_tree)
     controls = problem.manifest.controls
     if controls is None:
         controls = audit_controls(problem, base, sandboxes, rounds)
