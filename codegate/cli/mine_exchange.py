@@ -61,7 +61,7 @@ def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None,
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
 @click.option("--name", help="Name of the suite; default: the file's.")
-@click.option("--config", type=FILE, help="Configuration with the recipe, `environment`; default: what is found.")
+@click.option("--config", type=FILE, help="Configuration with the recipe, `environment`; default: what is implied.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @repository_option
 @sandbox_option
@@ -78,15 +78,14 @@ def import_command(
 ) -> ExitCode:
     """Make a suite of FILE. Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`.
 
-    Environments are built by the recipe of --config. Without one it is found in the first row's base tree; tasks get
-    pytest, and numpy where a test imports it.
+    Environments are built by the recipe of --config. Without one, tasks get pytest, and numpy where a test imports it.
 
     Exits 0 when a suite was written, 2 when no row could be used.
     """
     recipe = read_recipe(Path(), config) if config is not None else None
     options = MineOptions(name=name, recipe=recipe, rounds=rounds)
     with opened_backend(sandbox, new_run_id()) as backend:
-        report = import_proven(file, kind, out, options, backend, repository, say)
+        report = import_proven(file, kind, out, options, backend, repository)
     say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")
     for skipped in report.skipped[:_SHOWN]:
         say(str(skipped))

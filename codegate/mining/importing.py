@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codegate.durable import sha256
+from codegate.environments import Recipe, environment_of, obtain
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
 from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.environment import EnvironmentResolver
+from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import known_languages, name_of
 from codegate.mining.options import KINDS, MineOptions, running_python
 from codegate.mining.profile import Steps
@@ -110,7 +112,7 @@ def import_proven(
         file: a JSON Lines file; of the format ``harbor`` a task folder, or a folder of them.
         kind: its format.
         out: folder of the suite; it must not exist, or be empty.
-        options: the suite's name, interpreter and rounds; the kinds of change are ignored.
+        options: the suite's name, recipe and rounds; the kinds of change are ignored.
         backend: where the code runs; the caller closes it.
         repository: a clone that has the rows' base commits.
 
@@ -120,26 +122,20 @@ def import_proven(
         Interrupted: stopped by the user; nothing was written.
     """
     name = options.name or _NOT_IN_NAMES.sub("-", file.stem).strip("._-")[:100] or "imported"
-    languages = known_languages(EnvironmentResolver(options.python or running_python()))
-    today = datetime.now(UTC).date()
     if kind == "humaneval":
-        # The tasks declare nothing: the first environment is the test runner alone, and numpy where a test imports it.
         numpy = b"import numpy" in read_bytes(file, MAX_FILE_BYTES)
-        declared = Tree({"requirements.txt": TreeFile(b"numpy\n")} if numpy else {})
-        environment = next(languages["python"].environments(Tree(), declared, today), None)
-        if environment is None:
-            raise UsageError("the test runner cannot be resolved to packages.", "Check the package index.")
-        return import_tasks(file, out, name, environment)
-    sandboxes = Sandboxes(backend, {})
+        return import_tasks(file, out, name, task_environment(options.recipe, backend, numpy=numpy))
+    sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository or Path(), base.commit or ""))
     builder = ProblemBuilder(
         repository=repository or Path(),
         name=name,
-        languages=languages,
+        languages=known_languages(EnvironmentResolver(running_python())),
         sandboxes=sandboxes,
         options=replace(options, include_new_tests=True, kinds=KINDS),
-        today=today,
+        today=datetime.now(UTC).date(),
         tip=Tree({}),
         stop=threading.Event(),
+        recorded=RecordedBuilds(options.recipe, sandboxes) if options.recipe is not None else None,
     )
 
     def build(unit: ImportedUnit) -> Built | Rejected:
@@ -153,6 +149,20 @@ def import_proven(
         raise Interrupted("the import was stopped; no suite was written.") from error
     finally:
         sandboxes.close()
+
+
+def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> LockedEnvironment:
+    """Return the environment of HumanEval tasks, which declare nothing: by default pytest, and numpy if it is wanted.
+
+    Raises:
+        BuildFailed: a command of set-up failed.
+        SandboxError: the sandbox failed, or a package index cannot be reached.
+    """
+    packages = " ".join(["pytest", *(["numpy"] if numpy else [])])
+    recipe = recipe or Recipe(tools={"python": running_python()}, setup=(f"uv pip install {packages}",))
+    today = datetime.now(UTC).date()
+    built = obtain(recipe, Tree(), backend, day=today)
+    return environment_of("tasks", recipe, built.resolved, day=today)
 
 
 def import_tasks(file: Path, out: Path, name: str, environment: LockedEnvironment) -> ImportReport:

@@ -16,6 +16,7 @@ from codegate.operations.suites import (
     mine_commit,
     mining_words,
     proof_words,
+    read_recipe,
     validate,
     validation_words,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "origin",
     "pin",
     "proof_words",
+    "read_recipe",
     "read_runs",
     "refresh",
     "report",

@@ -77,6 +77,7 @@ def mine_commit(
     progress: Callable[[MineEvent], None],
     *,
     sandbox: Choice = "auto",
+    config: Path | None = None,
 ) -> MineReport:
     """Mine one merged change into the suite at ``out``, new or not, whatever kind of change it calls itself.
 
@@ -84,7 +85,7 @@ def mine_commit(
     """
     full = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").decode("ascii").strip()
     wanted = replace(options, only=full, kinds=KINDS, refresh=(out / "suite.yml").exists())
-    return mine(repository, out, wanted, progress, sandbox=sandbox)
+    return mine(repository, out, wanted, progress, sandbox=sandbox, config=config)
 
 
 def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:

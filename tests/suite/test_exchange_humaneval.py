@@ -3,14 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import validate_suite
-from codegate.mining.importing import import_tasks
-from codegate.sandbox import EnvironmentRecipe
+from codegate.mining.importing import import_tasks, task_environment
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, LockedEnvironment, load_base
+from codegate.suite import LockedEnvironment, load_base
 from codegate.suite.exchange import Row, convert_each, task_problem
 
 from .builders import ENVIRONMENT, LOCK
@@ -122,13 +120,10 @@ def test_imported_tasks_have_their_base_trees_in_the_suite(tmp_path: Path) -> No
 @pytest.mark.full
 @pytest.mark.bwrap
 @pytest.mark.requirement("D12")
-def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
+def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBackend) -> None:
     (tmp_path / "own.jsonl").write_text(f"{json.dumps(TASK)}\n{json.dumps(OTHER)}\n{json.dumps(MBPP)}\n")
-    manifest = EnvironmentManifest(
-        id="runner", python=recipe.python, lock="environments/runner/requirements.lock",
-        lock_sha256=sha256(recipe.lock.encode()), rung="minimal",
-    )  # fmt: skip
-    environment = LockedEnvironment(manifest, recipe.lock)
+    environment = task_environment(None, bwrap_backend)
+    assert "pytest==" in environment.lock
     imported = import_tasks(tmp_path / "own.jsonl", tmp_path / "suite", "own", environment)
     report = validate_suite(imported.suite, None, bwrap_backend, 1, lambda proof: None, 1)
     assert report.proven
@@ -141,7 +136,7 @@ def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBack
         ["--- a/solution.py\n+++ b/solution.py\n@@ -1,2 +1,4 @@\n", "+def check(candidate):\n+    pass\n"]
         + [f" {line}\n" for line in stub.split("\n")[:2]]
     )
-    boxes = Sandboxes(bwrap_backend, imported.suite.locks)
+    boxes = Sandboxes.of(imported.suite, bwrap_backend, None)
     try:
         assert not grade(problem, base, cheat, boxes).resolved
     finally:
