@@ -172,7 +172,8 @@ class _Build:
         inherited = ":".join((*(WHEEL_PROGRAMS if self._base.lacking else ()), self._base.path))
         path = path_variable(inherited)
         indexes = index_variables(self._secrets)
-        self._set_up = set_up_variables(recipe, path, tuple(tree), origin.day, indexes, python=self._python) | {
+        python = self._base.versions.get("python", "") if self._python else None
+        self._set_up = set_up_variables(recipe, path, tuple(tree), origin.day, indexes, python) | {
             name: value for name, value in self._secrets.items() if name not in indexes
         }
         if "git" not in self._base.programs and (file := tree.get(posixpath.join(recipe.folder, "pyproject.toml"))):

@@ -144,7 +144,7 @@ def path_variable(inherited: str) -> str:
 
 
 def set_up_variables(
-    recipe: Recipe, path: str, names: Collection[str], day: date, indexes: Mapping[str, str], *, python: bool
+    recipe: Recipe, path: str, names: Collection[str], day: date, indexes: Mapping[str, str], python: str | None
 ) -> dict[str, str]:
     """Return the environment of set-up commands; that of secrets comes on top.
 
@@ -154,13 +154,13 @@ def set_up_variables(
         names: paths of the tree: what has no lock file is dated.
         day: indexes answer as of its end, where they can.
         indexes: what ``index_variables`` returned.
-        python: whether there is a virtual environment.
+        python: version of the virtual environment's interpreter; None: there is none.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]
     variables = {
         **_COMMON,
-        **(_PYTHON if python else {}),
+        **(_PYTHON if python is not None else {}),
         "PATH": path,
         **dict.fromkeys(_AUTHORITIES, AUTHORITIES),
         **_NO_BROWSERS,
@@ -169,7 +169,7 @@ def set_up_variables(
         "JAVA_TOOL_OPTIONS": " ".join(_java_options()),
         "YARN_HTTP_PROXY": _PROXY,
         "YARN_HTTPS_PROXY": _PROXY,
-        **_dates(names, recipe.folder, day),
+        **_dates(names, recipe.folder, day, python or ""),
         **indexes,
     }
     for name, value in {"HTTP_PROXY": _PROXY, "HTTPS_PROXY": _PROXY, "NO_PROXY": ",".join(direct)}.items():
@@ -235,13 +235,22 @@ def _java_options() -> list[str]:
     return [*options, *([f"-Djavax.net.ssl.trustStore={JAVA_AUTHORITIES}"] if java_authorities() else [])]
 
 
-def _dates(names: Collection[str], folder: str, day: date) -> dict[str, str]:
-    """Return what keeps packages that were released after ``day`` away; a lock file already does."""
-    moment = f"{(day + timedelta(days=1)).isoformat()}T00:00:00Z"
-    dates = {"PIP_UPLOADED_PRIOR_TO": moment}
+def _dates(names: Collection[str], folder: str, day: date, python: str) -> dict[str, str]:
+    """Return what keeps packages that were released after ``day`` away; a lock file already does.
+
+    A package that was released before an interpreter was never tried on it: those of its first year count, too.
+    """
+    minor = re.match(r"3\.(\d+)", python)
+    ready = max(day, date(2012 + int(minor[1]), 10, 1)) if minor is not None else day  # 3.8 came in October 2019
+    dates = {"PIP_UPLOADED_PRIOR_TO": _end_of(ready)}
     above = PurePosixPath(folder, "uv.lock")
     uv_lock = any(str(place / "uv.lock") in names for place in above.parents)
-    dates |= {"UV_FROZEN": "1"} if uv_lock else {"UV_EXCLUDE_NEWER": moment}  # with a date, uv rewrites the lock
+    # With a date, uv rewrites the lock.
+    dates |= {"UV_FROZEN": "1"} if uv_lock else {"UV_EXCLUDE_NEWER": dates["PIP_UPLOADED_PRIOR_TO"]}
     if not {*NODE, "yarn.lock"} & {name.rpartition("/")[2] for name in names}:
-        dates["npm_config_before"] = moment
+        dates["npm_config_before"] = _end_of(day)
     return dates
+
+
+def _end_of(day: date) -> str:
+    return f"{(day + timedelta(days=1)).isoformat()}T00:00:00Z"

@@ -32,8 +32,10 @@ def _no_index_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-def of_set_up(recipe: Recipe = PLAIN, names: tuple[str, ...] = (), **indexes: str) -> dict[str, str]:
-    return set_up_variables(recipe, "/usr/bin", names, DAY, indexes, python=True)
+def of_set_up(
+    recipe: Recipe = PLAIN, names: tuple[str, ...] = (), python: str = "3.9.1", **indexes: str
+) -> dict[str, str]:
+    return set_up_variables(recipe, "/usr/bin", names, DAY, indexes, python)
 
 
 def test_indexes_answer_as_of_the_day_where_no_lock_says_the_versions() -> None:
@@ -42,6 +44,12 @@ def test_indexes_answer_as_of_the_day_where_no_lock_says_the_versions() -> None:
     assert "UV_FROZEN" not in undated
     assert locked["UV_FROZEN"] == "1"
     assert not {"UV_EXCLUDE_NEWER", "npm_config_before"} & locked.keys()
+
+
+def test_packages_of_an_interpreters_first_year_count_for_older_trees_too() -> None:
+    newer = of_set_up(python="3.13.0")
+    assert newer["UV_EXCLUDE_NEWER"] == newer["PIP_UPLOADED_PRIOR_TO"] == "2025-10-02T00:00:00Z"
+    assert newer["npm_config_before"] == END
 
 
 def test_a_lock_counts_for_the_recipes_folder_and_those_below_it() -> None:
