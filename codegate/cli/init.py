@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -142,7 +143,8 @@ def command(
         workflows, used = False, ""
         say(f"no workflows were written: {error}")
     files = _workflows(used, matrix=matrix) if workflows else {}
-    found = project.found if project is not None else None
+    proposals = [one for one in (project.proposals if project is not None else ()) if not one.light]
+    found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
     config = _TEXT.format(
         schema=_SCHEMA,
@@ -155,7 +157,7 @@ def command(
     if section and (out in written or lacking):
         first = "the recipe that was found" if out in written else f"{out} has no recipe; this one was found"
         say(f"{first}:\n{section}")
-        for line in _others(found):
+        for line in _others(proposals):
             say(line)
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
@@ -163,11 +165,11 @@ def command(
     tried, correct = None, False
     if found is not None and (sys.stdin.isatty() and not json_wanted() if tries is None else tries):
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
-        reduced, tried = _try(own, found, part, sandbox)
-        if reduced is not None and out in written:
-            write_atomic(out, config.replace(section, recipe_yaml(reduced)).encode())
-            say(f"wrote {out} again, without what failed")
-        found, correct = reduced or found, tried is None
+        taken, tried = _try(own, found, part, sandbox)
+        if taken is not None and taken != found and out in written:
+            write_atomic(out, config.replace(section, recipe_yaml(taken)).encode())
+            say(f"wrote {out} again, with the recipe that works")
+        found, correct = taken or found, tried is None
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(
@@ -217,32 +219,26 @@ def _ignore(path: Path) -> bool:
 def _try(own: Recipe | None, found: Found, part: str, sandbox: Choice) -> tuple[Found | None, str | None]:
     """Build a recipe, run tests with it and say what became of it.
 
-    Returns what was found without the parts that fail and are not needed, if there are any, and what the tests showed;
-    None where the recipe is not whole. The user's ``own`` recipe is tried as it is.
+    Returns the recipe of those proposed that works, and what the tests showed; None where none is whole. The user's
+    ``own`` recipe is tried as it is.
     """
-    recipe = own or found.recipe
-    if recipe == Recipe():
+    if (own or found.recipe) == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")
         return None, None
     say("building the recipe, and running tests of HEAD once without a network (--no-try leaves that out)")
-    clauses: list[str] = []
-
-    def dropped(clause: str) -> None:
-        clauses.append(clause)
-        say(f"{clause}; trying without it")
-
     try:
-        proved, tried = try_on_head(Path(), recipe, part, sandbox, dropped if own is None else None)
+        taken, tried = try_on_head(Path(), own, part, sandbox, say)
     except Interrupted:
         raise
     except CodegateError as error:
         say(f"not ready to mine: {error.cause}\n{error.remedy}".rstrip())
         return None, None
+    place = f"taken: {taken.place}: " if taken is not None else ""
     if not tried.ready:
-        say(f"not ready to mine: {tried.words}\n{tried.failed[0]}: {shown(tried.message, _MOST_SHOWN)}")
+        say(f"not ready to mine: {place}{tried.words}\n{tried.failed[0]}: {shown(tried.message, _MOST_SHOWN)}")
         return None, None
-    say(f"{tried.words}: ready to mine")
-    return found.reduced(proved, [f"{one}; tests pass without it" for one in clauses]) if clauses else None, tried.words
+    say(f"{place}{tried.words}: ready to mine")
+    return taken, tried.words
 
 
 def _parts(project: Project | None) -> list[str]:
@@ -252,9 +248,9 @@ def _parts(project: Project | None) -> list[str]:
     return ["parts with tests of their own, which can be mined alone:", *named] if named else []
 
 
-def _others(found: Found | None) -> list[str]:
-    named = [f"  {one}" for one in (found.candidates if found is not None else ())]
-    return ["other commands that run tests, if these are the wrong ones:", *named] if named else []
+def _others(proposals: Sequence[Found]) -> list[str]:
+    named = [f"  {one.place}: `{one.recipe.tests}`" for one in proposals[1:]]
+    return ["others, which a try takes where this one does not work:", *named] if named else []
 
 
 def _following(out: Path, project: Project | None, part: str) -> list[str]:

@@ -5,7 +5,7 @@ build runs it once with the package indexes in reach; tests then run on what it 
 """
 
 from codegate.environments.build import BuildFailed, obtain
-from codegate.environments.find import Found, find_recipe, recipe_yaml
+from codegate.environments.find import Found, find_recipes, recipe_yaml
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_text
@@ -24,7 +24,7 @@ __all__ = [
     "ServiceRecipe",
     "environment_of",
     "export_built",
-    "find_recipe",
+    "find_recipes",
     "import_built",
     "inputs_of",
     "languages_of",

@@ -20,14 +20,12 @@ from codegate.environments.scripts import (
     GIVEN,
     WHEEL_PROGRAMS,
     bring_toolchains,
-    changed_since,
     clean_up,
     compile_python,
     copies_of_the_tree,
     given_files,
     list_resolved,
     make_python,
-    mark,
     take_given,
 )
 from codegate.environments.secrets import check_archive, check_lengths, redactor_of
@@ -54,8 +52,8 @@ _LOG: Final = logging.getLogger(__name__)
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _LINE: Final = 300
-_NOT_RUN: Final = (None, 126, 127)
-"""Exit codes of a command that was killed or whose program is not there: no lint step's."""
+_NOT_THERE: Final = (126, 127)
+"""Exit codes of a command whose program is not there."""
 _ENTRY: Final = re.compile(r"^[ \t]*([A-Za-z0-9][\w.-]*)[^\n\\]*(?:\\\r?\n[^\n\\]*)*", re.MULTILINE)
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # How installers name the package that stopped them.
@@ -74,12 +72,13 @@ class BuildFailed(SandboxError):
 
     Attributes:
         step: the command.
+        ended: how it ended.
         package: what it could not install or build; empty where its output names none.
         lines: the last that it printed.
     """
 
     def __init__(self, step: str, ended: str, package: str, lines: tuple[str, ...], remedy: str) -> None:
-        self.step, self.package, self.lines = step, package, lines
+        self.step, self.ended, self.package, self.lines = step, ended, package, lines
         first = f"{package} cannot be installed: " if package else ""
         printed = "".join(f"\n  {line}" for line in lines)
         super().__init__(f"{first}`{step}` {ended}; it printed last:{printed or ' nothing.'}\n", remedy)
@@ -93,6 +92,7 @@ def obtain(
     day: date,
     nearest: Layer | None = None,
     resolved: str | None = None,
+    found: bool = False,
 ) -> Built:
     """Return the recorded build of a recipe and a tree: from the cache, or built now.
 
@@ -103,19 +103,21 @@ def obtain(
         day: of the tree: without a lock, indexes answer as of its end.
         nearest: a build to begin with; where set-up fails on it, it begins with nothing.
         resolved: versions of an earlier build, which this one has to have where a tool can be told.
+        found: the recipe was found, not written: commands that fail are left out of it, and tests decide whether they
+            are needed. A step of CI may check or publish something.
 
     Raises:
-        BuildFailed: a command of set-up failed.
+        BuildFailed: a command of set-up failed; of a recipe that was found, all of them.
         SandboxError: the sandbox failed, or a secret was left in what was built.
         UsageError: a toolchain or a secret is not there.
     """
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
         origin = Origin(day, tree.digest())
-        found = find_built(inputs, origin.tree, resolved)
-        if found is not None:
-            return found
-        build = _Build(recipe, tree, backend, origin, inputs, resolved)
+        there = find_built(inputs, origin.tree, resolved)
+        if there is not None:
+            return there
+        build = _Build(recipe, tree, backend, origin, inputs, resolved, found)
         if nearest is not None:
             try:
                 return build.record(nearest)
@@ -130,7 +132,7 @@ def obtain(
             note = f"{error.package} is left out: {error.cause.partition('; it printed')[0]}. Tests that need it fail."
             _LOG.info("%s", note)
             try:
-                return _Build(recipe, rest, backend, origin, inputs, resolved, note).record(None)
+                return _Build(recipe, rest, backend, origin, inputs, resolved, found, note).record(None)
             except BuildFailed:
                 raise error from None
 
@@ -159,10 +161,12 @@ class _Build:
         origin: Origin,
         inputs: str,
         resolved: str | None,
+        found: bool,
         *notes: str,
     ) -> None:
         self._recipe, self._tree, self._backend, self._origin = recipe, tree, backend, origin
-        self._inputs, self._resolved, self._given_notes = inputs, resolved, notes
+        self._inputs = self._asked = inputs
+        self._resolved, self._found, self._given_notes = resolved, found, notes
         self._base: Base = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
         check_lengths(self._secrets)
@@ -232,32 +236,29 @@ class _Build:
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
     def _run_steps(self) -> None:
-        """Run the set-up commands, with the recipe's servers beside them.
-
-        One that fails is skipped if it neither changed anything nor asked an index, as a lint step does, and another
-        one changed something.
-        """
-        skipped: list[BuildFailed] = []
-        worked = False
+        """Run the set-up commands, with the recipe's servers beside them."""
+        failures: list[BuildFailed] = []
+        kept: list[str] = []
         for line in self._recipe.setup:
-            asked, began = self._proxy.requests, time.monotonic()
-            name = shown(" ".join(line.split()), 80)
+            began, name = time.monotonic(), shown(" ".join(line.split()), 80)
             _LOG.info("set-up: %s", name)
-            done = self._run(f"{mark()}\n{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, step=True)
+            done = self._run(f"{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, step=True)
             self._steps.append((line, round(time.monotonic() - began, 1)))
             _LOG.info(
                 "set-up: %s: done in %.1f s" if done.ok else "set-up: %s: failed after %.1f s", name, self._steps[-1][1]
             )
-            changed = not self._run(changed_since(), self._tests).stdout.startswith(b"nothing")
-            worked = worked or (changed and done.ok)
-            if not done.ok:
-                failure = self._failure(line, done)
-                if changed or asked != self._proxy.requests or done.exit_code in _NOT_RUN:
-                    raise failure
-                skipped.append(failure)
-        if skipped and not worked:
-            raise skipped[0]
-        self._notes += [f"skipped `{failure.step}`: it failed and changed nothing" for failure in skipped]
+            if done.ok:
+                kept.append(line)
+                continue
+            failures.append(self._failure(line, done))
+            if not self._found or without_package(self._tree, failures[-1].package) is not None:
+                raise failures[-1]
+        if failures and not kept:
+            raise failures[0]
+        if failures:
+            self._recipe = self._recipe.model_copy(update={"setup": tuple(kept)})
+            self._inputs = inputs_of(self._recipe, self._tree, self._backend)
+        self._notes += [f"left out `{failure.step}`: it {failure.ended}" for failure in failures]
 
     def _list(self) -> str:
         """Return the versions of all that was installed; look for copies of the tree among it."""
@@ -277,6 +278,7 @@ class _Build:
         return LayerFile(
             sha256=sha256,
             inputs=self._inputs,
+            asked=self._asked,
             day=self._origin.day,
             tree=self._origin.tree,
             rebuilt=digest(self._resolved) if self._resolved is not None else None,
@@ -333,7 +335,7 @@ class _Build:
         if self._proxy.refused:
             hosts = ", ".join(shown(host, 100) for host in sorted(self._proxy.refused))
             return f"It asked for hosts that are no package index; to allow them: `hosts: [{hosts}]` in `environment:`."
-        if done.exit_code in _NOT_RUN[1:]:
+        if done.exit_code in _NOT_THERE:
             return (
                 "A program is not there: let `setup` of `environment:` install it first (`pip install …`), "
                 "or name what has it under `tools` (a language), `packages` (the system's) or `image`."

@@ -1,20 +1,21 @@
-"""Finds a project's recipe where none is written: in its CI, else in its lock files, else in what agents are given."""
+"""Finds recipes of a project where none is written: in its CI, its lock files, else in what agents are given."""
 
 import json
 import posixpath
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
 from codegate.environments.expressions import text_of
-from codegate.environments.locks import implied, languages_of
+from codegate.environments.locks import PYTEST, implied, languages_of
 from codegate.environments.recipe import Recipe, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
-from codegate.environments.tools import Has, declared, read_action
+from codegate.environments.tools import PACKAGE, Has, declared, nearest_version, read_action
 from codegate.environments.workflows import Job, Step, read_jobs
 from codegate.strict import shown
 from codegate.suite import Tree
@@ -34,7 +35,7 @@ _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", 
 _IMAGE: Final = re.compile(r"[!-~]{1,300}")
 _LONGEST: Final = 20_000  # of a step
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,99}")
-_MOST_CANDIDATES: Final = 8
+_MOST_JOBS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,20 @@ class Found:
         recipe: to be tried: that it was found proves nothing.
         sources: where each part is written, by its key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
         left_out: what was left out or rewritten, a clause each with its reason.
-        candidates: other commands that run tests, with their places.
+        place: the job or the file that it is of, for people.
+        light: set-up is less than the job says, so that all tests have to pass with it.
     """
 
     recipe: Recipe
     sources: Mapping[str, str]
     left_out: tuple[str, ...]
-    candidates: tuple[str, ...] = ()
+    place: str = ""
+    light: bool = False
 
-    def reduced(self, recipe: Recipe, clauses: Sequence[str]) -> "Found":
-        """Return it with a recipe that lacks steps of this one, and why it does."""
+    def reduced(self, recipe: Recipe, why: str) -> "Found":
+        """Return it with a recipe that lacks steps of this one."""
+        lacking = [line for line in self.recipe.setup if line not in recipe.setup]
+        clauses = [f"`{short(line)}`: {why}" for line in lacking]
         places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
         sources = {key: place for key, place in self.sources.items() if not key.startswith("setup.")}
         sources |= {f"setup.{index}": places.get(line, "") for index, line in enumerate(recipe.setup)}
@@ -73,6 +78,7 @@ class _Draft:
         sources, left_out: see ``Found``.
         doubts: parts of the job that are not understood.
         test: what runs the tests.
+        light: see ``Found``.
     """
 
     place: str
@@ -89,11 +95,20 @@ class _Draft:
     left_out: list[str] = field(default_factory=list)
     doubts: int = 0
     test: TestCommand | None = None
+    light: bool = False
 
     def add(self, key: str, values: Mapping[str, str], place: str) -> None:
         """Add entries of ``tools`` or ``env``."""
         getattr(self, key).update(values)
         self.sources.update({f"{key}.{name}": place for name in values})
+
+    def add_tools(self, versions: Mapping[str, str], place: str, has: Has | None) -> None:
+        """Add toolchains; a version that is not to be had gives way to the nearest that is."""
+        for name, version in versions.items():
+            nearest = nearest_version(name, version, has) if has is not None else version
+            self.add("tools", {name: nearest}, place)
+            if nearest != version:
+                self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def doubt(self, clauses: Sequence[str]) -> None:
         """Leave out what is not understood."""
@@ -112,33 +127,52 @@ class _Draft:
             self.steps.append((step.text, folder, env, place))
 
 
-def find_recipe(tree: Tree, path: str = "", *, has: Has | None = None) -> Found:
-    """Return the best recipe that the files of ``tree`` say; nothing of it is executed.
+def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[Found]:
+    """Return the recipes that the files of ``tree`` say, best first, at least one; nothing of it is executed.
+
+    Each job that runs tests says one, with the combination of its matrix that is to be had; then lock and manifest
+    files imply one. Which of them works, only a try can tell.
 
     Args:
         tree: of the whole repository.
         path: the part of it whose tests are run; empty: all of it.
-        has: whether a toolchain is to be had: of a matrix's versions, those that are come first.
+        has: whether a toolchain is to be had: one that is not gives way to the nearest that is. None: all are.
 
     Raises:
         UsageError: a part of it is nothing that a recipe may say.
     """
     jobs, broken = read_jobs(tree)
-    drafts = [_draft(tree, job) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
+    drafts = [_draft(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
     languages = languages_of(tree, path)
-    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, has, languages))
-    draft = fitting[0] if fitting else _from_files(tree, path, jobs)
-    _finish(draft, tree, path, has)
-    others = dict.fromkeys(_words(one) for one in fitting if one.linux and one.test is not None and one.test.known)
-    others.pop(_words(draft), None)
-    return _found(draft, path, [*broken, *draft.left_out], tuple(others)[:_MOST_CANDIDATES])
+    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages))
+    of_jobs: dict[str, _Draft] = {}
+    for draft in fitting:
+        of_jobs.setdefault(draft.place, draft)
+    proposed: dict[str, Found] = {}
+    known = [draft for draft in of_jobs.values() if draft.test is not None and draft.test.known]
+    unknown = [draft for draft in of_jobs.values() if draft not in known]
+    jobs_first = (known or unknown[:1])[:_MOST_JOBS]
+    for draft in (*_lighter(jobs_first[:1], tree), *jobs_first, _from_files(tree, path, jobs, has)):
+        _finish(draft, tree, path, has)
+        found = _found(draft, path, [*broken, *draft.left_out], has)
+        proposed.setdefault(found.recipe.identity, found)
+    whole = [found for found in proposed.values() if found.recipe.tests is not None]
+    return whole or list(proposed.values())
 
 
-def _words(draft: _Draft) -> str:
-    return f"{draft.place}: `{short(shlex.join(draft.test.words))}`" if draft.test is not None else ""
+def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
+    """Yield a job with the set-up that lock and manifest files imply, which takes seconds, not minutes."""
+    for draft in drafts:
+        steps = implied(tree, draft.test.folder)[0] if draft.test is not None and draft.test.known else []
+        if steps and draft.steps:
+            lighter = replace(deepcopy(draft), steps=[], light=True)
+            lighter.left_out += [f"`{short(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
+            for text, place in steps:
+                lighter.run(text, draft.test.folder if draft.test is not None else "", {}, place)
+            yield lighter
 
 
-def _draft(tree: Tree, job: Job) -> _Draft:
+def _draft(tree: Tree, job: Job, has: Has | None) -> _Draft:
     """Return a job as a recipe: all before the first step that runs tests is set-up."""
     draft = _Draft(job.place, job.rank, job.linux, job.stable, image=job.image)
     draft.doubt(job.left_out)
@@ -148,7 +182,7 @@ def _draft(tree: Tree, job: Job) -> _Draft:
     for step in job.steps:
         if step.uses:
             if draft.test is None:
-                _add_action(draft, tree, step)
+                _add_action(draft, tree, step, has)
             continue
         commands = Commands(tree, {**GITHUB_PLACES, **draft.env, **step.env}, draft.tools.get("python", ""))
         tests = commands.tests_in(step.run, step.folder)
@@ -173,13 +207,13 @@ def _draft(tree: Tree, job: Job) -> _Draft:
     return draft if draft.test is not None or maybe is None else maybe
 
 
-def _add_action(draft: _Draft, tree: Tree, step: Step) -> None:
+def _add_action(draft: _Draft, tree: Tree, step: Step, has: Has | None) -> None:
     name = short(step.uses.partition("@")[0])
     read = read_action(tree, step.uses, step.given)
     if read is None:
         draft.doubt([f"`uses: {name}` is no action that is known here"])
         return
-    draft.add("tools", read[0], f"{step.place}, `{name}`")
+    draft.add_tools(read[0], f"{step.place}, `{name}`", has)
     for command in read[1]:
         draft.run(command, step.folder, {}, f"{step.place}, `{name}`")
     if name == "actions/checkout":
@@ -215,14 +249,13 @@ def _is_of(draft: _Draft, path: str) -> bool:
     return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
 
 
-def _rank(draft: _Draft, has: Has | None, languages: list[str]) -> tuple[object, ...]:
+def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
     """Return the order of preference: the plainest run of most of the tests."""
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
     words = shlex.join(test.words)
     tool = _tool(test)
     language = "javascript" if tool in {"node", "bun"} else tool
-    missing = sum(not has(name, version) for name, version in draft.tools.items()) if has is not None else 0
     return (
         not test.known,
         draft.rank,
@@ -231,7 +264,6 @@ def _rank(draft: _Draft, has: Has | None, languages: list[str]) -> tuple[object,
         languages.index(language) if language in languages else len(languages),
         not draft.stable,
         len(draft.services),
-        missing,
         draft.doubts,
         bool(draft.image),
         bool(test.folder),
@@ -245,15 +277,18 @@ def _tool(test: TestCommand) -> str:
     return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
-def _from_files(tree: Tree, path: str, jobs: Sequence[Job]) -> _Draft:
+def _from_files(tree: Tree, path: str, jobs: Sequence[Job], has: Has | None) -> _Draft:
     """Return what lock files imply, else what agents and containers for developers are set up with."""
     commands, tests = implied(tree, path)
     draft = _Draft("")
     for text, place in commands:
+        draft.place = draft.place or place
         draft.run(text, path, {}, place)
+    if [text for text, _ in commands] == [PYTEST]:  # no manifest: nothing else says that there is Python
+        draft.add_tools({"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}, "that codegate runs on", has)
     job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
     if not tests and job is not None:
-        draft = _draft(tree, job)
+        draft = _draft(tree, job, has)
     for name in (f"{path}/{one}" if path else one for one in _DEVCONTAINERS):
         data = _plain_json(read_text(tree, name)) if not (tests or draft.steps) else {}
         for key in ("onCreateCommand", "updateContentCommand", "postCreateCommand"):
@@ -289,13 +324,13 @@ def _finish(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
     for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):
         version, place = declared(tree, folder, name, has) if name and name not in draft.tools else ("", "")
         if version:
-            draft.add("tools", {name: version}, place)
+            draft.add_tools({name: version}, place, has)
     for text in prefetch(draft.test, tree) if draft.test is not None and draft.test.known else ():
         if text not in texts:
             draft.run(text, folder, {}, "so that tests find all of it without a network")
 
 
-def _found(draft: _Draft, path: str, left_out: list[str], candidates: tuple[str, ...]) -> Found:
+def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Found:
     folder = draft.test.folder if draft.test is not None else path
     sources = dict(draft.sources)
     setup: list[str] = []
@@ -309,19 +344,22 @@ def _found(draft: _Draft, path: str, left_out: list[str], candidates: tuple[str,
         setup.append(whole)
     if draft.test is not None and draft.test.folder:
         sources["folder"] = sources.get("tests", "")
+    packages = list(dict.fromkeys(draft.packages))
+    lacking = [name for name in packages if has is not None and not has(PACKAGE, name)]
+    left_out = [*left_out, *(f"this machine lacks the system's package {name}" for name in lacking)]
     values: dict[str, Any] = {
         "image": draft.image if _IMAGE.fullmatch(draft.image) else None,
         "tools": draft.tools,
         "setup": setup,
         "env": {name: value for name, value in draft.env.items() if _NAME.fullmatch(name)},
-        "packages": list(dict.fromkeys(draft.packages)),
+        "packages": [name for name in packages if name not in lacking],
         "services": list(dict.fromkeys(draft.services)),
         "tests": shlex.join(draft.test.words) if draft.test is not None else None,
         "folder": folder,
     }
     sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
-    return Found(recipe, sources, tuple(dict.fromkeys(left_out)), candidates)
+    return Found(recipe, sources, tuple(dict.fromkeys(left_out)), draft.place or sources.get("tests", ""), draft.light)
 
 
 def _plain_json(text: str) -> dict[str, Any]:

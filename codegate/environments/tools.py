@@ -1,19 +1,23 @@
 """Toolchains and their versions: what set-up actions are given, and what a project's version files say."""
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from codegate.environments.inputs import INSTALLABLE
-from codegate.sandbox import Toolchain
-from codegate.sandbox.toolchains import find_toolchain
+from codegate.sandbox import SandboxError, Toolchain
+from codegate.sandbox.toolchains import check_system, find_toolchain
 from codegate.suite import Tree
 from codegate.suite.declared import at, read_json, read_text, read_toml
 
 Has = Callable[[str, str], bool]
 """Whether a toolchain of this name and version is to be had."""
+
+PACKAGE: Final = "package"
 
 #: Actions that bring a toolchain: what it is called here.
 _BRINGS: Final = {
@@ -35,6 +39,9 @@ _NEEDLESS: Final = re.compile(
 )
 _PARTS: Final = {"python": 2, "go": 2, "ruby": 2, "php": 2, "node": 1, "java": 1}
 """How much of a version is kept: later parts are corrections, and any of them will do."""
+_OLDEST: Final = {"python": 8}
+"""Minor version that the drivers of tests run on."""
+_NEWEST: Final = 30
 _LONG_TERM: Final = "24"
 """Of Node: what ``lts/*`` and other nicknames are here, as any version of a machine is ``stable``."""
 _NAMES: Final = {"nodejs": "node", "golang": "go"}
@@ -42,11 +49,22 @@ _ONE_WORD: Final = {
     ".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".go-version": "go",
     ".java-version": "java", ".ruby-version": "ruby", ".bun-version": "bun", "rust-toolchain": "rust",
 }  # fmt: skip
+_DESCRIBED: Final = ("pyproject.toml", "setup.cfg", "setup.py")
+_CLASSIFIER: Final = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
 _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.json", "go.mod")
 
 
+@cache
 def on_machine(name: str, version: str) -> bool:
-    """Return whether sandboxes without images have a toolchain of that version: this machine's, or an index's."""
+    """Return whether sandboxes without images have a toolchain of that version: this machine's, or an index's.
+
+    ``PACKAGE`` as its name asks for a package of the system.
+    """
+    if name == PACKAGE:
+        with contextlib.suppress(SandboxError):
+            check_system((version,))
+            return True
+        return False
     return name in INSTALLABLE or find_toolchain(Toolchain(name, version)) is not None
 
 
@@ -122,19 +140,39 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
     return ""
 
 
+def nearest_version(tool: str, version: str, has: Has) -> str:
+    """Return the version of a tool that is to be had and nearest to ``version``, the newer of two; else ``version``."""
+    first = "3." if tool == "python" else ""
+    wanted = re.match(r"\d+", version.removeprefix(first))
+    if wanted is None or has(tool, version):
+        return version
+    numbers = range(_OLDEST.get(tool, 1), _NEWEST)
+    near = sorted(numbers, key=lambda number: (abs(number - int(wanted[0])), -number))
+    return next((f"{first}{number}" for number in near if has(tool, f"{first}{number}")), version)
+
+
 def declared(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
     """Return the version of a tool that files say, the nearest first, and which file; empty where none does."""
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:
             if place + name in tree and (version := in_file(tree, place + name, tool)):
                 return version, f"`{place}{name}`"
-        path = f"{place}pyproject.toml"
-        wanted = at(read_toml(tree, path), "project", "requires-python") if tool == "python" else None
-        if isinstance(wanted, str) and has is not None:
-            try:
-                fitting = [f"3.{minor}" for minor in range(30, 7, -1) if f"3.{minor}.99" in SpecifierSet(wanted)]
-            except InvalidSpecifier:
-                fitting = []
-            if version := next((one for one in fitting if has("python", one)), ""):
-                return version, f"`{path}`, `requires-python`"
+        for name in _DESCRIBED if tool == "python" else ():
+            versions = _supported(tree, place + name) if has is not None else []
+            if has is not None and versions:
+                there = next((one for one in versions if has("python", one)), versions[0])
+                return nearest_version("python", there, has), f"`{place}{name}`"
     return "", ""
+
+
+def _supported(tree: Tree, path: str) -> list[str]:
+    """Return the minor versions of Python that a project's classifiers name or its bounds allow, from the newest."""
+    named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
+    wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
+    if not named and isinstance(wanted, str):
+        try:
+            bounds = SpecifierSet(wanted)
+        except InvalidSpecifier:
+            return []
+        named = {minor for minor in range(_NEWEST) if f"3.{minor}.99" in bounds}
+    return [f"3.{minor}" for minor in sorted(named, reverse=True)]

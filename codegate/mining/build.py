@@ -11,10 +11,11 @@ from typing import Final, TypeVar
 
 from codegate.candidates import CandidateSpec, Usage
 from codegate.environments import BuildFailed
+from codegate.errors import UsageError
 from codegate.grading import Sandboxes, SharedSandbox, grade_reference, instrument_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
-from codegate.mining.environments.recorded import RecordedBuilds
+from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.options import MineOptions
@@ -149,14 +150,8 @@ class ProblemBuilder:
         support = self.languages.get(language) if language is not None else None
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))
-        settings = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
-        if self.recorded is not None:
-            settings = self.recorded.settings(settings)
-        if settings is None:
-            files = ", ".join(parts.test_files)
-            raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
-        settings = replace(settings, folder=settings.folder or parts.folder)
-        return _Making(self, prospect, steps, parts, given, support, settings, shared)
+        own = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
+        return _Making(self, prospect, steps, parts, given, support, own, shared)
 
     def prepare(self, environment: LockedEnvironment) -> str:
         """Build the environment; return why it cannot be built, or an empty string."""
@@ -197,14 +192,21 @@ class _Making:
     parts: Cut
     given: StatementText | None
     support: LanguageSupport
-    settings: RunnerSettings
+    own: RunnerSettings | None
     shared: SharedSandbox
 
     def problem(self) -> Built:
-        environment, trial = self._try()
-        return replace(self, parts=trial.cut)._proven(environment, trial)
+        environment, settings, trial = self._try()
+        return replace(self, parts=trial.cut)._proven(environment, settings, trial)
 
-    def _proven(self, environment: LockedEnvironment, trial: Trial) -> Built:
+    def _settings(self, settings: RunnerSettings | None) -> RunnerSettings:
+        """Return how the tests are run, in their folder; raises ``LeftOut`` where that is not known."""
+        if settings is None:
+            files = ", ".join(self.parts.test_files)
+            raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
+        return replace(settings, folder=settings.folder or self.parts.folder)
+
+    def _proven(self, environment: LockedEnvironment, settings: RunnerSettings, trial: Trial) -> Built:
         """Make a problem of what ``trial``, of these parts, has shown."""
         builder, parts, step = self.builder, self.parts, self.steps.step
         opener = builder.opener(environment, self.shared)
@@ -215,7 +217,7 @@ class _Making:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
             hidden = parts.base.overlay(parts.hidden)
-            used = instrument_tests(hidden, parts.test_files, self.settings.runner, builder.sandboxes)
+            used = instrument_tests(hidden, parts.test_files, settings.runner, builder.sandboxes)
             validated = _kept(trial.confirm(builder.options.rounds, used))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
             described = self._describe(opener, validated)
@@ -231,7 +233,7 @@ class _Making:
             prospect=self.prospect,
             cut=parts,
             language=self.support.language,
-            settings=self.settings,
+            settings=settings,
             python_path=self.support.python_path(Part.of(parts.fixed, parts.folder)),
             environment=environment,
             validated=validated,
@@ -253,7 +255,7 @@ class _Making:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
         return Built(problem, environment)
 
-    def _try(self) -> tuple[LockedEnvironment, Trial]:
+    def _try(self) -> tuple[LockedEnvironment, RunnerSettings, Trial]:
         """Go down the environment's ladder until one makes a test pass, and run both states there."""
         if self.builder.recorded is not None:
             return self._try_recorded(self.builder.recorded)
@@ -263,7 +265,7 @@ class _Making:
         day = self.prospect.unit.date.date()
         base, fixed = Part.of(parts.base, parts.folder), Part.of(parts.fixed, parts.folder)
         ladder = support.environments(base, fixed, day)
-        roots = support.python_path(fixed)
+        roots, settings = support.python_path(fixed), self._settings(self.own)
         while True:
             with self.steps.step("environment"):
                 builder.check_wanted()
@@ -280,40 +282,47 @@ class _Making:
             with self.steps.step("validation"):
                 opener, new = builder.opener(environment, self.shared), builder.options.include_new_tests
                 outcome = try_cut(
-                    parts, opener, roots, builder.today, new, self.settings, support.limits(), support.narrowed
+                    parts, opener, roots, builder.today, new, settings, support.limits(), support.narrowed
                 )
             if isinstance(outcome, Trial):
                 support.worked(environment, day)
-                return environment, outcome
+                return environment, settings, outcome
             if outcome.reason not in _MAY_BE_ENVIRONMENT:
                 raise LeftOut(unbuilt or outcome)
             first = first or outcome
 
-    def _try_recorded(self, builds: RecordedBuilds) -> tuple[LockedEnvironment, Trial]:
-        """Run both states in the nearest build, and in one of the base tree where the nearest may be why tests fail."""
+    def _try_recorded(self, builds: RecordedBuilds) -> tuple[LockedEnvironment, RunnerSettings, Trial]:
+        """Run both states in the nearest build, and in those of the base tree where it may be why tests fail."""
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         ladder = builds.ladder(unit.base, parts.base, unit.date)
         roots, new = support.python_path(Part.of(parts.fixed, parts.folder)), builder.options.include_new_tests
+        first: Rejected | None = None  # the project's own recipe comes first, and those of older trees after it
         while True:
             with self.steps.step("environment"):
                 builder.check_wanted()
                 try:
-                    rung = next(ladder)
-                except BuildFailed as error:
-                    raise LeftOut(Rejected("env_unresolved", str(error))) from error
+                    rung = next(ladder, None)
+                except (BuildFailed, UsageError) as error:
+                    raise LeftOut(first or Rejected("env_unresolved", str(error))) from error
+                if rung is None:
+                    raise LeftOut(first or Rejected("env_unresolved"))
                 builder.sandboxes.prepare(rung.environment.manifest)
+            limits, settings = limits_of(rung.recipe), self._settings(settings_of(rung.recipe, self.own))
             opener = builder.opener(rung.environment, self.shared)
-            if rung.later and not self._audit(rung.environment, builds.limits).clean:
+            if rung.later and not self._audit(rung.environment, limits).clean:
                 continue  # it was built from a tree with the fix, and shows it
             with self.steps.step("validation"):
                 outcome = try_cut(
-                    parts, opener, roots, builder.today, new, self.settings, builds.limits, support.narrowed,
-                    doubts=partial(builds.doubts, rung), processor_seconds=builds.recipe.seconds,
+                    parts, opener, roots, builder.today, new, settings, limits, support.narrowed,
+                    doubts=partial(builds.doubts, rung), processor_seconds=rung.recipe.seconds,
                 )  # fmt: skip
             if isinstance(outcome, Trial):
-                return rung.environment, outcome
-            if rung.exact or outcome.reason not in _MAY_BE_ENVIRONMENT:
+                return rung.environment, settings, outcome
+            if outcome.reason not in _MAY_BE_ENVIRONMENT:
                 raise LeftOut(outcome)
+            if rung.exact:
+                builds.passes_none(rung)
+                first = first or outcome
 
     def _audit(self, environment: LockedEnvironment, limits: ProblemLimits) -> LeakAudit:
         parts, builder = self.parts, self.builder

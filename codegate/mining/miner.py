@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,12 +16,22 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
+from codegate.environments import Recipe
 from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.budget import GRACE_SECONDS, Budget
 from codegate.mining.build import Built, ProblemBuilder
-from codegate.mining.environments.opening import base_tree, builds_of, resolver_of, try_on_tip
-from codegate.mining.languages import known_languages
+from codegate.mining.environments.opening import (
+    Head,
+    base_tree,
+    recorded_of,
+    resolver_of,
+    touched,
+    try_recipe,
+    written,
+)
+from codegate.mining.environments.recorded import RecordedBuilds
+from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options
 from codegate.mining.profile import Profile, Steps
@@ -32,7 +42,7 @@ from codegate.mining.selection import corrected_by
 from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Suite, load_suite, read_commit, write_suite
+from codegate.suite import Language, Suite, load_suite, read_commit, write_suite
 from codegate.wording import count_of
 
 Value = TypeVar("Value")
@@ -85,7 +95,6 @@ def mine(
     today = datetime.now(UTC).date()
     resolver = resolver_of(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {}, tree=partial(base_tree, repository, old))
-    builds = builds_of(options, sandboxes, old)
     budget = Budget(options.budget_minutes, started, sandboxes)
     try:
         if old is not None and options.only is not None:
@@ -95,10 +104,17 @@ def mine(
             if old is not None:
                 shown = partial(_kept, progress)
                 kept = _until_stopped(sandboxes, lambda: keep(old, repository, sandboxes, today, shown))
+        languages = known_languages(resolver)
+        builds = None
+        if queue and options.recipe is not None:
+            recipe = options.recipe
+            builds = _until_stopped(
+                sandboxes, lambda: _builds(repository, tip, queue, recipe, languages, sandboxes, old, progress)
+            )
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
-            languages=known_languages(resolver),
+            languages=languages,
             sandboxes=sandboxes,
             options=options,
             today=today,
@@ -107,10 +123,6 @@ def mine(
             project=project_page(repository),
             recorded=builds,
         )
-        if builds is not None and queue:
-            progress(MineEvent("tried", f"building the recipe on {tip[:12]}", 0, len(queue), 0))
-            tried = _until_stopped(sandboxes, lambda: try_on_tip(builder, builds, tip, queue))
-            progress(MineEvent("tried", f"the recipe works on {tip[:12]}: {tried.words}", 0, len(queue), 0))
         work = _Work(builder, options, resolver.python, budget, results, kept, progress)
         work.run(queue)
     finally:
@@ -125,6 +137,28 @@ def mine(
     report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage, work.profile)
     write_report(report)
     return report
+
+
+def _builds(
+    repository: Path,
+    tip: str,
+    queue: list[Prospect],
+    recipe: Recipe,
+    languages: Mapping[Language, LanguageSupport],
+    sandboxes: Sandboxes,
+    old: Suite | None,
+    progress: Callable[[MineEvent], None],
+) -> RecordedBuilds:
+    """Return the builds of a recipe, after a try on the newest tree."""
+
+    def say(line: str) -> None:
+        progress(MineEvent("tried", line, 0, len(queue), 0))
+
+    say(f"building the recipe on {tip[:12]}")
+    builds = written(recipe, sandboxes, recorded_of(old, sandboxes))
+    tried = try_recipe(builds, languages, sandboxes, Head.of(repository, tip, partial(touched, queue)))
+    say(f"the recipe works on {tip[:12]}: {tried.words}")
+    return builds
 
 
 def _kept(progress: Callable[[MineEvent], None], line: str, done: int, total: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegate.environments import Found, find_recipe, languages_of, on_machine, parts_of
+from codegate.environments import Found, find_recipes, languages_of, on_machine, parts_of
 from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.languages import path_language
@@ -32,7 +32,7 @@ class Project:
         slug: OWNER/NAME on GitHub; None: its origin is elsewhere.
         others: further languages that have test files.
         parts: folders that are projects with tests of their own, each with its languages.
-        found: the recipe that its files say; None where it could not be read.
+        proposals: the recipes that its files say, best first.
     """
 
     commits: int = 0
@@ -42,7 +42,7 @@ class Project:
     slug: str | None = None
     others: tuple[str, ...] = ()
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    found: Found | None = None
+    proposals: Sequence[Found] = ()
 
     def words(self) -> str:
         """Return what was found as one line."""
@@ -85,8 +85,8 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Proje
         raise UsageError(f"HEAD has no folder {path}.", "Give --path a folder that is committed.")
     others = tuple(name for name in languages_of(tree, path) if name != language)
     parts = {} if path else parts_of(tree)
-    found = find_recipe(tree, path, has=_toolchains(sandbox))
-    return Project(commits, shallow, language, runner, slug, others, parts, found)
+    proposals = find_recipes(tree, path, has=_toolchains(sandbox))
+    return Project(commits, shallow, language, runner, slug, others, parts, proposals)
 
 
 def _toolchains(sandbox: Choice) -> Has | None:

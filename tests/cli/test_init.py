@@ -298,12 +298,12 @@ def test_a_step_that_fails_and_is_not_needed_is_left_out(
     monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
     init("--try", "--sandbox", "bwrap")
     out = capsys.readouterr().out
-    assert "`touch page; echo no pages; false` failed: no pages; trying without it\n" in out
-    assert ": ready to mine\nwrote codegate.yml again, without what failed\n" in out
+    assert "taken: `.github/workflows/ci.yml`, job `test`: 2 passed, 1 failed of 1 test file" in out
+    assert ": ready to mine\nwrote codegate.yml again, with the recipe that works\n" in out
     recipe = load_config(Path("codegate.yml")).environment
     assert recipe == Recipe(setup=("mkdir data",), tests="python -m unittest")
     written = Path("codegate.yml").read_text()
-    assert "  # left out: `touch page; echo no pages; false` failed: no pages; tests pass without it\n" in written
+    assert "  # left out: `touch page; echo no pages; false`: it failed; tests pass without it\n" in written
 
 
 def test_a_configuration_without_a_recipe_is_left_alone_and_the_recipe_is_shown(

@@ -12,6 +12,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.environments.build import BuildFailed, obtain
+from codegate.environments.inputs import inputs_of
 from codegate.environments.secrets import SecretKept
 from codegate.environments.store import Built
 from codegate.errors import UsageError
@@ -124,17 +125,17 @@ def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
     assert seen[-2:] == ["/asked", "/other"]
 
 
-def test_a_step_that_fails_and_changes_nothing_is_skipped(bwrap_backend: Backend) -> None:
-    built = obtain(shell("mkdir data", "grep -q nowhere notes.txt"), TREE, bwrap_backend, day=DAY)
-    assert built.notes == ("skipped `grep -q nowhere notes.txt`: it failed and changed nothing",)
-
-
-def test_a_lint_step_that_leaves_its_cache_has_changed_nothing(bwrap_backend: Backend) -> None:
-    lint = "mkdir -p .lint/1 src/__pycache__; touch .lint/CACHEDIR.TAG .lint/1/a src/__pycache__/a; false"
-    built = obtain(shell("mkdir data src; touch src/a", lint), TREE, bwrap_backend, day=DAY)
-    assert built.notes == (f"skipped `{lint}`: it failed and changed nothing",)
+def test_of_a_recipe_that_was_found_what_fails_is_left_out(bwrap_backend: Backend) -> None:
+    recipe = shell("mkdir data", "grep -q nowhere notes.txt")
     with pytest.raises(BuildFailed):
-        obtain(shell("mkdir data", lint.replace("CACHEDIR.TAG", "notes")), TREE, bwrap_backend, day=DAY)
+        obtain(recipe, TREE, bwrap_backend, day=DAY)
+    built = obtain(recipe, TREE, bwrap_backend, day=DAY, found=True)
+    assert built.recipe == shell("mkdir data")
+    assert built.inputs == inputs_of(built.recipe, TREE, bwrap_backend)
+    assert built.notes == ("left out `grep -q nowhere notes.txt`: it failed with exit code 1",)
+    assert obtain(recipe, TREE, bwrap_backend, day=DAY, found=True) == built, "it is found again"
+    with pytest.raises(BuildFailed):
+        obtain(shell("grep -q nowhere notes.txt"), TREE, bwrap_backend, day=DAY, found=True)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.environments import Found, Recipe, find_recipe, on_machine, recipe_yaml
+from codegate.environments import Found, Recipe, find_recipes, on_machine, recipe_yaml
+from codegate.environments.tools import Has
 from codegate.suite import Tree, TreeFile, parse_yaml
 
 CI = ".github/workflows/ci.yml"
@@ -13,6 +14,11 @@ CI = ".github/workflows/ci.yml"
 
 def tree(files: dict[str, str]) -> Tree:
     return Tree({path: TreeFile(text.encode()) for path, text in files.items()})
+
+
+def find_recipe(files: Tree, path: str = "", has: Has | None = None) -> Found:
+    """Return the recipe that is tried first."""
+    return find_recipes(files, path, has=has)[0]
 
 
 def workflow(steps: str, job: str = "runs-on: ubuntu-latest", on: str = "[push, pull_request]") -> str:
@@ -211,16 +217,48 @@ jobs:
 """
 
 
-def test_of_several_test_jobs_the_plainest_one_is_taken_and_the_others_are_named() -> None:
+def test_of_several_test_jobs_the_plainest_one_is_tried_first_and_then_what_files_imply() -> None:
     nightly = workflow("- run: pytest", on="{schedule: [{cron: '0 0 * * *'}]}")
-    found = find_recipe(tree({CI: JOBS, ".github/workflows/a.yml": nightly}))
-    assert found.sources["tests"] == f"`{CI}`, job `unit`"
-    assert found.candidates == (
-        f"`{CI}`, job `coverage`: `python -m pytest -q`",
-        f"`{CI}`, job `database`: `pytest`",
-        f"`{CI}`, job `e2e`: `pytest e2e`",
-        "`.github/workflows/a.yml`, job `test`: `pytest`",
-    )
+    files = {CI: JOBS, ".github/workflows/a.yml": nightly, "uv.lock": "", "tests/test_a.py": ""}
+    assert [found.place for found in find_recipes(tree(files))] == [
+        f"`{CI}`, job `unit`",
+        f"`{CI}`, job `coverage`",
+        f"`{CI}`, job `database`",
+        "`uv.lock`",
+    ]
+
+
+def test_recipes_that_are_equal_are_tried_once() -> None:
+    jobs = "on: push\njobs:\n  a: {runs-on: x, steps: [{run: pytest}]}\n  b: {runs-on: x, steps: [{run: pytest}]}\n"
+    assert [found.place for found in find_recipes(tree({CI: jobs}))] == [f"`{CI}`, job `a`"]
+
+
+def test_a_version_that_is_not_to_be_had_gives_way_to_the_nearest_that_is() -> None:
+    steps = "- uses: actions/setup-python@v5\n  with: {python-version: '3.14'}\n- run: tox -e py"
+    files = {CI: workflow(steps), "tox.ini": "[testenv]\ncommands = pytest\n"}
+    found = find_recipe(tree(files), has=lambda _, version: version in {"3.9", "3.12"})
+    assert found.recipe.tools == {"python": "3.12"}
+    assert "run --notest -e py312 " in found.recipe.setup[0]
+    assert "python 3.14 is not to be had here: 3.12 is taken" in found.left_out
+
+
+@pytest.mark.parametrize(
+    ("files", "version"),
+    [
+        ({"setup.py": "'Programming Language :: Python :: 3.9', 'Programming Language :: Python :: 3.8'"}, "3.9"),
+        (
+            {"setup.cfg": "[metadata]\nclassifiers =\n    Programming Language :: Python :: 3.5\n", "setup.py": ""},
+            "3.8",
+        ),
+        ({"pyproject.toml": "[project]\nrequires-python = '>=3.8,<3.10'\n"}, "3.9"),
+        ({"pyproject.toml": "[project]\nrequires-python = '>=3.8'\n"}, "3.12"),
+    ],
+)
+def test_a_tree_that_supports_old_versions_gets_the_newest_of_them_that_is_to_be_had(
+    files: dict[str, str], version: str
+) -> None:
+    found = find_recipe(tree({"tests/test_a.py": "", **files}), has=lambda _, one: one in {"3.8", "3.9", "3.12"})
+    assert found.recipe.tools == {"python": version}
 
 
 def test_the_language_of_most_tests_comes_first() -> None:
@@ -445,8 +483,10 @@ def test_a_session_of_nox_is_what_its_literals_say() -> None:
     assert (found.recipe.setup, found.recipe.tests) == (("pip install -e '.[test]'",), "pytest -q")
     computed = {"noxfile.py": NOX.replace('"-e", ', "*options, "), "uv.lock": "", "tests/test_a.py": ""}
     found = find_recipe(tree({CI: workflow(steps), **computed}))
-    assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="pytest")
-    assert found.left_out == ("`pipx run nox -s unit-3.13` is no test runner that is known: `pytest` is taken",)
+    assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="python -m pytest")
+    assert found.left_out == (
+        "`pipx run nox -s unit-3.13` is no test runner that is known: `python -m pytest` is taken",
+    )
 
 
 def test_what_cannot_be_followed_stays_as_it_is_and_says_what_it_needs() -> None:
@@ -511,11 +551,11 @@ def test_tools_that_load_by_themselves_do_so_in_set_up(
 @pytest.mark.parametrize(
     ("files", "setup", "tests"),
     [
-        ({"uv.lock": "", "tests/test_a.py": ""}, ("uv sync --frozen --all-extras --all-groups",), "pytest"),
+        ({"uv.lock": "", "tests/test_a.py": ""}, ("uv sync --frozen --all-extras --all-groups",), "python -m pytest"),
         (
             {"requirements.txt": "flask", "requirements-dev.txt": "", "requirements-docs.txt": "", "test_a.py": ""},
             ("uv pip install -r requirements-dev.txt", "uv pip install -r requirements.txt", "uv pip install pytest"),
-            "pytest",
+            "python -m pytest",
         ),
         ({"poetry.lock": "", "manage.py": "", "shop/tests/test_a.py": ""}, None, "python manage.py test"),
         ({"go.mod": "module a", "a_test.go": ""}, ("go mod download", "go test -run '^$' ./..."), "go test ./..."),
@@ -573,7 +613,7 @@ def test_then_come_the_steps_for_agents_and_the_container_for_developers() -> No
 )
 def test_a_broken_workflow_breaks_nothing(text: str) -> None:
     found = find_recipe(tree({CI: text, "uv.lock": "", "tests/test_a.py": ""}))
-    assert found.recipe.tests == "pytest"
+    assert found.recipe.tests == "python -m pytest"
 
 
 def test_a_hostile_workflow_takes_no_longer_than_others() -> None:

@@ -26,7 +26,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 def built(data: bytes = b"an archive") -> Built:
     described = LayerFile(
-        sha256=sha256(data), inputs=INPUTS, day=ORIGIN.day, tree=ORIGIN.tree, rebuilt=None,
+        sha256=sha256(data), inputs=INPUTS, asked=INPUTS, day=ORIGIN.day, tree=ORIGIN.tree, rebuilt=None,
         recipe=Recipe(setup=("make",)), resolved="six 1\n",
         variables={"PATH": "/opt/env/bin"}, python="", interpreter="3.11", image=None, toolchains={"go": "1.26.2"},
         seconds=1.0, steps=(("make", 1.0),), hosts={}, notes=(),

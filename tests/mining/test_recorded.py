@@ -13,7 +13,7 @@ from codegate.environments import Built, Recipe
 from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineOptions
 from codegate.mining.environments import recorded
-from codegate.mining.environments.opening import builds_of
+from codegate.mining.environments.opening import recorded_of, written
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.validation import Trial, try_cut
@@ -243,11 +243,12 @@ class Builds:
         monkeypatch.setattr(recorded, "obtain", self._obtain)
         self.builds = RecordedBuilds(Recipe(), Sandboxes(None, {}))  # type: ignore[arg-type]
 
-    def _obtain(self, recipe: Recipe, tree: Tree, backend: Any, *, day: date) -> Built:
+    def _obtain(self, recipe: Recipe, tree: Tree, backend: Any, *, day: date, found: bool) -> Built:
         self.days.append(day)
         inputs = sha256(tree["lock"].data)
         layer = Layer(inputs, Path("x.tar"))
-        return Built(layer, EnvironmentRecipe("3.11", "", layer=layer), inputs, tree["lock"].data.decode(), 1.0, {})
+        environment = EnvironmentRecipe("3.11", "", layer=layer)
+        return Built(layer, environment, recipe, inputs, tree["lock"].data.decode(), 1.0, {})
 
     def build(self, number: int, lock: str) -> None:
         self.builds.build(f"{number}" * 40, self.tree(lock), DAYS[number])
@@ -313,8 +314,7 @@ def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypat
     one = problem(environment=manifest, provenance=Provenance(kind="direct", date=DAYS[1]))
     suite = write_suite(tmp_path / "s", name="demo", repository=None, environments=[entry], problems=[one])
     sandboxes = Sandboxes(None, {}, tree=lambda _: Tree())  # type: ignore[arg-type]
-    builds = builds_of(MineOptions(recipe=Recipe(setup=("make",))), sandboxes, suite)
-    assert builds is not None
+    builds = written(Recipe(setup=("make",)), sandboxes, recorded_of(suite, sandboxes))
     monkeypatch.setattr(recorded, "inputs_of", lambda *_: "1" * 64)
     asked: list[str | None] = []
 

@@ -1,44 +1,48 @@
-"""What a mining's environments come from: declarations that are resolved, or the project's recipe, tried first."""
+"""A mining's recorded builds: by the project's recipe, or by the first of those proposed that works on one tree."""
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import VENV, BuildFailed
+from codegate.environments import RECIPE, VENV, BuildFailed, Found, Recipe, find_recipes, on_machine, parse_recipe
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.languages import PathClassifier
-from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments.declarations import read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
 from codegate.mining.environments.eras import Eras
 from codegate.mining.environments.given import read_user_environment
-from codegate.mining.environments.recorded import RecordedBuilds, Rung
+from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
 from codegate.mining.languages import LanguageSupport, name_of
 from codegate.mining.options import MineOptions, running_python
 from codegate.mining.proving.outcomes import decided
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.units import Prospect
-from codegate.suite import Base, Language, Part, Suite, Tree, git, load_tree, read_commit
+from codegate.sandbox import SandboxClosed, SandboxError, SandboxFile
+from codegate.strict import shown
+from codegate.suite import Base, Language, Part, Suite, Tree, git, load_tree, parse_yaml, read_commit
 from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
+_LINE: Final = 300  # what a failed build names of a step
 _CHECK: Final = "Correct `environment` in codegate.yml."
+_WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins with what was found."
 
 
 @dataclass(frozen=True)
 class Tried:
     """What a recipe's tests showed on one tree: how many passed, and the ids of those that failed or were skipped.
 
-    ``message`` is that of the first that failed.
+    ``message`` is that of the first that failed, ``recipe`` what they ran in: one that was found lacks what failed.
     """
 
+    recipe: Recipe
     files: int
     passed: int
     failed: tuple[str, ...]
@@ -52,6 +56,11 @@ class Tried:
         return self.passed > len(self.failed)
 
     @property
+    def whole(self) -> bool:
+        """Return whether all tests pass."""
+        return not self.failed and not self.skipped
+
+    @property
     def words(self) -> str:
         """Return the counts for people."""
         failed = f", {len(self.failed)} failed" if self.failed else ""
@@ -59,6 +68,32 @@ class Tried:
         of = f"of {count_of(self.files, 'test file')} without a network, in {self.seconds:.0f} s"
         first = f" ({', '.join(self.failed[:3])}{' …' if self.failed[3:] else ''})" if self.failed else ""
         return f"{self.passed} passed{failed}{skipped} {of}{first}"  # names last: a line of progress cuts its end
+
+
+@dataclass(frozen=True)
+class Head:
+    """What recipes are tried on: a tree, when it was committed, and test files of it."""
+
+    commit: str
+    tree: Tree
+    date: datetime
+    files: tuple[str, ...]
+
+    @classmethod
+    def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]]) -> "Head":
+        """Return a commit of a clone, with those of its tree's files that ``files`` returns."""
+        date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
+        tree = read_commit(repository, commit)
+        return cls(commit, tree, date, files(tree))
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A recipe that was taken, without what failed and is not needed, its builds, and what its tests showed."""
+
+    found: Found
+    builds: RecordedBuilds
+    tried: Tried
 
 
 def resolver_of(repository: Path, tip: str, options: MineOptions, old: Suite | None) -> EnvironmentResolver:
@@ -77,15 +112,19 @@ def resolver_of(repository: Path, tip: str, options: MineOptions, old: Suite | N
     )
 
 
-def builds_of(options: MineOptions, sandboxes: Sandboxes, old: Suite | None) -> RecordedBuilds | None:
-    """Return the builds of the recipe, those of the suite that is refreshed first; None where there is no recipe."""
-    if options.recipe is None:
-        return None
-    known = [(old.locked(name), when) for name, when in _known(old).items()] if old is not None else []
-    recorded = tuple(each for each in known if each[0].manifest.recorded)
-    for environment, _ in recorded:
-        sandboxes.learn(environment)
-    return RecordedBuilds(options.recipe, sandboxes, recorded)
+def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
+    """Return the recorded builds of a suite that is refreshed, each with the time of a change that it serves."""
+    if old is None:
+        return []
+    found = []
+    for name, when in _known(old).items():
+        environment = old.locked(name)
+        if environment.manifest.recorded is not None:
+            sandboxes.learn(environment)
+            place = f"environment {name}"
+            recipe = parse_recipe(parse_yaml(environment.packages[RECIPE], place), place)
+            found.append(Recorded(environment, recipe, when))
+    return found
 
 
 def _known(old: Suite | None) -> dict[str, datetime]:
@@ -101,68 +140,114 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
 
-def try_on_tip(builder: ProblemBuilder, builds: RecordedBuilds, tip: str, queue: Iterable[Prospect]) -> Tried:
-    """Try the recipe on the newest tree, by a few test files that the first changes touch; raises as ``try_recipe``."""
-    head, tree = PathClassifier.of(builder.tip), builder.tip
-    changed = (change.path for prospect in queue for change in prospect.unit.changes)
-    files = tuple(dict.fromkeys(path for path in changed if path in tree and head.is_test_module(path)))[:_MOST_TRIED]
-    date = datetime.fromisoformat(git(builder.repository, "log", "-1", "--format=%cI", tip, "--").decode().strip())
-    return try_recipe(builds, builder.languages, builder.sandboxes, tip, tree, date, files)
+def touched(queue: Iterable[Prospect], tree: Tree) -> tuple[str, ...]:
+    """Return a few test files of a tree that the first changes touch."""
+    classes = PathClassifier.of(tree)
+    changed = (change.path for prospect in queue for change in prospect.unit.changes if change.path.isprintable())
+    return tuple(dict.fromkeys(path for path in changed if path in tree and classes.is_test_module(path)))[:_MOST_TRIED]
+
+
+def written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
+    """Return the builds of a recipe that is written, those of a suite that is refreshed among them."""
+    return RecordedBuilds(recipe, sandboxes, [one for one in known if one.recipe.identity == recipe.identity])
+
+
+def prove(
+    path: str,
+    head: Head,
+    languages: Mapping[Language, LanguageSupport],
+    sandboxes: Sandboxes,
+    say: Callable[[str], None],
+    known: Sequence[Recorded] = (),
+) -> Proved:
+    """Return the first recipe of those proposed with which most tests of a tree pass, else that with most passes.
+
+    Args:
+        path: the part of the repository whose tests are run.
+        head: what they are tried on.
+        languages: what is known of each.
+        sandboxes: where.
+        say: gets a clause for each that fails.
+        known: builds of a suite that is refreshed.
+
+    Raises:
+        UsageError: no test passes with any, for the reason of the best one.
+        SandboxError: the sandbox failed.
+    """
+    has = None if hasattr(sandboxes.backend, "pin_image") else on_machine  # an image brings any toolchain
+
+    def proposed(tree: Tree) -> list[Recipe]:
+        return [found.recipe for found in find_recipes(tree, path, has=has) if found.recipe != Recipe()]
+
+    best: Proved | None = None
+    reason: UsageError | SandboxError | None = None
+    for found in find_recipes(head.tree, path, has=has):
+        builds = RecordedBuilds(found.recipe, sandboxes, known, proposed)
+        try:
+            tried = try_recipe(builds, languages, sandboxes, head)
+        except SandboxClosed:
+            raise
+        except (UsageError, SandboxError) as error:
+            reason = reason or error
+            say(f"{found.place}: {shown(error.cause, _LINE)}")
+            continue
+        builds.recipe = tried.recipe
+        one = Proved(found.reduced(tried.recipe, "it failed; tests pass without it"), builds, tried)
+        if tried.whole if found.light else tried.ready:
+            return one
+        say(f"{found.place}: {tried.words}")
+        best = one if best is None or tried.passed > best.tried.passed else best
+    if best is None:
+        cause = reason.cause if reason is not None else "neither CI nor lock files say how the project is set up."
+        raise UsageError(f"no recipe was found that works: {cause}", _WRITE) from reason
+    return best
 
 
 def try_recipe(
     builds: RecordedBuilds,
     languages: Mapping[Language, LanguageSupport],
     sandboxes: Sandboxes,
-    commit: str,
-    tree: Tree,
-    date: datetime,
-    files: tuple[str, ...],
+    head: Head,
 ) -> Tried:
-    """Build the recipe on a tree, and run test files of it once without a network.
-
-    Args:
-        builds: of the recipe.
-        languages: what is known of each.
-        sandboxes: where the tests run.
-        commit: of the tree.
-        tree: the tree.
-        date: when it was committed.
-        files: test files of the tree; those of the most frequent language are run.
+    """Build the recipe on a tree, and run test files of its most frequent language once without a network.
 
     Raises:
         UsageError: the recipe fails, no test passes, or it is not known how they are run.
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
+    commit, tree, recipe = head.commit, head.tree, builds.recipe
+    refused = [path for path, file in tree.items() if SandboxFile(path, file.data, file.mode).leads_out]
     try:
-        environment = builds.build(commit, tree, date)
+        built = builds.build(commit, tree, head.date)
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
-    named = Counter(name_of(path) or "junit" for path in files)
+    named = Counter(name_of(path) or "junit" for path in head.files)
     language = next((name for name, _ in named.most_common(1)), None)
     support = languages.get(language) if language is not None else None
-    settings = builds.settings(support.runner(tree)) if support is not None else None
+    settings = settings_of(recipe, support.runner(tree)) if support is not None else None
     if support is None or settings is None:
         raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
-    chosen = tuple(path for path in files if (name_of(path) or "junit") == language)
+    chosen = tuple(path for path in head.files if (name_of(path) or "junit") == language)
     _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
-    opened = partial(sandboxes.open, environment.manifest, builds.limits)
-    report = decided(
-        run_tests(opened, tree, graded_selection(chosen, support.python_path(tree), builds.limits, settings))
-    )
+    limits = limits_of(recipe)
+    opened = partial(sandboxes.open, built.environment.manifest, limits)
+    runnable = tree.overlay(dict.fromkeys(refused))
+    report = decided(run_tests(opened, runnable, graded_selection(chosen, support.python_path(tree), limits, settings)))
     statuses = {test: result.status for test, result in report.results.items()}
     failed = tuple(sorted(test for test, status in statuses.items() if status in {"failed", "error"}))
-    builds.doubts(Rung(environment, exact=True, later=False), frozenset(failed))
+    builds.doubts(Rung(built.environment, recipe, exact=True, later=False), frozenset(failed))
     counts = Counter(statuses.values())
     if not counts["passed"]:
         broken = "; ".join(f"{error.id}: {_last_lines(error.text, 300)}" for error in report.collection_errors)
         first = next((f"{test}: {result.message}" for test, result in report.results.items() if result.message), "")
         seen = report.unprepared or broken or first or _last_lines(report.output, 1000) or "nothing was reported"
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
-        remedy = " ".join(filter(None, (_other_interpreter(builds.recipe.tests or "", language), _CHECK)))
+        remedy = " ".join(filter(None, (_other_interpreter(recipe.tests or "", language), _CHECK)))
         raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", remedy)
     message = report.results[failed[0]].message if failed else None
-    return Tried(len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip())
+    return Tried(
+        built.recipe, len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip()
+    )
 
 
 def _last_lines(text: str, most: int) -> str:

@@ -6,14 +6,15 @@ change's own base tree is built only where some of these tests fail, and are not
 
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final
 
 from codegate.durable import digest
-from codegate.environments import Recipe, environment_of, inputs_of, obtain
+from codegate.environments import BuildFailed, Recipe, environment_of, inputs_of, obtain
+from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
 from codegate.plugins import registered
@@ -33,16 +34,35 @@ _RUNNERS: Final = {"manage.py": "django", "mvn": "maven", "mvnw": "maven", "grad
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """A recorded build.
+
+    Attributes:
+        environment: it.
+        recipe: what it was built by.
+        date: when the tree was committed that it serves.
+        asked: inputs that it was made for, where parts of the recipe failed; empty: its own.
+    """
+
+    environment: LockedEnvironment
+    recipe: Recipe
+    date: datetime
+    asked: str = ""
+
+
+@dataclass(frozen=True)
 class Rung:
     """A recorded build to try.
 
     Attributes:
         environment: it.
+        recipe: what it was built by.
         exact: it was built from the inputs of the change's own base tree.
         later: it was built from a tree that may have the fix.
     """
 
     environment: LockedEnvironment
+    recipe: Recipe
     exact: bool
     later: bool
 
@@ -53,32 +73,27 @@ class RecordedBuilds:
     Args:
         recipe: the project's.
         sandboxes: where they are built and opened.
-        known: those of a suite that is refreshed, each with the time of a change that it serves.
+        known: those of a suite that is refreshed.
+        proposed: returns the recipes that the files of an older tree say, for a change that ``recipe`` does not fit;
+            None: the project's recipe is written, and no other is tried.
     """
 
     def __init__(
-        self, recipe: Recipe, sandboxes: Sandboxes, known: tuple[tuple[LockedEnvironment, datetime], ...] = ()
+        self,
+        recipe: Recipe,
+        sandboxes: Sandboxes,
+        known: Sequence[Recorded] = (),
+        proposed: Callable[[Tree], Sequence[Recipe]] | None = None,
     ) -> None:
         self.recipe = recipe
         self._sandboxes = sandboxes
+        self._proposed = proposed
         self._built = list(known)
         self._guard = threading.Lock()
         self._building = threading.Lock()
         self._failing: set[str] = set()
-
-    @property
-    def limits(self) -> ProblemLimits:
-        """Return what a sandbox may use while a change is validated: applications take more than libraries."""
-        seconds = min(_WALL * self.recipe.seconds, _MOST_SECONDS)
-        return ProblemLimits(seconds=seconds, memory_mb=3072, pids=1024, disk_mb=2048)
-
-    def settings(self, own: RunnerSettings | None) -> RunnerSettings | None:
-        """Return how the recipe runs tests; ``own`` is what the tree says, for a recipe that does not."""
-        recipe, command = self.recipe, tuple(shlex.split(self.recipe.tests or ""))
-        runner = "junit" if recipe.report else runner_of(command) or (own.runner if own is not None else None)
-        if runner is None:
-            return None
-        return RunnerSettings(runner, command, recipe.report, recipe.folder, recipe.before, recorded=True)
+        self._empty: set[str] = set()
+        self._broken: dict[str, BuildFailed] = {}
 
     def ladder(self, commit: str, base: Tree, date: datetime) -> Iterator[Rung]:
         """Yield the builds that may serve a change, best first.
@@ -89,27 +104,47 @@ class RecordedBuilds:
             date: when the change was merged.
 
         Raises:
-            BuildFailed: the recipe fails on the base tree.
+            BuildFailed: a recipe fails on the base tree, after all that do not.
+            UsageError: a recipe asks for what the sandbox does not have.
             SandboxError: the sandbox failed, or a package index cannot be reached.
         """
-        near, exact = self._nearest(date), self._exact(base, date)
-        if near is not None and exact is None:
-            yield Rung(near[0], exact=False, later=near[1] > date)
-        yield Rung(exact or self.build(commit, base, date), exact=True, later=False)
+        near = self._nearest(date)
+        first = near.recipe if near is not None and self._proposed is not None else self.recipe
+        if near is not None and self._exact(first, base, date) is None:
+            yield Rung(near.environment, near.recipe, exact=False, later=near.date > date)
+        failed: BuildFailed | UsageError | None = None
+        for recipe in self._recipes(first, base):
+            try:
+                found = self._exact(recipe, base, date) or self.build(commit, base, date, recipe)
+            except (BuildFailed, UsageError) as error:
+                failed = failed or error
+                continue
+            yield Rung(found.environment, found.recipe, exact=True, later=False)
+        if failed is not None:
+            raise failed
 
-    def build(self, commit: str, base: Tree, date: datetime) -> LockedEnvironment:
+    def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> Recorded:
         """Return the build of a base tree, from the cache or made now; raises as ``ladder``."""
+        recipe = recipe or self.recipe
         with self._building:  # each takes the whole machine
             day = date.date()
-            built = obtain(self.recipe, base, self._sandboxes.backend, day=day)
+            asked = inputs_of(recipe, base, self._sandboxes.backend)
+            if asked in self._broken:
+                raise self._broken[asked]
+            try:
+                built = obtain(recipe, base, self._sandboxes.backend, day=day, found=self._proposed is not None)
+            except BuildFailed as error:
+                self._broken[asked] = error
+                raise
             name = f"recorded-{digest([built.inputs, built.resolved, commit])[:8]}"
             environment = environment_of(
-                name, self.recipe, built.resolved, day=day, base=Base(commit=commit), inputs=built.inputs
+                name, built.recipe, built.resolved, day=day, base=Base(commit=commit), inputs=built.inputs
             )
             self._sandboxes.add(environment, built.environment)
+        recorded = Recorded(environment, built.recipe, date, asked)
         with self._guard:
-            self._built.append((environment, date))
-        return environment
+            self._built.append(recorded)
+        return recorded
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
         """Return whether a build may be why tests fail after the fix: some that fail in no build of its own tree."""
@@ -118,20 +153,57 @@ class RecordedBuilds:
                 self._failing |= failing
             return not failing <= self._failing
 
-    def _exact(self, base: Tree, date: datetime) -> LockedEnvironment | None:
-        """Return the newest build that was made from the same inputs, and not from a later tree."""
-        inputs = inputs_of(self.recipe, base, self._sandboxes.backend)
+    def passes_none(self, rung: Rung) -> None:
+        """Take note that no test passed in an exact build: it serves no neighbour."""
         with self._guard:
-            built = [entry for entry in self._built if entry[1] <= date]
-        same = (entry for entry in built if (made := entry[0].manifest.recorded) and made.inputs == inputs)
-        found = max(same, key=lambda entry: entry[1], default=None)
-        return found[0] if found is not None else None
+            self._empty.add(rung.environment.manifest.id)
 
-    def _nearest(self, date: datetime) -> tuple[LockedEnvironment, datetime] | None:
+    def _recipes(self, first: Recipe, base: Tree) -> Iterator[Recipe]:
+        """Yield the recipes that may fit a tree, each once."""
+        yield first
+        if self._proposed is None:
+            return
+        seen = {first.identity}
+        for recipe in (self.recipe, *self._proposed(base)):
+            if recipe.identity not in seen:
+                seen.add(recipe.identity)
+                yield recipe
+
+    def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> Recorded | None:
+        """Return the newest build that was made from the same inputs, and not from a later tree."""
+        inputs = inputs_of(recipe, base, self._sandboxes.backend)
+        same = (
+            one
+            for one in self._serving()
+            if one.date <= date
+            and (made := one.environment.manifest.recorded) is not None
+            and inputs in {made.inputs, one.asked}
+        )
+        return max(same, key=lambda one: one.date, default=None)
+
+    def _nearest(self, date: datetime) -> Recorded | None:
         """Return the build that is nearest in time; one of an earlier tree, which cannot have the fix, comes first."""
+        return min(self._serving(), key=lambda one: (one.date > date, abs(one.date - date)), default=None)
+
+    def _serving(self) -> list[Recorded]:
+        """Return the builds but those in which no test passed."""
         with self._guard:
-            built = list(self._built)
-        return min(built, key=lambda entry: (entry[1] > date, abs(entry[1] - date)), default=None)
+            return [one for one in self._built if one.environment.manifest.id not in self._empty]
+
+
+def limits_of(recipe: Recipe) -> ProblemLimits:
+    """Return what a sandbox may use while a change is validated: applications take more than libraries."""
+    seconds = min(_WALL * recipe.seconds, _MOST_SECONDS)
+    return ProblemLimits(seconds=seconds, memory_mb=3072, pids=1024, disk_mb=2048)
+
+
+def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
+    """Return how a recipe runs tests; ``own`` is what the tree says, for a recipe that does not."""
+    command = tuple(shlex.split(recipe.tests or ""))
+    runner = "junit" if recipe.report else runner_of(command) or (own.runner if own is not None else None)
+    if runner is None:
+        return None
+    return RunnerSettings(runner, command, recipe.report, recipe.folder, recipe.before, recorded=True)
 
 
 def runner_of(command: tuple[str, ...]) -> RunnerName | None:
