@@ -15,7 +15,7 @@ from typing import Any
 from codegate.candidates import open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.grading import Sandboxes
-from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, select_backend
+from codegate.sandbox import AgentRecipe, Command, Completed, Sandbox, select_backend
 from codegate.solving import agent_attempt
 from codegate.suite import Problem
 from tests.kit.scripted_model import ScriptedModel, fixing
@@ -42,7 +42,7 @@ def attempt(boxes: Sandboxes, name: str) -> tuple[float, Completed]:
     done: list[Completed] = []
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, recipe: EnvironmentRecipe | None, seconds: float) -> Iterator[Any]:
+    def open_for_agent(problem: Problem, recipe: AgentRecipe | None, seconds: float) -> Iterator[Any]:
         with boxes.open_for_agent(problem.environment, recipe, seconds) as sandbox:
             yield Watched(sandbox, done)
 

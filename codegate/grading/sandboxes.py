@@ -15,6 +15,7 @@ from codegate.errors import UsageError
 from codegate.grading.controls.sites import Sites
 from codegate.grading.once import Once
 from codegate.sandbox import (
+    AgentRecipe,
     Assurance,
     Backend,
     EnvironmentRecipe,
@@ -202,7 +203,7 @@ class Sandboxes:
 
     @contextmanager
     def open_for_agent(
-        self, environment: EnvironmentManifest, agent: EnvironmentRecipe | None, seconds: float
+        self, environment: EnvironmentManifest, agent: AgentRecipe | None, seconds: float
     ) -> Iterator[Sandbox]:
         """Give a fresh sandbox of ``environment`` with an agent in it, that lives for ``seconds``; close it afterwards.
 

@@ -37,7 +37,7 @@ from codegate.running.outcome import Fault, Outcome, ProblemRecord, Run
 from codegate.running.plan import Job, RunOptions, jobs
 from codegate.running.progress import Doing, Progress
 from codegate.running.readiness import check_soundness, prepare_environments
-from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
+from codegate.sandbox import AgentRecipe, Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
 from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, Suite, Tree, make_patch
@@ -419,7 +419,7 @@ class _Execution:
             return self._engine.run(partial(grade, patch=patch), problem, self._base)
 
     @contextmanager
-    def _open_for_agent(self, problem: Problem, agent: EnvironmentRecipe | None, seconds: float) -> Iterator[Sandbox]:
+    def _open_for_agent(self, problem: Problem, agent: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
         with self._sandbox_slots, self._sandboxes.open_for_agent(problem.environment, agent, seconds) as sandbox:
             yield sandbox
 

@@ -14,6 +14,7 @@ from codegate.sandbox.archives import (
 )
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
+    AgentRecipe,
     Backend,
     BuildSandbox,
     Command,
@@ -41,6 +42,7 @@ __all__ = [
     "CHOICE_PATTERN",
     "INDEX",
     "TOOLS_LOCK",
+    "AgentRecipe",
     "Assurance",
     "Backend",
     "BuildSandbox",

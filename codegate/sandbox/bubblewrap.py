@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
-from codegate.durable import sha256, write_atomic
+from codegate.durable import digest, sha256, write_atomic
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BubblewrapBuild, BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
@@ -47,12 +47,12 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.environment import EnvironmentFolder, build_environment, tools_folder
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.layers import BUILT
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import AGENT, ENVIRONMENT, LIBRARIES, PYTHON, SandboxSession
+from codegate.sandbox.session import AGENT, ENVIRONMENT, LIBRARIES, PACKAGES, PYTHON, SITE, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.system_files import binds, hidden, masked, shown
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
@@ -66,16 +66,20 @@ class BubblewrapEnvironment:
     """An environment's folders with the interpreter that reads them, and the arguments that show and hide files.
 
     Attributes:
+        python: minor version that the interpreter has to have; empty: any that the supervisor runs on.
+        wheels: packages, of an environment that is no recorded build.
         agent: the folder of the agent that works there, if one does.
         recorded: the environment is a recorded build, or is for one: the interpreter is shown at its own place.
         laid: what a recorded build left.
         toolchains: variables that find the machine's toolchains; those of the layer win.
     """
 
-    folder: EnvironmentFolder
+    tools: EnvironmentFolder
     interpreter: Interpreter
     shown: tuple[str, ...]
     hidden: tuple[str, ...]
+    python: str = ""
+    wheels: EnvironmentFolder | None = None
     agent: EnvironmentFolder | None = None
     recorded: bool = False
     laid: LaidLayer | None = None
@@ -84,7 +88,9 @@ class BubblewrapEnvironment:
     @property
     def identity(self) -> str:
         """Return the SHA-256 of what is in the folders, or of the recorded build."""
-        return self.folder.content if self.laid is None else self.laid.layer.sha256
+        if self.laid is not None:
+            return self.laid.layer.sha256
+        return digest([self.tools.content, self.wheels.content if self.wheels else None])
 
     @property
     def layer(self) -> Layer | None:
@@ -153,7 +159,13 @@ class BubblewrapBackend:
         for place in hidden(interpreter).values():
             masks += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
         return BubblewrapEnvironment(
-            build_environment(recipe), interpreter, tuple(binds(shown(interpreter))), tuple(masks), agent
+            tools_folder(),
+            interpreter,
+            tuple(binds(shown(interpreter))),
+            tuple(masks),
+            recipe.python,
+            build_environment(recipe),
+            agent,
         )
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
@@ -207,8 +219,7 @@ class BubblewrapBackend:
             file_bytes=ground.file_bytes,
             interpreter="" if layer is None else layer.python,
         )
-        python = "" if environment.recorded else environment.folder.python
-        return self._fleet.open(enclosure, connection, scope, limits, python)
+        return self._fleet.open(enclosure, connection, scope, limits, environment.python)
 
     def close(self) -> None:
         """See ``Backend.close``."""
@@ -321,7 +332,7 @@ def _recorded(recipe: EnvironmentRecipe, interpreter: Interpreter) -> Bubblewrap
     toolchains = machine_toolchains(recipe.toolchains)
     seen, masks = machine(interpreter, toolchains)
     return BubblewrapEnvironment(
-        build_environment(recipe),
+        tools_folder(),
         interpreter,
         tuple(seen),
         tuple(masks),
@@ -340,24 +351,27 @@ def _users(folder: EnvironmentFolder) -> Path:
 
 
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground: Ground) -> list[str]:
-    interpreter, folder = environment.interpreter, environment.folder
+    interpreter, tools = environment.interpreter, environment.tools
     arguments = [*isolation(), *environment.shown, *system_links()]
     if not environment.recorded:
         for name in ("ld.so.cache", "alternatives"):
             if Path("/etc", name).exists():
                 arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
-    for file in sorted(folder.etc.iterdir()):
+    for file in sorted(tools.etc.iterdir()):
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
     if environment.recorded:
-        arguments += ["--ro-bind", str(_users(folder)), "/etc/passwd"]
+        arguments += ["--ro-bind", str(_users(tools)), "/etc/passwd"]
     prefix, executable = interpreter.prefix, interpreter.executable
     if not environment.recorded and not prefix.is_relative_to("/usr"):
         arguments += ["--ro-bind", str(prefix), PYTHON]
         executable = Path(PYTHON) / executable.relative_to(prefix)
         arguments += [part for name, value in LIBRARIES.items() for part in ("--setenv", name, value)]
     arguments += environment.hidden
+    if environment.wheels is not None:
+        for part, place in ((environment.wheels.site, SITE), (environment.wheels.packages, PACKAGES)):
+            arguments += ["--ro-bind", str(part), place]
     if environment.agent is not None:
         for part in (environment.agent.site, environment.agent.packages):
             arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]
     supervisor = [*ground.inside, str(executable)]
-    return arguments + contents(folder.site.parent, supervisor, masked(), limits, ground.places)
+    return arguments + contents(tools.tools, supervisor, masked(), limits, ground.places)

@@ -12,7 +12,7 @@ from typing import Final
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import NODE_MODULES, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE, Scope
+from codegate.sandbox.session import NODE_MODULES, PACKAGES, TOOLS, USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
@@ -97,7 +97,7 @@ def system_links() -> Iterator[str]:
 
 
 def contents(
-    folder: PurePath,
+    tools: PurePath,
     interpreter: Sequence[str],
     masks: Sequence[str],
     limits: SandboxLimits,
@@ -106,7 +106,7 @@ def contents(
     """Return the arguments that every sandbox ends with: file systems, the environment, the supervisor.
 
     Args:
-        folder: the environment's, with ``site``, ``tools`` and ``packages`` in it.
+        tools: folder of the tools.
         interpreter: its path inside, with the command line that starts it, if any.
         masks: arguments that hide files of ``/proc``.
         limits: the sandbox's.
@@ -122,8 +122,7 @@ def contents(
         "--proc", "/proc", *masks, "--remount-ro", "/proc", "--dev", "/dev",
         "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
         *(writable or usual),
-        "--ro-bind", str(folder / "site"), SITE, "--ro-bind", str(folder / "tools"), TOOLS,
-        "--ro-bind", str(folder / "packages"), PACKAGES,
+        "--ro-bind", str(tools), TOOLS,
         "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
         "--", *interpreter, "-I", "-S", "-B", "-c", BOOTSTRAP,

@@ -174,6 +174,21 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class AgentRecipe:
+    """What an agent is installed from, apart from all that code under test may import.
+
+    Attributes:
+        python: minor version of the interpreter, for agents in Python.
+        lock: text of a hash-locked requirements file; every entry is a wheel, Node among them for agents of npm.
+        packages: ``package.json`` and ``package-lock.json`` of an agent of npm, by name.
+    """
+
+    python: str
+    lock: str
+    packages: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class EnvironmentRecipe:
     """What a prepared environment is made from; equal recipes give interchangeable environments.
 
@@ -185,18 +200,17 @@ class EnvironmentRecipe:
             ``package-lock.json``, or ``go.mod`` and ``go.sum``; or ``tools.lock``, requirements like those of
             ``lock``, installed where the test runner alone finds them.
         image: base image by digest; None for the usual one.
-        agent: what an agent is installed from, apart from all that code under test may import. It is the same
-            environment otherwise.
+        agent: what an agent there is installed from. It is the same environment otherwise.
         layer: what a recorded build left; None: the environment is what ``lock`` and ``packages`` say.
         toolchains: what the machine (or the image) has to show; a recorded build names them.
         system: packages of the system, likewise.
     """
 
     python: str
-    lock: str
+    lock: str = ""
     packages: tuple[tuple[str, str], ...] = ()
     image: str | None = None
-    agent: "EnvironmentRecipe | None" = None
+    agent: AgentRecipe | None = None
     layer: Layer | None = None
     toolchains: tuple[Toolchain, ...] = ()
     system: tuple[str, ...] = ()

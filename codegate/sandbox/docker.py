@@ -36,7 +36,7 @@ from codegate.sandbox.docker_container import (
     container_labels,
 )
 from codegate.sandbox.docker_layers import DockerBuildSandbox
-from codegate.sandbox.environment import EnvironmentFolder, build_environment, uv_program
+from codegate.sandbox.environment import EnvironmentFolder, build_environment, tools_folder, uv_program
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
 from codegate.sandbox.ownership import parse_owner
@@ -113,7 +113,7 @@ class DockerBackend:
         if recipe.layer is not None:
             return self._layered(recipe, recipe.layer)
         machine = self._machine()
-        folder = build_environment(recipe, machine)
+        folder, tools = build_environment(recipe, machine), tools_folder(machine)
         agent = None if recipe.agent is None else build_environment(recipe.agent, machine)
         with self._building, explained("prepare the environment"):
             base, variables = images.base_image(
@@ -121,7 +121,7 @@ class DockerBackend:
             )
             if agent is not None:
                 base = images.agent_image(self._builder, agent, base)
-            image, identity = images.environment_image(self._builder, folder, base)
+            image, identity = images.environment_image(self._builder, folder, tools, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
 
     def _layered(self, recipe: EnvironmentRecipe, layer: Layer) -> DockerEnvironment:
@@ -136,7 +136,7 @@ class DockerBackend:
 
     def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, EnvironmentFolder]:
         """Return what a recorded build is made in: the base image and system packages; and the tools beside it."""
-        folder = build_environment(EnvironmentRecipe(recipe.python, ""), self._machine())
+        folder = tools_folder(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
         with self._building, explained("prepare the environment"):

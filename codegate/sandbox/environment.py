@@ -1,4 +1,4 @@
-"""From a recipe to folders: the packages that code in a sandbox may import, and the tools that judge it.
+"""Folders beside what a recorded build left: an agent's packages, and the tools that judge code.
 
 Packages come as wheels pinned by hash, so nothing of theirs runs while they are installed. The folders are
 cached by content, usable without a network afterwards, and the same for every backend.
@@ -16,14 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.host_program import run_program
 from codegate.plugins import load_part, registered
 from codegate.sandbox.cache import cache_folder, sweep, temporary_folder
-from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
+from codegate.sandbox.contract import AgentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.packing import pack
 from codegate.sandbox.session import PACKAGES, SITE
@@ -31,7 +31,7 @@ from codegate.sandbox.session import PACKAGES, SITE
 RUFF_VERSION: Final = "0.17.6"
 TOOLS_LOCK: Final = "tools.lock"
 """Package file of a recipe: wheels that the test runner imports, out of reach of what tests import."""
-_LAYOUT: Final = 5  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 6  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 COMPLETE: Final = "complete"
 """File in an environment's folder that says that nothing is missing there; it has the SHA-256 of its archive."""
@@ -54,28 +54,45 @@ _REQUIREMENT: Final = re.compile(
 
 @dataclass(frozen=True)
 class EnvironmentFolder:
-    """A built environment on the host.
+    """Folders on the host: wheels and what npm installed, or else the tools.
 
     Attributes:
-        key: SHA-256 of everything that it was made from.
-        content: SHA-256 of its archive: what is in it.
-        python: minor version of the interpreter it is for.
+        key: SHA-256 of everything that they were made from.
+        content: SHA-256 of their archive: what is in them.
         site: folder of packages.
         tools: folder with the ``ruff`` executable.
-        packages: folder of what other package managers installed; empty without such.
+        packages: folder of what other package managers installed.
         etc: a few small files for ``/etc``.
     """
 
     key: str
     content: str
-    python: str
     site: Path
     tools: Path
     etc: Path
     packages: Path
 
 
-Installer = Callable[[EnvironmentRecipe, Path, Path], None]
+class Wheels(Protocol):
+    """What packages are installed from: an ``AgentRecipe``, or an ``EnvironmentRecipe`` without a layer."""
+
+    @property
+    def python(self) -> str:
+        """See ``AgentRecipe``."""
+        ...
+
+    @property
+    def lock(self) -> str:
+        """See ``AgentRecipe``."""
+        ...
+
+    @property
+    def packages(self) -> tuple[tuple[str, str], ...]:
+        """See ``AgentRecipe``."""
+        ...
+
+
+Installer = Callable[[Wheels, Path, Path], None]
 """Installs the files of another package manager; takes what ``install_packages`` does."""
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -85,13 +102,19 @@ _building: dict[str, threading.Lock] = {}
 _registry = threading.Lock()
 
 
-def environment_key(recipe: EnvironmentRecipe, machine: str) -> str:
-    """Return the SHA-256 of the recipe, the tools' versions and the processor type."""
-    return digest([_LAYOUT, recipe.python, recipe.lock, recipe.packages, recipe.image, RUFF_VERSION, machine])
+def environment_key(recipe: Wheels, machine: str) -> str:
+    """Return the SHA-256 of the recipe and the processor type."""
+    return digest([_LAYOUT, recipe.python, recipe.lock, recipe.packages, machine])
 
 
-def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> EnvironmentFolder:
-    """Build the folders of ``recipe``, or find them in the cache.
+def tools_folder(machine: str | None = None) -> EnvironmentFolder:
+    """Return the folders of the tools, built where the cache lacks them; see ``build_environment``."""
+    machine = machine or platform.machine()
+    return _folder(digest([_LAYOUT, RUFF_VERSION, machine]), lambda built: _fill_tools(built, machine))
+
+
+def build_environment(recipe: Wheels, machine: str | None = None) -> EnvironmentFolder:
+    """Install the packages of ``recipe``, or find them in the cache.
 
     Args:
         recipe: what to build.
@@ -104,17 +127,21 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
     machine = machine or platform.machine()
     check_lock(recipe.lock)
     check_lock(dict(recipe.packages).get(TOOLS_LOCK, ""))
-    key = environment_key(recipe, machine)
+    return _folder(environment_key(recipe, machine), lambda built: _fill(recipe, machine, built))
+
+
+def _folder(key: str, fill: Callable[[Path], None]) -> EnvironmentFolder:
+    """Return what ``fill`` writes into a folder, or wrote into that of the same key before."""
     root = cache_folder() / "environments"
     with _registry:
         lock = _building.setdefault(key, threading.Lock())
     with lock:
         folder = root / key
-        content = content_of(folder) or _build(recipe, machine, folder)
+        content = content_of(folder) or _build(folder, fill)
         with contextlib.suppress(OSError):  # a cache may be read-only
             (folder / COMPLETE).touch()  # when it was used last
     parts = (folder / name for name in PARTS)
-    return EnvironmentFolder(key, content, recipe.python, *parts)
+    return EnvironmentFolder(key, content, *parts)
 
 
 def content_of(folder: Path) -> str | None:
@@ -144,7 +171,7 @@ def check_lock(text: str) -> None:
             )
 
 
-def install_packages(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+def install_packages(recipe: Wheels, site: Path, target: Path) -> None:
     """Install ``recipe.packages`` into the empty folder ``target`` by the package manager that reads their lock.
 
     A language brings the installer. Nothing of the packages runs: npm's scripts are off, and Go only compiles.
@@ -165,7 +192,7 @@ def install_packages(recipe: EnvironmentRecipe, site: Path, target: Path) -> Non
     cast("Installer", load_part(found[0]))(recipe, site, target)
 
 
-def toolchain_site(recipe: EnvironmentRecipe, wheel: str) -> Path:
+def toolchain_site(recipe: Wheels, wheel: str) -> Path:
     """Return a folder with the package ``wheel`` of the recipe's lock alone, for this machine.
 
     Package managers run on this machine from it: the lock's other packages may have files of any name, a
@@ -187,7 +214,7 @@ def toolchain_site(recipe: EnvironmentRecipe, wheel: str) -> Path:
             f"Add {wheel} to its requirements lock.",
         )
     lock = "".join(f"{' '.join(line.split())}\n" for line in own)
-    return build_environment(EnvironmentRecipe(recipe.python, lock)).site
+    return build_environment(AgentRecipe(recipe.python, lock)).site
 
 
 def uv_program(machine: str) -> Path:
@@ -210,12 +237,17 @@ def uv_program(machine: str) -> Path:
     return folder / "bin" / "uv"
 
 
-def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> str:
+def _build(folder: Path, fill: Callable[[Path], None]) -> str:
     try:
         sweep(folder.parent)
         with temporary_folder(folder.parent) as made:
             built = made / "environment"
-            _fill(recipe, machine, built)
+            for part in PARTS:
+                (built / part).mkdir(parents=True)
+            fill(built)
+            for path in (built, *built.rglob("*")):
+                if not path.is_symlink():
+                    path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
             return put_in_place(built, pack(built, PARTS), folder)
     except OSError as error:
         raise SandboxError(
@@ -224,25 +256,23 @@ def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> str:
         ) from error
 
 
-def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
-    site, tools, etc, packages = (built / name for name in PARTS)
-    for part in (site, tools, etc, packages):
-        part.mkdir(parents=True)
+def _fill_tools(built: Path, machine: str) -> None:
     for name, text in _ETC.items():
-        (etc / name).write_text(text, encoding="ascii")
+        (built / "etc" / name).write_text(text, encoding="ascii")
+    unpacked, python = built / "ruff", f"{sys.version_info[0]}.{sys.version_info[1]}"
+    _install(["--no-deps", f"ruff=={RUFF_VERSION}"], unpacked, python, machine)
+    shutil.move(unpacked / "bin" / "ruff", built / "tools" / "ruff")
+    shutil.rmtree(unpacked)
+
+
+def _fill(recipe: Wheels, machine: str, built: Path) -> None:
+    site, packages = built / "site", built / "packages"
     _install_lock(recipe.lock, site, SITE, recipe.python, machine)
     others = dict(recipe.packages)
     if others.keys() == {TOOLS_LOCK}:
         _install_lock(others[TOOLS_LOCK], packages, PACKAGES, recipe.python, machine)
     elif others:
         install_packages(recipe, site, packages)
-    unpacked = built / "ruff"
-    _install(["--no-deps", f"ruff=={RUFF_VERSION}"], unpacked, recipe.python, machine)
-    shutil.move(unpacked / "bin" / "ruff", tools / "ruff")
-    shutil.rmtree(unpacked)
-    for path in (built, *built.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 def _install_lock(text: str, target: Path, place: str, python: str, machine: str) -> None:

@@ -117,16 +117,18 @@ def pin_image(client: "APIClient", name: str) -> str:
     return next(iter([*own, *digests]), str(found["Id"]))
 
 
-def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> tuple[str, str]:
-    """Return the id of the image of ``folder`` on ``base``, built where absent, and the SHA-256 of both.
+def environment_image(
+    client: "APIClient", folder: EnvironmentFolder, tools: EnvironmentFolder, base: str
+) -> tuple[str, str]:
+    """Return the id of the image of both folders on ``base``, built where absent, and the SHA-256 of all.
 
     The build copies files and runs nothing: no code, no network.
 
     Raises:
         SandboxError: the daemon refused the build.
     """
-    key = digest([LAYOUT, folder.content, base])
-    return _image(client, key, base, lambda archive: _add_environment(archive, folder)), key
+    key = digest([LAYOUT, folder.content, tools.content, base])
+    return _image(client, key, base, lambda archive: _add_environment(archive, folder, tools)), key
 
 
 def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> str:
@@ -200,16 +202,16 @@ def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
 
 
-def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
+def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder, tools: EnvironmentFolder) -> None:
     for name in ("etc", "opt", "opt/codegate"):
         archive.addfile(archive_entry(name, tarfile.DIRTYPE))
-    for source, target in ((folder.site, SITE), (folder.tools, TOOLS), (folder.packages, PACKAGES)):
+    for source, target in ((folder.site, SITE), (tools.tools, TOOLS), (folder.packages, PACKAGES)):
         add_folder(archive, source, target.lstrip("/"))
     node = archive_entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
     node.linkname = f"{PACKAGES}/node_modules"
     archive.addfile(node)
     for name in ("passwd", "group"):
-        add_file(archive, folder.etc / name, f"etc/{name}")
+        add_file(archive, tools.etc / name, f"etc/{name}")
 
 
 def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:

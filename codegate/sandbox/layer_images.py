@@ -20,7 +20,7 @@ from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
 from codegate.sandbox.packing import archive_entry
-from codegate.sandbox.session import ENVIRONMENT, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE
+from codegate.sandbox.session import ENVIRONMENT, TOOLS, USER_ID, WORKSPACE
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -145,7 +145,7 @@ def machine_entries(folder: EnvironmentFolder, uv: Path | None = None) -> Iterat
         folder: has the tools and the user.
         uv: what a build is given; None: it is done.
     """
-    for name in ("etc", "opt", "opt/codegate", *(place.lstrip("/") for place in (SITE, PACKAGES, TOOLS))):
+    for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield archive_entry(name, tarfile.DIRTYPE), None
     for name in ("passwd", "group"):
         text = (folder.etc / name).read_text(encoding="ascii").replace(ENVIRONMENT["HOME"], f"{BUILT}/home")

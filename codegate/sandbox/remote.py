@@ -28,14 +28,14 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import build_environment, uv_program
+from codegate.sandbox.environment import build_environment, tools_folder, uv_program
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.remote_builds import PLACES, SYSTEM, Recorded, RemoteBuild, pack, upload_seconds, written_on
 from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote_link import INTERPRETER, MASKED
-from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
+from codegate.sandbox.session import AGENT, PACKAGES, SITE, USER_ID, SandboxSession
 from codegate.sandbox.system_files import MASKED_FILES
 from codegate.sandbox.watched import WatchedSandbox
 
@@ -200,14 +200,15 @@ class RemoteBackend:
         image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
         packages = checked_packages(recipe.system)
         layer, recorded = recipe.layer, recipe.layer is not None or uv is not None
-        folder = build_environment(EnvironmentRecipe(recipe.python, "") if recorded else recipe, _MACHINE)
+        tools = tools_folder(_MACHINE)
+        what = Recorded(layer, uv) if recorded else build_environment(recipe, _MACHINE)
         agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
-        identity = digest([folder.content, image, packages, layer.sha256 if layer else None])
+        identity = digest([tools.content, image, packages, layer.sha256 if layer else getattr(what, "content", None)])
         key = digest([identity, agent.content if agent else None, uv is not None])
         archive = Path(self._archives.name, f"{key}.tar.gz")
         with self._packing:
             if not archive.exists():
-                pack(archive, folder, agent, Recorded(layer, uv) if recorded else None)
+                pack(archive, tools, agent, what)
         python = "" if recorded else recipe.python
         return RemoteEnvironment(identity, python, archive, agent is not None, image, packages, layer, recorded)
 
@@ -358,9 +359,10 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
     for name in ("site", "packages") if environment.agent else ():
         argv += ["--ro-bind", f"{FOLDER}/agent/{name}", f"{AGENT}/{name}"]
     if environment.recorded:
-        argv += contents(folder / "opt/codegate", [INTERPRETER], [MASKED], limits, PLACES)
+        argv += contents(folder / "opt/codegate/tools", [INTERPRETER], [MASKED], limits, PLACES)
     else:
-        argv += contents(folder, [INTERPRETER], [MASKED], limits)
+        argv += ["--ro-bind", f"{FOLDER}/site", SITE, "--ro-bind", f"{FOLDER}/packages", PACKAGES]
+        argv += contents(folder / "tools", [INTERPRETER], [MASKED], limits)
     return {
         "argv": argv,
         "hidden": MASKED_FILES,

@@ -41,23 +41,31 @@ class Recorded:
     uv: Path | None
 
 
-def pack(target: Path, folder: EnvironmentFolder, agent: EnvironmentFolder | None, recorded: Recorded | None) -> None:
+def pack(
+    target: Path, tools: EnvironmentFolder, agent: EnvironmentFolder | None, what: Recorded | EnvironmentFolder
+) -> None:
     """Write what is sent to a machine and unpacked in ``FOLDER``: of a recorded build, at its places below that.
+
+    Args:
+        target: a new file.
+        tools: the folders of the tools.
+        agent: those of the agent that works there, if one does.
+        what: a recorded build, or packages.
 
     Raises:
         SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
-        if recorded is None:
-            for part in (folder.site, folder.tools, folder.packages, folder.etc):
+        if isinstance(what, EnvironmentFolder):
+            for part in (what.site, tools.tools, what.packages, tools.etc):
                 add_folder(archive, part, part.name)
         else:
-            layer = () if recorded.layer is None else layer_entries(recorded.layer)
-            for entry, data in chain(machine_entries(folder, recorded.uv), layer):
+            layer = () if what.layer is None else layer_entries(what.layer)
+            for entry, data in chain(machine_entries(tools, what.uv), layer):
                 archive.addfile(entry, data)
             for name in ("hosts", "nsswitch.conf"):
-                add_file(archive, folder.etc / name, f"etc/{name}")
+                add_file(archive, tools.etc / name, f"etc/{name}")
         for part in () if agent is None else (agent.site, agent.packages):
             add_folder(archive, part, f"agent/{part.name}")
         with resources.as_file(resources.files("codegate.sandbox").joinpath(LINK)) as program:

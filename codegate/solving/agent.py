@@ -16,7 +16,7 @@ from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
-from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxFile
+from codegate.sandbox import AgentRecipe, Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.sandbox.session import PACKAGES, SITE, WORKSPACE
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
@@ -30,7 +30,7 @@ from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
 from codegate.suite import Problem, Tree
 
-OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], AbstractContextManager[Sandbox]]
+OpenForAgent: TypeAlias = Callable[[Problem, AgentRecipe | None, float], AbstractContextManager[Sandbox]]
 """Opens a sandbox of a problem's environment for an agent of that recipe, for so many seconds."""
 
 KEY: Final = "no-key-is-needed-here"

@@ -12,7 +12,7 @@ from codegate.candidates.agents import AGENTS, Agent
 from codegate.durable import digest, write_atomic
 from codegate.errors import UsageError
 from codegate.languages.javascript.packages import resolve_npm
-from codegate.sandbox import EnvironmentRecipe, cache_folder
+from codegate.sandbox import AgentRecipe, cache_folder
 from codegate.sandbox.resolution import Question, resolve
 from codegate.solving.prompts import check_named_file
 from codegate.strict import read_text
@@ -41,7 +41,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     return candidate.model_copy(update={"agent": agent.model_copy(update={"file_texts": texts})})
 
 
-def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | None:
+def agent_recipe(candidate: CandidateSpec, python: str) -> AgentRecipe | None:
     """Return what the candidate's agent is installed from; None where it is in the sandbox already.
 
     The same agent, version and day give the same recipe on this machine: it is kept in the cache.
@@ -69,13 +69,13 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | N
     kept = cache_folder() / "agents" / f"{key}.json"
     with contextlib.suppress(OSError, ValueError):
         lock, packages = json.loads(kept.read_text(encoding="utf-8"))
-        return EnvironmentRecipe(python, lock, tuple((name, text) for name, text in packages))
+        return AgentRecipe(python, lock, tuple((name, text) for name, text in packages))
     version = str(settings.version)
     if agent.registry == "npm":
         recipe = _npm(agent, version, day)
     else:
         own = settings.install or (f"{agent.package}=={version}", *agent.beside)
-        recipe = EnvironmentRecipe(python, _lock(own, python, day))
+        recipe = AgentRecipe(python, _lock(own, python, day))
     write_atomic(kept, json.dumps([recipe.lock, recipe.packages]).encode())
     return recipe
 
@@ -86,18 +86,18 @@ def _tomorrow() -> date:
     return datetime.now(UTC).date() + timedelta(days=1)
 
 
-def recipe_digest(recipe: EnvironmentRecipe) -> str:
+def recipe_digest(recipe: AgentRecipe) -> str:
     """Return the digest that identifies an agent's installation."""
     return digest([recipe.lock, recipe.packages])[:16]
 
 
-def _npm(agent: Agent, version: str, day: date) -> EnvironmentRecipe:
-    node = EnvironmentRecipe("3.11", _lock((_NODE,), "3.11", day))
+def _npm(agent: Agent, version: str, day: date) -> AgentRecipe:
+    node = AgentRecipe("3.11", _lock((_NODE,), "3.11", day))
     manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
     lock = resolve_npm(node, manifest, day)
     if lock is None:
         raise _unknown(agent, version)
-    return EnvironmentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))
+    return AgentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))
 
 
 def _lock(requirements: tuple[str, ...], python: str, day: date) -> str:

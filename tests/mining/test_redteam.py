@@ -101,10 +101,11 @@ def test_every_exploit_works_where_its_wall_is_missing(
     bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe, leaky: HistoryBuilder, tmp_path: Path
 ) -> None:
     prepared = bwrap_backend.prepare(recipe)
-    shutil.copytree(prepared.folder.site.parent, tmp_path / "environment", symlinks=True)
+    assert prepared.wheels is not None
+    shutil.copytree(prepared.wheels.site.parent, tmp_path / "environment", symlinks=True)
     packages = tmp_path / "environment" / "site"
     (packages / "pkg.py").write_text(FIX)
-    broken = replace(prepared, folder=replace(prepared.folder, site=packages))
+    broken = replace(prepared, wheels=replace(prepared.wheels, site=packages))
     files = [
         SandboxFile(str(path.relative_to(leaky.folder)), path.read_bytes())
         for path in leaky.folder.rglob("*")

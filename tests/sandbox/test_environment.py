@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from codegate.errors import ExitCode, UsageError
 from codegate.sandbox import EnvironmentRecipe, SandboxError, environment
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.environment import build_environment, check_lock, environment_key
+from codegate.sandbox.environment import build_environment, check_lock, environment_key, tools_folder
 from tests.kit.http import Reply, Request, Server
 
 HASH = "--hash=sha256:" + "0" * 64
@@ -75,7 +76,7 @@ def test_what_a_lock_tool_writes_is_accepted(recipe: EnvironmentRecipe) -> None:
 
 
 @pytest.mark.requirement("S4")
-def test_the_key_covers_everything_that_goes_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_keys_cover_everything_that_goes_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = EnvironmentRecipe("3.11", "")
     keys = {
         environment_key(recipe, "x86_64"),
@@ -83,46 +84,46 @@ def test_the_key_covers_everything_that_goes_in(monkeypatch: pytest.MonkeyPatch)
         environment_key(EnvironmentRecipe("3.12", ""), "x86_64"),
         environment_key(EnvironmentRecipe("3.11", "#"), "x86_64"),
     }
+    assert len(keys) == 4
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
+    monkeypatch.setattr(environment, "_fill_tools", lambda *_: None)  # it would fetch them
+    first = tools_folder().key
     monkeypatch.setattr(environment, "RUFF_VERSION", "0.0.1")
-    keys.add(environment_key(recipe, "x86_64"))
-    assert len(keys) == 5
+    assert tools_folder().key != first
 
 
 def test_the_cache_is_used_without_a_network_and_readable_by_all(
     recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = build_environment(recipe)
+    built, tools = build_environment(recipe), tools_folder()
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
-    assert build_environment(recipe) == built
+    assert (build_environment(recipe), tools_folder()) == (built, tools)
     assert (built.site / "pytest" / "__init__.py").is_file()
     compiled = list((built.site / "pytest" / "__pycache__").glob("__init__.*.pyc"))
     assert compiled
     assert b"/opt/codegate/site/pytest" in compiled[0].read_bytes()
     assert str(built.site).encode() not in compiled[0].read_bytes()
     assert all(path.is_symlink() or path.stat().st_mode & 0o444 == 0o444 for path in built.site.rglob("*"))
-    assert os.access(built.tools / "ruff", os.X_OK)
+    assert os.access(tools.tools / "ruff", os.X_OK)
 
 
 def test_builders_at_once_agree_and_an_unusable_leftover_gives_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = EnvironmentRecipe("3.11", "")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
-    leftover = tmp_path / "environments" / environment_key(recipe, os.uname().machine)
-    (leftover / "site").mkdir(parents=True)
-    program = (
-        "from codegate.sandbox import EnvironmentRecipe; from codegate.sandbox.environment import build_environment;"
-        "assert (build_environment(EnvironmentRecipe('3.11', '')).tools / 'ruff').is_file()"
-    )
+    key = tools_folder().key
+    shutil.rmtree(tmp_path / "environments" / key)
+    (tmp_path / "environments" / key / "site").mkdir(parents=True)
+    program = "from codegate.sandbox.environment import tools_folder;assert (tools_folder().tools / 'ruff').is_file()"
     others = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
-    threads = [threading.Thread(target=build_environment, args=(recipe,)) for _ in range(2)]
+    threads = [threading.Thread(target=tools_folder) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert [other.wait(240) for other in others] == [0, 0]
-    assert (leftover / "tools" / "ruff").is_file()
-    assert [path.name for path in (tmp_path / "environments").iterdir()] == [leftover.name]
+    assert (tmp_path / "environments" / key / "tools" / "ruff").is_file()
+    assert [path.name for path in (tmp_path / "environments").iterdir()] == [key]
 
 
 def index_reply(request: Request) -> Reply:

@@ -18,7 +18,7 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.gateway import gateway
 from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
-from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
+from codegate.sandbox import AgentRecipe, Backend, Sandbox
 from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, agent_attempt, collecting
 from codegate.solving.agent import AgentFailed
@@ -147,7 +147,7 @@ def attempt(
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, recipe: EnvironmentRecipe | None, seconds: float) -> Iterator[Sandbox]:
+    def open_for_agent(problem: Problem, recipe: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
         with boxes.open_for_agent(problem.environment, recipe, seconds) as sandbox:
             yield sandbox
 

@@ -21,8 +21,8 @@ from codegate.errors import UsageError
 from codegate.host_program import run_program
 from codegate.languages.go.modules import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
-from codegate.sandbox.environment import toolchain_site
+from codegate.sandbox.contract import SandboxError, SandboxUnavailable
+from codegate.sandbox.environment import Wheels, toolchain_site
 from codegate.sandbox.interpreter import index_environment
 
 AHEAD: Final = "ahead.txt"
@@ -44,7 +44,7 @@ _LAYOUT: Final = 1
 _USABLE: Final = '{{if not .Error}}{{if not .DepsErrors}}{{if ne .Name "main"}}{{.ImportPath}}{{end}}{{end}}{{end}}'
 
 
-def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+def install(recipe: Wheels, site: Path, target: Path) -> None:
     """Download what ``go.mod`` of ``recipe`` requires into ``target``, and compile what ``ahead.txt`` names.
 
     ``ahead.txt`` lists packages, one a line: of the standard library by their names (``std`` for all of it), of

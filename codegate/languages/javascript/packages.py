@@ -19,8 +19,8 @@ from typing import Any, Final
 from codegate.errors import InfrastructureError, UsageError
 from codegate.host_program import run_program, without_credentials
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
-from codegate.sandbox.environment import toolchain_site
+from codegate.sandbox.contract import SandboxError
+from codegate.sandbox.environment import Wheels, toolchain_site
 from codegate.sandbox.interpreter import index_environment
 
 _FILES: Final = frozenset({"package.json", "package-lock.json"})
@@ -48,7 +48,7 @@ _MANIFEST_KEYS: Final = frozenset(
 _NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET", "CERT", "E5", "ENETUNREACH", "E401")
 
 
-def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+def install(recipe: Wheels, site: Path, target: Path) -> None:
     """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
 
     A released copy of the project itself, which some tool depends on, is taken out again, under whatever name: tests
@@ -121,7 +121,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -> str | None:
+def resolve_npm(recipe: Wheels, manifest: str, before: date | None) -> str | None:
     """Return the ``package-lock.json`` of ``manifest`` as of the day ``before``, or None when it does not resolve.
 
     Packages that disagree on their peers are locked all the same.
