@@ -78,7 +78,8 @@ def import_command(
 ) -> ExitCode:
     """Make a suite of FILE. Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`.
 
-    Environments are built by the recipe of --config. Without one, tasks get pytest, and numpy where a test imports it.
+    Environments are built by the recipe of --config. Without one, base trees of rows say it; tasks get pytest, and
+    numpy where a test imports it.
 
     Exits 0 when a suite was written, 2 when no row could be used.
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codegate.durable import sha256
-from codegate.environments import Recipe, environment_of, obtain
+from codegate.environments import Recipe, environment_of, find_recipes, obtain, on_machine
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
@@ -102,7 +102,12 @@ class ImportReport:
 
 
 def import_proven(
-    file: Path, kind: ImportFormat, out: Path, options: MineOptions, backend: Backend, repository: Path | None = None
+    file: Path,
+    kind: ImportFormat,
+    out: Path,
+    options: MineOptions,
+    backend: Backend,
+    repository: Path | None = None,
 ) -> ImportReport:
     """Import ``file`` as a new suite at ``out``.
 
@@ -126,29 +131,50 @@ def import_proven(
         numpy = b"import numpy" in read_bytes(file, MAX_FILE_BYTES)
         return import_tasks(file, out, name, task_environment(options.recipe, backend, numpy=numpy))
     sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository or Path(), base.commit or ""))
-    builder = ProblemBuilder(
-        repository=repository or Path(),
-        name=name,
-        languages=known_languages(EnvironmentResolver(running_python())),
-        sandboxes=sandboxes,
-        options=replace(options, include_new_tests=True, kinds=KINDS),
-        today=datetime.now(UTC).date(),
-        tip=Tree({}),
-        stop=threading.Event(),
-        recorded=RecordedBuilds(options.recipe, sandboxes) if options.recipe is not None else None,
-    )
-
-    def build(unit: ImportedUnit) -> Built | Rejected:
-        statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
-        return builder.build(unit.prospect, Steps(), unit.parts, statement)
-
+    proven = _Proven(sandboxes, name, options, repository or Path())
     try:
-        return import_rows(file, kind, out, name, repository, build)
+        return import_rows(file, kind, out, name, repository, proven)
     except KeyboardInterrupt as error:
         backend.close()
         raise Interrupted("the import was stopped; no suite was written.") from error
     finally:
         sandboxes.close()
+
+
+class _Proven:
+    """Proves units as mining does: by the recipe that is written, else by the first of a base tree's that works."""
+
+    def __init__(self, sandboxes: Sandboxes, name: str, options: MineOptions, repository: Path) -> None:
+        self._sandboxes, self._name, self._repository = sandboxes, name, repository
+        self._options = replace(options, include_new_tests=True, kinds=KINDS)
+        self._languages = known_languages(EnvironmentResolver(running_python()))
+        self._builder: ProblemBuilder | None = None
+
+    def __call__(self, unit: ImportedUnit) -> Built | Rejected:
+        """Return the problem of a unit, or why it is none; raises as ``import_proven``."""
+        self._builder = self._builder or self._begin(unit)
+        statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
+        return self._builder.build(unit.prospect, Steps(), unit.parts, statement)
+
+    def _begin(self, unit: ImportedUnit) -> ProblemBuilder:
+        given = self._options.recipe
+        recipe = given or next(iter(self._proposed(unit.parts.base)), Recipe())
+        builds = RecordedBuilds(recipe, self._sandboxes, (), self._proposed if given is None else None)
+        return ProblemBuilder(
+            repository=self._repository,
+            name=self._name,
+            languages=self._languages,
+            sandboxes=self._sandboxes,
+            options=replace(self._options, recipe=builds.recipe),
+            today=datetime.now(UTC).date(),
+            tip=Tree({}),
+            stop=threading.Event(),
+            recorded=builds,
+        )
+
+    def _proposed(self, tree: Tree) -> list[Recipe]:
+        has = None if hasattr(self._sandboxes.backend, "pin_image") else on_machine  # an image brings any toolchain
+        return [found.recipe for found in find_recipes(tree, has=has) if found.recipe != Recipe()]
 
 
 def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> LockedEnvironment:

@@ -84,11 +84,9 @@ def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path)
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert len(rows) == len(own_suite.problems)
     repository = own_suite.folder / (own_suite.manifest.repository or "..")
-    setup = "environment: {tools: {python: '3.11'}, setup: [uv pip install pytest], tests: python -m pytest}\n"
-    (tmp_path / "codegate.yml").write_text(setup)
     back = codegate(
         "mine", "import", "rows.jsonl", "--format", "swe-bench", "--out", "back", "--repository", repository,
-        "--config", "codegate.yml", "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path,
+        "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path,
     )  # fmt: skip
     assert back.code == 0, back.stderr
     assert {problem.environment.rung for problem in load_suite(tmp_path / "back").problems} == {"recipe"}
