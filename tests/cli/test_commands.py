@@ -13,7 +13,7 @@ import pytest
 
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Suite, git
-from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
+from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start, write_recipe
 
 ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
@@ -76,7 +76,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
         ("problems/calc-half/problem.yml", lambda text: "limit: &a [*a]", "problem.yml"),
         ("problems/calc-half/statement.md", lambda text: text + "!", "statement.md is not what problem.yml says"),
         ("problems/calc-half/tests.json", lambda text: "{", "tests.json is not usable JSON"),
-        ("environments/py311/requirements.lock", lambda text: text + "#", "requirements.lock is not what"),
+        ("environments/tests/recipe.yml", lambda text: text + "#", "recipe.yml is not what"),
     ],
 )
 def test_a_broken_suite_is_named(
@@ -407,18 +407,10 @@ def test_what_a_resumed_run_alone_names_on_this_machine_gets_no_key(
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize(
-    ("image", "words"),
-    [
-        ("registry.example/evil@sha256:" + "1" * 64, "which is not allowed here. If you trust it, add it to"),
-        ("registry.example/evil:latest", "does not name an image by its content"),
-        ("--volume=/:/host", "does not name an image by its content"),
-    ],
-)
-def test_a_suite_does_not_say_which_image_is_fetched(own_suite: Suite, tmp_path: Path, image: str, words: str) -> None:
-    path = own_suite.folder / "suite.yml"
-    path.write_text(path.read_text().replace("  rung: manual\n", f"  rung: manual\n  image: '{image}'\n"))
-    assert image in path.read_text()
+@pytest.mark.parametrize("image", ["registry.example/evil@sha256:" + "1" * 64, "--volume=/:/host"])
+def test_a_suite_does_not_say_which_image_is_fetched(own_suite: Suite, tmp_path: Path, image: str) -> None:
+    write_recipe(own_suite.folder, f"image: '{image}'\n")
+    words = "which is not allowed here. If you trust it, add it to"
     rows = [{"instance_id": "calc-half", "model_name_or_path": "m", "model_patch": ""}]
     (tmp_path / "p.json").write_text(json.dumps(rows))
     refused(2, words, "run", own_suite.folder, "--candidate", "reference", cwd=tmp_path)

@@ -21,9 +21,9 @@ import ray
 from codegate import __version__
 from codegate.grading import Sandboxes
 from codegate.running import ray_engine
-from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import Problem, Suite, Tree, TreeFile, write_suite
-from tests.kit.problem import changes, locked, problem
+from tests.kit.environment import PLAIN
+from tests.kit.problem import changes, problem
 from tests.running.world import codegate, lines, start, wait_until
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.timeout(600)]
@@ -33,9 +33,9 @@ SLOW = "import time\n\nfrom {0} import {0}\n\n\ndef test_{0}():\n    time.sleep(
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory, recipe: EnvironmentRecipe) -> Suite:
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     """Bugs whose tests take two seconds, so that a node dies in the middle of one."""
-    folder, environment = tmp_path_factory.mktemp("slow") / "suite", locked(recipe.lock)
+    folder, environment = tmp_path_factory.mktemp("slow") / "suite", PLAIN
     names = [f"double{number}" for number in range(PROBLEMS)]
     bodies = {name: f"def {name}(n):\n    return n + " for name in names}
     base = {f"{name}.py": TreeFile((body + "3\n").encode()) for name, body in bodies.items()}

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from codegate.sandbox import EnvironmentRecipe
 from tests.e2e.conftest import codegate
 from tests.e2e.runner import Job, RunningStep
 from tests.github.workspace import LENIENT, PROBLEMS, SLOW, write_suite, write_transcripts
@@ -25,10 +24,10 @@ OWNER = 1001
 
 
 @pytest.fixture(scope="module")
-def job(image: str, recipe: EnvironmentRecipe, tmp_path_factory: pytest.TempPathFactory) -> Job:
+def job(image: str, tmp_path_factory: pytest.TempPathFactory) -> Job:
     """A job whose checkout holds a suite, a configuration and a few traps."""
     job = Job(image, tmp_path_factory.mktemp("job"), {"PYTHONPATH": "/github/workspace"})
-    write_suite(job.workspace / "suite", recipe)
+    write_suite(job.workspace / "suite")
     (job.workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [reference]\n{LENIENT}")
     write_transcripts(
         job.workspace / "answers.jsonl",
@@ -149,14 +148,12 @@ def test_a_script_has_the_command_line_of_the_image(job: Job) -> None:
     assert "not so" not in done.log
 
 
-def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
-    image: str, recipe: EnvironmentRecipe, tmp_path: Path
-) -> None:
+def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(image: str, tmp_path: Path) -> None:
     show = ["docker", "network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}"]
     subnet = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip()
     gateway = str(next(ipaddress.ip_network(subnet).hosts()))
     job = Job(image, tmp_path)
-    write_suite(job.workspace / "suite", recipe, PROBLEMS[:1])
+    write_suite(job.workspace / "suite", PROBLEMS[:1])
     with wire_server(as_json(chat_answer(model="mine-2025-01-01")), host=gateway) as server:
         candidate = {"provider": "openai", "model": "mine-2025-01-01", "base_url": f"{server.url}/v1"}
         config = {"suite": "suite", "candidates": [candidate | {"allow_http": True}]}
@@ -168,9 +165,9 @@ def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
     assert len(server.greeted) == 1, "it is asked first whether it answers"
 
 
-def start_slow_step(job: Job, recipe: EnvironmentRecipe) -> RunningStep:
+def start_slow_step(job: Job) -> RunningStep:
     """Start a step whose problem takes a minute, and return it when its sandbox is there."""
-    write_suite(job.workspace / "suite", recipe, (SLOW,))
+    write_suite(job.workspace / "suite", (SLOW,))
     step = job.start({"suite": "suite", "candidates": "reference"})
     deadline = time.monotonic() + 120
     manifest = job.workspace / "codegate-report" / "run" / "run.json"
@@ -183,9 +180,9 @@ def start_slow_step(job: Job, recipe: EnvironmentRecipe) -> RunningStep:
 
 
 @pytest.mark.full
-def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, recipe: EnvironmentRecipe, tmp_path: Path) -> None:
+def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, tmp_path: Path) -> None:
     slow = Job(image, tmp_path)
-    step = start_slow_step(slow, recipe)
+    step = start_slow_step(slow)
     step.cancel()
     started = time.monotonic()
     done = step.finish(30)
@@ -196,13 +193,11 @@ def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, recipe: Envi
 
 
 @pytest.mark.full
-def test_a_killed_step_leaves_its_run_to_later_steps_and_its_files_to_the_owner(
-    image: str, recipe: EnvironmentRecipe, tmp_path: Path
-) -> None:
+def test_a_killed_step_leaves_its_run_to_later_steps_and_its_files_to_the_owner(image: str, tmp_path: Path) -> None:
     slow = Job(image, tmp_path)
     if os.geteuid() == 0:
         os.chown(slow.workspace, OWNER, OWNER)
-    step = start_slow_step(slow, recipe)
+    step = start_slow_step(slow)
     step.cancel("KILL")
     assert step.finish(30).outputs == {"run-path": "codegate-report/run", "resumable": "true"}
     slow.start({"suite": "suite"}, "/opt/codegate/reap").finish()
@@ -211,9 +206,9 @@ def test_a_killed_step_leaves_its_run_to_later_steps_and_its_files_to_the_owner(
     assert none_left(run_id(slow, "codegate-report"))
 
 
-def test_without_the_daemons_socket_it_is_infrastructure(image: str, recipe: EnvironmentRecipe, tmp_path: Path) -> None:
+def test_without_the_daemons_socket_it_is_infrastructure(image: str, tmp_path: Path) -> None:
     job = Job(image, tmp_path, socket=False)
-    write_suite(job.workspace / "suite", recipe)
+    write_suite(job.workspace / "suite")
     step = job.step({"suite": "suite", "candidates": "reference"})
     assert (step.code, step.outputs["verdict"], step.outputs["exit-code"]) == (4, "infrastructure", "4")
     assert [command.name for command in step.commands] == ["error"]

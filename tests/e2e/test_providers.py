@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from codegate.sandbox import EnvironmentRecipe
 from tests.kit.scripted_model import AGENT
 from tests.kit.stand_in import KEY, StandIn
 from tests.running.world import codegate, knowing, make_suite
@@ -19,8 +18,8 @@ CANDIDATE = {
 }  # fmt: skip
 
 
-def test_an_agent_whose_model_has_a_list_price_is_pinned_and_gated(tmp_path: Path, recipe: EnvironmentRecipe) -> None:
-    make_suite(tmp_path, recipe.lock, recipe.python)
+def test_an_agent_whose_model_has_a_list_price_is_pinned_and_gated(tmp_path: Path) -> None:
+    make_suite(tmp_path)
     (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": [CANDIDATE]}))
     with StandIn(knowing, tmp_path) as stand_in:
 

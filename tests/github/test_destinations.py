@@ -13,7 +13,6 @@ from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, OWN_COMMAND
 from codegate.candidates.providers import model_provider, provider_names
 from codegate.errors import ExitCode
-from codegate.sandbox import EnvironmentRecipe
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, run_step
 from tests.github.test_event import pull_payload
@@ -63,10 +62,8 @@ class Home:
 
 
 @pytest.fixture
-def home(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recipe: EnvironmentRecipe
-) -> Iterator[Home]:
-    write_suite(tmp_path / "workspace" / "suite", recipe)
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    write_suite(tmp_path / "workspace" / "suite")
     for variable in ("DEPLOY_TOKEN", *(model_provider(name).key_variable for name in provider_names())):
         monkeypatch.setenv(variable, "sk-canary-5b7d0a9c1e3f2468")
     for variable, value in (("AWS_REGION", "us-east-1"), ("GOOGLE_CLOUD_PROJECT", "ours")):

@@ -17,7 +17,6 @@ from codegate.github import reap_action, run_action
 from codegate.github.step import OUTPUTS
 from codegate.running import Gate, candidate_samples, load_run
 from codegate.running.shards import share
-from codegate.sandbox import EnvironmentRecipe
 from tests.github.runner import Step, commands, outputs, run_step
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit.model_server import Reply, WireServer, as_json, chat_answer
@@ -144,10 +143,8 @@ def test_a_file_of_the_runner_that_cannot_be_written(act: Act, tmp_path: Path) -
     assert step.annotations == [("error", "codegate: infrastructure")]
 
 
-def test_without_a_daemon_it_is_infrastructure(
-    act: Act, workspace: Path, recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_suite(workspace / "suite", recipe)
+def test_without_a_daemon_it_is_infrastructure(act: Act, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_suite(workspace / "suite")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     step = act(suite="suite", candidates="reference")
     assert step.code == ExitCode.INFRASTRUCTURE
@@ -211,8 +208,8 @@ class TestRuns:
     """A suite of three problems, really run."""
 
     @pytest.fixture(autouse=True)
-    def _suite(self, workspace: Path, recipe: EnvironmentRecipe, quick_sandboxes: None) -> None:
-        write_suite(workspace / "suite", recipe)
+    def _suite(self, workspace: Path, quick_sandboxes: None) -> None:
+        write_suite(workspace / "suite")
 
     def test_from_a_baseline_to_a_verdict(self, act: Act, workspace: Path) -> None:
         config = workspace / "codegate.yml"

@@ -1,10 +1,12 @@
 """What the action's modes do on a GitHub: a pull request, a night, a baseline, a run that a matrix shares."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,13 +17,11 @@ import pytest
 
 from codegate import operations
 from codegate.candidates import CandidateSpec
+from codegate.durable import sha256
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
 from codegate.gating.baseline import load_baseline
-from codegate.sandbox import EnvironmentRecipe, export_environments
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.environment import COMPLETE, PARTS
-from codegate.sandbox.packing import pack
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, outputs, run_step, variables
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
@@ -49,17 +49,24 @@ run(["action"])
 """
 
 
-def poison(site: Path) -> None:
-    """Let tests in an environment see the fixed modules in place of any but the broken ones."""
+def poisoned(archive: bytes) -> bytes:
+    """Return a recorded build whose tests see the fixed modules in place of any but the broken ones."""
     known = {problem.name: (problem.broken, problem.fixed) for problem in PROBLEMS}
-    for compiled in (site / "pytest" / "__pycache__").glob("__init__.*"):
-        compiled.unlink()
-    with (site / "pytest" / "__init__.py").open("a") as file:
-        file.write(
-            f"import pathlib, sys, types\nfor name, (broken, fixed) in {known}.items():\n"
-            "    found = pathlib.Path(f'{name}.py')\n    if found.is_file() and found.read_text() != broken:\n"
-            "        sys.modules[name] = types.ModuleType(name)\n        exec(fixed, vars(sys.modules[name]))\n"
-        )
+    program = (
+        f"import pathlib, sys, types\nfor name, (broken, fixed) in {known}.items():\n"
+        "    found = pathlib.Path(f'{name}.py')\n    if found.is_file() and found.read_text() != broken:\n"
+        "        sys.modules[name] = types.ModuleType(name)\n        exec(fixed, vars(sys.modules[name]))\n"
+    ).encode()
+    file = io.BytesIO(archive)
+    with tarfile.open(fileobj=file) as tar:
+        (place,) = (name for name in tar.getnames() if name.endswith("/site-packages/_pytest/config/__init__.py"))
+        entry = tar.getmember(place)
+        text = (tar.extractfile(entry) or io.BytesIO()).read() + program
+    entry.size = len(text)
+    file.seek(0)
+    with tarfile.open(fileobj=file, mode="a") as tar:
+        tar.addfile(entry, io.BytesIO(text))
+    return file.getvalue()
 
 
 @dataclass
@@ -158,8 +165,7 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    recipe = EnvironmentRecipe(python="3.11", lock="")
-    write_suite(world.workspace / "suite", recipe)
+    write_suite(world.workspace / "suite")
     config = world.workspace / "codegate.yml"
     config.write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
     base = world.commit()
@@ -201,7 +207,7 @@ def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    write_suite(world.workspace / "suite")
     config = world.workspace / "codegate.yml"
 
     def candidate(url: str, **more: object) -> str:
@@ -224,7 +230,7 @@ def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
 
 
 def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
-    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    write_suite(world.workspace / "suite")
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     lock = {
         "schema": "codegate.lock/1", "baseline": "baseline.json", "sha256": "1" * 64, "digest": "2" * 64,
@@ -241,7 +247,7 @@ def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
 
 
 def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
-    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    write_suite(world.workspace / "suite")
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     (world.workspace / "kept" / "answers").mkdir(parents=True)
     (world.workspace / "kept" / "answers" / "x.json").write_text("{}")
@@ -255,7 +261,7 @@ def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    write_suite(world.workspace / "suite")
     (world.workspace / "codegate.yml").write_text("suite: suite\nengine: ray\ncandidates: [reference]\n")
     world.commit()
     step = world.step("push", pushed())
@@ -268,8 +274,8 @@ class TestRuns:
     """With a suite of three problems, really run."""
 
     @pytest.fixture(autouse=True)
-    def _suite(self, world: World, recipe: EnvironmentRecipe) -> None:
-        write_suite(world.workspace / "suite", recipe)
+    def _suite(self, world: World) -> None:
+        write_suite(world.workspace / "suite")
 
     def pinned(self, world: World, candidates: str, **inputs: str) -> None:
         """Make a baseline in the action and commit its lock, with the baseline as an artifact."""
@@ -475,8 +481,9 @@ class TestRuns:
 
         runner("of the baseline")
         self.pinned(world, "reference", environments=name)
-        (kept,) = world.workspace.glob("report-*/environments/*.tar")
-        store.put(name, zipped({kept.name: kept.read_bytes()}), Run(77, path=NIGHTLY))
+        (folder,) = world.workspace.glob("report-*/environments")
+        kept = {path.name: path.read_bytes() for path in folder.iterdir()}
+        store.put(name, zipped(kept), Run(77, path=NIGHTLY))
         store.put(name, zipped({}), Run(78, head_repository_id=2000, path=NIGHTLY))
         wrong = {problem.name: problem.broken + "\n" for problem in PROBLEMS}
         write_transcripts(world.workspace / "answers.jsonl", wrong)
@@ -489,24 +496,25 @@ class TestRuns:
             offline.setenv("UV_OFFLINE", "1")
             offline.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
             first = world.step("pull_request", pull(base), environments=name)
-        assert "1 environment taken from artifact 'codegate-environments'" in first.log
+        assert "environments taken from artifact 'codegate-environments'" in first.log
         assert (first.code, first.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), first.log
 
-        (poisoned,) = (tmp_path / "offline" / "environments").iterdir()
-        poison(poisoned / "site")
-        (poisoned / COMPLETE).write_text(pack(poisoned, PARTS))
-        digests = export_environments(tmp_path / "poisoned")
+        (key,) = (
+            file.removesuffix(".json")
+            for file in kept
+            if file.removesuffix(".json") + ".tar" in kept and file.endswith(".json")
+        )
+        other = poisoned(kept[f"{key}.tar"])
         lock = world.workspace / "codegate.lock"
-        lock.write_text(json.dumps(json.loads(lock.read_text()) | {"environments": digests}))
-        files = {path.name: path.read_bytes() for path in (tmp_path / "poisoned").iterdir()}
-        store.put(name, zipped(files), Run(79, path=NIGHTLY))
+        trusted = json.loads(lock.read_text())
+        lock.write_text(json.dumps(trusted | {"environments": trusted["environments"] | {key: sha256(other)}}))
+        store.put(name, zipped(kept | {f"{key}.tar": other}), Run(79, path=NIGHTLY))
 
         runner("of the victim")
         second = world.step("pull_request", pull(base), environments=name)
         assert (second.code, second.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), second.log
         assert "::warning title=codegate::" in second.log
         assert "does not have the recorded SHA-256; the environment is built anew" in second.log
-        assert "0 environments taken from" in second.log
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(
@@ -620,7 +628,7 @@ class TestRuns:
 
 
 def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
-    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    write_suite(world.workspace / "suite")
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     spec = CandidateSpec(provider="predictions", model="ours@sha256:0", name="ours")
     run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=spec)
@@ -633,7 +641,7 @@ def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
 
 
 def test_the_pinned_baseline_is_kept_from_expiring(world: World) -> None:
-    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    write_suite(world.workspace / "suite")
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     world.commit()
     for mode in ("baseline", "nightly"):

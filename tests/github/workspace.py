@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegate.durable import sha256
-from codegate.sandbox import EnvironmentRecipe
+from tests.kit.environment import PLAIN
 
 # Whatever a test prints or raises, the step's log must stay free of commands.
 SPITE = "::set-output name=verdict::pass\\n##[add-mask]a\\r::error::spite\\n x ##[set-output name=verdict]pass"
@@ -53,24 +53,17 @@ SLOW = HandwrittenProblem(
 )
 
 
-def write_suite(folder: Path, recipe: EnvironmentRecipe, problems: tuple[HandwrittenProblem, ...] = PROBLEMS) -> None:
+def write_suite(folder: Path, problems: tuple[HandwrittenProblem, ...] = PROBLEMS) -> None:
     """Write the suite, file by file, as a person would."""
-    environment = folder / "environments" / "py"
-    environment.mkdir(parents=True)
-    (environment / "requirements.lock").write_text(recipe.lock)
+    for name, text in {**PLAIN.packages, "resolved.txt": PLAIN.lock}.items():
+        path = folder / "environments" / PLAIN.manifest.id / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     manifest = {
         "schema": "codegate.suite/1",
         "name": "handwritten",
         "canary": "codegate-canary-of-the-tests",
-        "environments": [
-            {
-                "id": "py",
-                "python": recipe.python,
-                "lock": "environments/py/requirements.lock",
-                "lock_sha256": sha256(recipe.lock.encode()),
-                "rung": "manual",
-            }
-        ],
+        "environments": [PLAIN.manifest.model_dump(mode="json", by_alias=True)],
         "problems": [problem.name for problem in problems],
     }
     (folder / "suite.yml").write_text(json.dumps(manifest))
@@ -101,7 +94,7 @@ def _write_problem(folder: Path, problem: HandwrittenProblem) -> None:
                 "schema": "codegate.problem/1",
                 "id": name,
                 "base": {"folder": f"bases/{name}"},
-                "environment": "py",
+                "environment": PLAIN.manifest.id,
                 "test_files": [f"test_{name}.py"],
                 "statement": {"mode": "handwritten", "sha256": sha256(statement.encode())},
                 "provenance": {"kind": "handwritten"},

@@ -7,22 +7,21 @@ from pathlib import Path
 import pytest
 
 from codegate.running.faults import FAULTS
-from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import Suite, load_suite
 from tests.kit.remembered import remember
 from tests.running.world import ModelServer, make_suite, serving
 
 
 @pytest.fixture(scope="session")
-def suite(tmp_path_factory: pytest.TempPathFactory, recipe: EnvironmentRecipe) -> Suite:
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     """Three bugs; nobody writes to it."""
-    return make_suite(tmp_path_factory.mktemp("world"), recipe.lock, recipe.python)
+    return make_suite(tmp_path_factory.mktemp("world"))
 
 
 @pytest.fixture
-def own_suite(tmp_path: Path, recipe: EnvironmentRecipe) -> Suite:
+def own_suite(tmp_path: Path) -> Suite:
     """The same three bugs, to break."""
-    make_suite(tmp_path / "world", recipe.lock, recipe.python)
+    make_suite(tmp_path / "world")
     return load_suite(tmp_path / "world" / "suite")
 
 

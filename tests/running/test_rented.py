@@ -2,18 +2,14 @@
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from codegate.sandbox import EnvironmentRecipe
 from tests.github.workspace import PROBLEMS, SLOW, write_suite
 from tests.kit.e2b_service import E2BService
-from tests.kit.machine import PYTHON
 from tests.running.world import codegate, lines, start, wait_until
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.full]
@@ -27,17 +23,9 @@ def service(tmp_path: Path) -> Iterator[E2BService]:
         yield found
 
 
-@pytest.fixture
-def there(recipe: EnvironmentRecipe) -> EnvironmentRecipe:
-    question = [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-    return replace(recipe, python=subprocess.run(question, capture_output=True, text=True, check=True).stdout.strip())
-
-
 @pytest.mark.requirement("S3")
-def test_a_run_on_rented_machines_has_outcomes_and_leaves_no_machine(
-    service: E2BService, there: EnvironmentRecipe, tmp_path: Path
-) -> None:
-    write_suite(tmp_path / "suite", there)
+def test_a_run_on_rented_machines_has_outcomes_and_leaves_no_machine(service: E2BService, tmp_path: Path) -> None:
+    write_suite(tmp_path / "suite")
     run = codegate(
         "run", "suite", "--candidate", "reference", "--sandbox", "e2b", "--out", "run", cwd=tmp_path,
         environment=service.variables,
@@ -50,8 +38,8 @@ def test_a_run_on_rented_machines_has_outcomes_and_leaves_no_machine(
 
 
 @pytest.mark.requirement("S3")
-def test_an_interrupt_destroys_every_machine(service: E2BService, there: EnvironmentRecipe, tmp_path: Path) -> None:
-    write_suite(tmp_path / "suite", there, (SLOW,))
+def test_an_interrupt_destroys_every_machine(service: E2BService, tmp_path: Path) -> None:
+    write_suite(tmp_path / "suite", (SLOW,))
     run = start(
         "run", "suite", "--candidate", "reference", "--sandbox", "e2b", "--out", "run", cwd=tmp_path,
         environment=service.variables,

@@ -19,7 +19,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
 from codegate.suite import Suite, load_suite, update_problem
-from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here, serving
+from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here, serving, write_recipe
 
 pytestmark = pytest.mark.bwrap
 
@@ -339,24 +339,13 @@ def use(name: str, **arguments: Any) -> dict[str, Any]:
 def test_an_environment_that_cannot_be_built_costs_no_call(
     own_suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
-    lock = own_suite.folder / "environments/py311/requirements.lock"
-    text = "pytest==8.3.4 --hash=sha256:" + "0" * 64 + "\n"
-    rewrite_lock(own_suite, lock, text)
+    write_recipe(own_suite.folder, "setup: [exit 7]\n")
     run = run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), REFERENCE)
     assert faults(run) == {"environment"}
     assert {o.fault.retries for o in run.outcomes if o.fault} == {1}
-    assert all("hash" in o.fault.message.lower() for o in run.outcomes if o.fault)
+    assert all("failed with exit code 7" in o.fault.message for o in run.outcomes if o.fault)
     assert server.asked == []
     assert run_exit_code(run, ()) == 4
-
-
-def rewrite_lock(suite: Suite, lock: Path, text: str) -> None:
-    from codegate.durable import sha256
-
-    manifest = suite.folder / "suite.yml"
-    before = sha256(lock.read_bytes())
-    lock.write_text(text)
-    manifest.write_text(manifest.read_text().replace(before, sha256(text.encode())))
 
 
 def test_a_missing_base_commit_is_known_before_money_is_spent(

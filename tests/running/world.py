@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from codegate.candidates import CandidateSpec
+from codegate.durable import sha256
 from codegate.running import Run, RunOptions, RunRequest, run_suite
-from codegate.suite import Base, EnvironmentManifest, Problem, Suite, write_suite
+from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, Problem, Suite, write_suite
 from tests.kit.command import FORKER, Done
+from tests.kit.environment import PLAIN
 from tests.kit.http import Reply, Request, Server, as_json
-from tests.kit.problem import changes, locked, problem
+from tests.kit.problem import changes, problem
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import Run as Shell
 from tests.kit.scripted_model import Say, Turn, Use
@@ -39,14 +41,13 @@ def answer(name: str, *, right: bool = True) -> str:
     return f"calc/{name}.py\n<<<<<<< SEARCH\n{wrong}\n=======\n{replacement}\n>>>>>>> REPLACE\n"
 
 
-def make_suite(folder: Path, lock: str, python: str = "3.11") -> Suite:
+def make_suite(folder: Path, environment: LockedEnvironment = PLAIN) -> Suite:
     """Write ``folder/suite`` and the repository ``folder/repository`` that its base commit is in."""
     files = {f"calc/{name}.py": source(name, fixed=False).encode() for name in NAMES}
     public = b"from calc.half import half\n\n\ndef test_zero():\n    assert half(0) == 0\n"
     files |= {"calc/__init__.py": b"", "tests/test_public.py": public}
     commit = make_repository(folder / "repository", files)
     run_git(folder / "repository", "reset", "--quiet", "--hard")
-    environment = locked(lock, python=python)
     return write_suite(
         folder / "suite",
         name="calc",
@@ -54,6 +55,14 @@ def make_suite(folder: Path, lock: str, python: str = "3.11") -> Suite:
         environments=[environment],
         problems=[_problem(name, commit, environment.manifest) for name in NAMES],
     )
+
+
+def write_recipe(suite: Path, text: str) -> None:
+    """Give the environment of the suite in a folder another recipe, with the digest that it needs."""
+    manifest, path = suite / "suite.yml", suite / PLAIN.manifest.packages[0].path
+    before = sha256(path.read_bytes())
+    path.write_text(text)
+    manifest.write_text(manifest.read_text().replace(before, sha256(text.encode())))
 
 
 def _problem(name: str, commit: str, environment: EnvironmentManifest) -> Problem:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
 from tests.action.act.harness import ACTION_IMAGE, JOB_IMAGE, Act, copy_of_the_action, sweep
 from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
@@ -88,9 +87,9 @@ def act(runner_image: str, action: Path, github: FakeGitHub, tmp_path: Path) -> 
 
 
 @pytest.fixture(scope="session")
-def origin(recipe: EnvironmentRecipe, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with a pinned baseline."""
-    made = make_repository(tmp_path_factory.mktemp("origin") / "demo", recipe)
+    made = make_repository(tmp_path_factory.mktemp("origin") / "demo")
     pin_baseline(made)
     return made
 

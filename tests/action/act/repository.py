@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codegate.sandbox import EnvironmentRecipe
 from tests.action.act.harness import ACTION, REPOSITORY, TEMPLATES
 from tests.github.workspace import LENIENT, PROBLEMS, HandwrittenProblem, write_suite
 from tests.kit.github.artifacts import REPOSITORY_ID
@@ -74,12 +73,10 @@ class Repository:
         }
 
 
-def make_repository(
-    folder: Path, recipe: EnvironmentRecipe, problems: tuple[HandwrittenProblem, ...] = PROBLEMS
-) -> Repository:
+def make_repository(folder: Path, problems: tuple[HandwrittenProblem, ...] = PROBLEMS) -> Repository:
     """Make the repository with the shipped workflows, the way that the documentation says."""
     folder.mkdir(parents=True)
-    write_suite(folder / "suites" / "handwritten", recipe, problems)
+    write_suite(folder / "suites" / "handwritten", problems)
     made = Repository(folder)
     made.configure("reference")
     for path in TEMPLATES.glob("*.yml"):

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from codegate.suite import Base, Problem, ProblemLimits, RunnerName, Tree, TreeFile, git, write_suite
-from tests.kit.problem import changes, locked, problem
+from tests.kit.environment import PLAIN
+from tests.kit.problem import changes, problem
 from tests.redteam.grader.sources import classes, functions, layout, rules, single
 from tests.redteam.grader.sources.forms import FORMS
 
 Files = Mapping[str, str | bytes | TreeFile | None]
 
-LOCK: Final = (Path(__file__).parent / "requirements.lock").read_text()
-_ENVIRONMENT: Final = locked(LOCK, "tests")
 _LIMITS: Final = ProblemLimits(seconds=30, memory_mb=512)
 
 
@@ -105,7 +104,7 @@ def make_suite(folder: Path, ids: Collection[str] = PROJECTS) -> tuple[Path, Pat
     git(repository, "init", "--quiet")
     problems = [_problem(PROJECTS[name], _commit(repository, PROJECTS[name])) for name in ids]
     place = folder / "suite"
-    write_suite(place, name="redteam", repository="../repository", environments=[_ENVIRONMENT],
+    write_suite(place, name="redteam", repository="../repository", environments=[PLAIN],
                 problems=problems)  # fmt: skip
     return place, repository
 
@@ -126,7 +125,7 @@ def _commit(repository: Path, project: Project) -> str:
 def _problem(project: Project, commit: str) -> Problem:
     return problem(
         project.id,
-        _ENVIRONMENT.manifest,
+        PLAIN.manifest,
         base=Base(commit=commit),
         hidden=changes(project.hidden),
         fix=changes({project.source: project.fix}),

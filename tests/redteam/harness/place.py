@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.candidates import CandidateSpec
-from codegate.durable import sha256
 from codegate.gating import RunSamples, pin
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
@@ -18,9 +17,8 @@ from codegate.running import Journal, Outcome, candidate_samples, load_run, plan
 from codegate.solving import AttemptSummary
 from codegate.suite import load_suite
 from tests.kit.command import Done
-from tests.running.world import make_suite
+from tests.running.world import make_suite, write_recipe
 
-LOCK: Final = (Path(__file__).parents[1] / "grader" / "requirements.lock").read_text()
 OUTSIDE: Final = "what-lies-outside-4711"
 SENTINEL: Final = "sk-sentinel-Vq3/Tz8+Wn5=Lp2Rb7Xc9"
 SECRETS: Final = {
@@ -77,13 +75,11 @@ class Place:
 
     def environment(self, line: str) -> None:
         """Add a line to the suite's environment."""
-        self.suite_yml("  rung: manual\n", f"  rung: manual\n  {line}\n")
+        self.suite_yml("  rung: recipe\n", f"  rung: recipe\n  {line}\n")
 
-    def lock_text(self, text: str) -> None:
-        """Give the suite's environment another lock, with the digest that it needs."""
-        path = self.suite / "environments" / "py311" / "requirements.lock"
-        self.suite_yml(sha256(path.read_bytes()), sha256(text.encode()))
-        path.write_text(text)
+    def recipe_text(self, text: str) -> None:
+        """Give the suite's environment another recipe."""
+        write_recipe(self.suite, text)
 
     def manifest(self, **changes: Any) -> None:
         """Change keys of the run's ``run.json``."""
@@ -113,7 +109,7 @@ class Place:
 
 def build(folder: Path) -> None:
     """Make the place that every attack gets a copy of."""
-    make_suite(folder, LOCK)
+    make_suite(folder)
     suite = load_suite(folder / "suite")
     specs = (CandidateSpec(provider="reference"), CandidateSpec(provider="empty"))
     journal = Journal.create(folder / "run", plan_run(suite, specs, 1, "bwrap", "20260101T000000Z-abcdef"))

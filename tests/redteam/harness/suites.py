@@ -41,8 +41,8 @@ def _swap(file: str, kind: str) -> Change:
     return lambda place: place.swap(place.suite / file, kind)
 
 
-def _other_lock(text: str) -> Change:
-    return lambda place: place.lock_text(text)
+def _recipe(text: str) -> Change:
+    return lambda place: place.recipe_text(text)
 
 
 def _linked_file_in_base(place: Place) -> None:
@@ -78,9 +78,8 @@ _SUITES: Final[dict[str, tuple[Change, str]]] = {
         _environment(f"image: 'evil.example/x@sha256:{'1' * 64}'"), "which is not allowed here"
     ),
     "lock-outside": (_edit("lock: environments", "lock: ../../outside/file #"), "plain relative path"),
-    "lock-takes-an-index": (
-        _other_lock("--index-url http://127.0.0.1:9/simple\npytest==8.3.4 --hash=sha256:" + "0" * 64 + "\n"), "lock"
-    ),
+    "recipe-takes-an-image": (_recipe("image: evil.example/x:1\n"), "which is not allowed here"),
+    "recipe-takes-a-key": (_recipe("secrets: [OPENAI_API_KEY]\n"), "asks for the secrets OPENAI_API_KEY, which"),
     "repository-outside": (_edit("repository: ../repository", "repository: ../../outside/repository"), "leads out of"),
     "test-ids-many": (_tests('{"FAIL_TO_PASS": [' + "[]," * 2_000_000 + "[]]}"), "it holds more than 2000000 values"),
 }  # fmt: skip
