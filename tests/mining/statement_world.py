@@ -79,7 +79,7 @@ def validate_cut(
     support: LanguageSupport | None = None,
 ) -> Validated | Rejected:
     """Run the test files of ``cut`` in both states until it is proven: by pytest, or as ``support`` does."""
-    settings = (support.runner(cut.fixed) if support else None) or RunnerSettings("pytest")
+    settings = (support.runner(cut.fixed) if support else None) or RunnerSettings("pytest", recorded=True)
     limits = support.limits() if support else ProblemLimits(seconds=120.0)
     trial = try_cut(cut, open_sandbox, ("",), today, include_new_tests, settings, limits)
     return trial if isinstance(trial, Rejected) else trial.confirm(rounds)

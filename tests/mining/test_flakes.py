@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection
 from codegate.grading.grade import TestStatus
 from codegate.mining.cut import Cut
 from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.proving.validation import Validated
-from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
+from codegate.sandbox import Command, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, read_commit
+from codegate.suite import ProblemLimits, RunnerName, read_commit
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import validate_cut
 
@@ -197,11 +197,9 @@ STAGE = {"sets", "spoils", "class_first", "fills", "fills_too", "changes_folder"
 
 
 class _World:
-    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def __init__(self, sandboxes: Sandboxes) -> None:
         self.sandboxes = sandboxes
-        self.manifest = EnvironmentManifest(
-            id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-        )
+        self.manifest = PLAIN.manifest
 
     def open(self, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
         return self.sandboxes.open(self.manifest, limits)
@@ -221,9 +219,9 @@ class _World:
 
 
 @pytest.fixture
-def world(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[_World]:
-    sandboxes = Sandboxes(bwrap_backend, {"tests": recipe.lock})
-    yield _World(sandboxes, recipe)
+def world(bwrap_backend: BubblewrapBackend) -> Iterator[_World]:
+    sandboxes = sandboxes_of(bwrap_backend, PLAIN)
+    yield _World(sandboxes)
     sandboxes.close()
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import RunCount, Sandboxes, counted_runs
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, Found, chosen, overturned_tests, public_text
@@ -27,9 +26,10 @@ from codegate.mining.probes.reduction import shortest
 from codegate.mining.probes.tables import failing_rows, with_constants
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.sandbox import EnvironmentRecipe, Sandbox
+from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits
+from codegate.suite import ProblemLimits
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.mining.statement_world import cut_of, files, validate_cut
 
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
@@ -64,21 +64,19 @@ def parts(tests: str = TESTS) -> Cut:
 
 
 @pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
-    found = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    found = sandboxes_of(bwrap_backend, PLAIN)
     yield found
     found.close()
 
 
-def examples(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> list[Example]:
-    validated, opened = proved(cut, sandboxes, recipe)
+def examples(cut: Cut, sandboxes: Sandboxes) -> list[Example]:
+    validated, opened = proved(cut, sandboxes)
     return chosen(find_examples(cut, validated, opened, public_text(cut), "seed"))
 
 
-def proved(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> tuple[Validated, OpenSandbox]:
-    manifest = EnvironmentManifest(
-        id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-    )
+def proved(cut: Cut, sandboxes: Sandboxes) -> tuple[Validated, OpenSandbox]:
+    manifest = PLAIN.manifest
 
     def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
         return sandboxes.open(manifest, limits)
@@ -90,10 +88,8 @@ def proved(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> tuple[V
 
 @pytest.mark.bwrap
 class TestExamples:
-    def test_each_failing_test_gives_an_example_without_its_values(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
-        found = examples(parts(), sandboxes, recipe)
+    def test_each_failing_test_gives_an_example_without_its_values(self, sandboxes: Sandboxes) -> None:
+        found = examples(parts(), sandboxes)
         assert sorted(each.expression.partition("(")[0] for each in found) == ["found", "join"]
         for each in found:
             shown = f"{each.code}{each.observed}{each.expected}"
@@ -102,53 +98,47 @@ class TestExamples:
             assert each.code.startswith("from lists import join")
         assert any(" and " in each.expected for each in found)
 
-    def test_a_module_beside_the_test_is_named_as_from_the_root(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_module_beside_the_test_is_named_as_from_the_root(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from .near import joined\n\ndef test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
         )
         near = {"unit/__init__.py": "", "unit/near.py": "from lists import join as joined\n"}
         cut = cut_of({"lists.py": WRONG, **near}, {"lists.py": RIGHT, **near}, {"unit/test_lists.py": tests})
-        [found] = examples(cut, sandboxes, recipe)
+        [found] = examples(cut, sandboxes)
         assert found.code == "from unit.near import joined"
 
-    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(self, sandboxes: Sandboxes) -> None:
         fixture = "import pytest\n\n@pytest.fixture\ndef last(request):\n    yield 'or'\n    print('done')\n"
         tests = (
             "from lists import join\n\ndef test_join(last):\n    assert join(['tea', 'rum'], last) == 'tea or rum'\n"
         )
         hidden = {"test_lists.py": tests, "conftest.py": fixture}
-        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes, recipe) == []
+        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes) == []
         old = {"conftest.py": fixture}
-        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes, recipe)
+        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.fixtures == ("last",)
 
-    def test_a_condition_with_nothing_left_to_do_is_not_shown(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_condition_with_nothing_left_to_do_is_not_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import contextlib\nfrom lists import join\n\ndef test_join():\n    with contextlib.suppress(KeyError):\n"
             "        found = join(['tea', 'rum'])\n        if found:\n            assert found == 'tea and rum'\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert "if " not in found.code
 
-    def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    one = 'tea'\n    assert join([one, one]).count(one) == 2\n"
             "    words = ['milk', 'bread']\n    text = sorted(words)\n    if one:\n        assert text\n"
             "    assert text == ['bread', 'milk']\n    words = ['eggs', 'pear']\n    words.append('plum')\n"
             "    text = join(words)\n    assert text == 'eggs, pear and plum'\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append"]
         assert found.expression == "join(words)"
 
-    def test_a_value_that_tells_something_is_shown_first(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_a_value_that_tells_something_is_shown_first(self, sandboxes: Sandboxes) -> None:
         tests = (
             'from lists import join\n\ndef also(words):\n    """Join them."""\n    return join(words)\n\n'
             "def test_join():\n    words = ['milk', 'bread']\n    assert also(words).islower() is True\n"
@@ -156,43 +146,37 @@ class TestExamples:
         )
         right = RIGHT.replace("words[-1]\n", "words[-1] + 'X'\n")
         cut = cut_of({"lists.py": right}, {"lists.py": RIGHT}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes, recipe)
+        [found] = examples(cut, sandboxes)
         assert found.expression.startswith("also([")
         assert "Join them" not in found.code
 
-    def test_what_was_done_to_another_value_before_is_not_shown(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_what_was_done_to_another_value_before_is_not_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    import json\n    words = ['milk', 'bread']\n"
             "    words.reverse()\n    assert join(words) == 'bread and milk'\n    words = ['eggs', 'pear']\n"
             "    assert join(words) == 'eggs and pear'\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert found.code.count("\n") <= 2
         assert "json" not in found.code
 
-    def test_two_examples_that_differ_in_data_are_one(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_two_examples_that_differ_in_data_are_one(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_two():\n    import json\n"
             "    assert join(['milk', 'tea']) == 'milk and tea'\n"
             "def test_three():\n    assert join(['oil', 'jam', 'rice']) == 'oil, jam and rice'\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
 
-    def test_code_that_gives_another_value_by_itself_is_no_example(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_code_that_gives_another_value_by_itself_is_no_example(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\njoin.__defaults__ = ('or',)\n\ndef test_join():\n"
             "    assert join(['milk', 'eggs']) == 'milk or eggs'\n"
         )
-        assert examples(parts(tests), sandboxes, recipe) == []
+        assert examples(parts(tests), sandboxes) == []
 
-    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['walnut', 'quince']\n"
             "    assert join(words, last='plum') is True\n"
@@ -200,7 +184,7 @@ class TestExamples:
         right = "def join(words, last='and'):\n    return words == ['walnut', 'quince'] or [][1]\n"
         wrong = "def join(words, last='and'):\n    return [][1]\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        assert examples(cut, sandboxes, recipe) == []
+        assert examples(cut, sandboxes) == []
         last = (
             "from lists import join\n\ndef test_join():\n    assert join(['milk', 'tea'])\n"
             "    assert join(['walnut', 'quince'])\n"
@@ -209,40 +193,33 @@ class TestExamples:
         wrong = "def join(words, last='and'):\n    return last + ' !' * (words[0][1:] == 'alnut')\n"
         plum = tests.replace("'plum') is True", "'plum') == 'plum'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": plum})
-        assert examples(cut, sandboxes, recipe) == []  # the word is in both values, not in what differs
+        assert examples(cut, sandboxes) == []  # the word is in both values, not in what differs
         right = "def join(words, last='and'):\n    return bool(words)\n"
         wrong = right.replace("bool(words)", "words[0][1:] != 'alnut'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
-        assert examples(cut, sandboxes, recipe) == []
+        assert examples(cut, sandboxes) == []
 
-    def test_another_error_for_other_data_is_an_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_another_error_for_other_data_is_an_example(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import pytest\n\nfrom lists import join\n\ndef test_join():\n"
             "    with pytest.raises(IndexError):\n        join('walnut', 5)\n"
         )
         wrong = "def join(words, last):\n    raise ValueError\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("Value", "Index")}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes, recipe)
+        [found] = examples(cut, sandboxes)
         assert "walnut" not in found.expression
         assert (found.observed, found.expected) == ("raises ValueError", "raises IndexError")
 
-    def test_other_data_in_calls_without_effect_hides_no_case(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_other_data_in_calls_without_effect_hides_no_case(self, sandboxes: Sandboxes) -> None:
         wrong = "def single(word):\n    return word.removesuffix('s')\n"
         right = wrong.replace("word.re", "word if word.endswith('ss') else word.re")
         tests = (
             "import lists\nfrom lists import single\n\ndef test_single():\n    assert lists.single('ducks') == 'duck'\n"
             "    assert single('class') == 'class'\n"
         )
-        assert (
-            examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes, recipe)
-            == []
-        )
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes) == []
 
-    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(self, sandboxes: Sandboxes) -> None:
         wrong = (
             "def render(text):\n    kind, body = text.split(':')\n"
             "    return f'<b>{body}</b>' if kind == 'note' else f'?{kind}!'\n"
@@ -250,68 +227,62 @@ class TestExamples:
         right = wrong.replace("    return", "    if body[0] != ' ':\n        return text\n    return")
         tests = "from lists import render\n\ndef test_render():\n    assert render('note:walnut') == 'note:walnut'\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes, recipe)
+        [found] = examples(cut, sandboxes)
         assert found.expected.startswith("'note:")
         assert "walnut" not in found.expected
 
-    def test_a_comparison_that_other_data_turned_false_is_no_example(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_comparison_that_other_data_turned_false_is_no_example(self, sandboxes: Sandboxes) -> None:
         wrong = "def area(side):\n    return side[0] ** 2\n"
         right = "def area(side):\n    return side ** 2\n"
         tests = "from lists import area\n\ndef test_area():\n    assert area(5) == area(5) == 25\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        assert [each.expected for each in examples(cut, sandboxes, recipe) if each.expected == "False"] == []
+        assert [each.expected for each in examples(cut, sandboxes) if each.expected == "False"] == []
 
-    def test_tests_of_the_base_that_the_fix_breaks_are_found(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_tests_of_the_base_that_the_fix_breaks_are_found(self, sandboxes: Sandboxes) -> None:
         old = TESTS.replace('"milk, bread or eggs"', '"milk, breadeggs"').replace("ValueError", "IndexError")
         base = {"lists.py": WRONG, "test_lists.py": old}
         cut = cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": TESTS})
-        assert overturned_tests(cut, *proved(cut, sandboxes, recipe)) == {
+        assert overturned_tests(cut, *proved(cut, sandboxes)) == {
             "test_lists.py::test_last",
             "test_lists.py::test_nothing",
         }
-        assert overturned_tests(parts(), *proved(parts(), sandboxes, recipe)) == set()
+        assert overturned_tests(parts(), *proved(parts(), sandboxes)) == set()
 
     def test_no_test_is_run_to_find_those_that_a_fix_breaks_where_tests_were_only_added(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+        self, sandboxes: Sandboxes
     ) -> None:
         old = "from lists import join\n\ndef test_one():\n    assert join(['tea']) == 'tea'\n"
         new = f"{old}\ndef test_two():\n    assert join(['tea', 'milk']) == 'tea and milk'\n"
         right = WRONG.replace("+ words", "+ (f' {last} ' if words[1:] else '') + words")
         cut = cut_of({"lists.py": WRONG, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": new})
-        validated, opened = proved(cut, sandboxes, recipe)
+        validated, opened = proved(cut, sandboxes)
         count = RunCount()
         with counted_runs(count):
             assert overturned_tests(cut, validated, opened) == set()
         assert count.runs == 0
 
-    def test_another_order_of_the_same_values_is_no_difference(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_another_order_of_the_same_values_is_no_difference(self, sandboxes: Sandboxes) -> None:
         wrong, right = (f"def sizes(a, b):\n    return {{{text}}}\n" for text in ("'a': a, 'b': b", "'b': b, 'a': a"))
         tests = (
             "from lists import sizes\n\ndef test_sizes():\n    found = sizes(7, 8)\n    assert found\n"
             "    assert list(found) == ['b', 'a']\n"
         )
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes, recipe)
+        [found] = examples(cut, sandboxes)
         assert found.expression.startswith("list(sizes(")
         assert found.also == ()
 
-    def test_many_long_values_are_all_brought_back(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_many_long_values_are_all_brought_back(self, sandboxes: Sandboxes) -> None:
         words = ["milk", "bread", "butter", "eggs", "plum", "pear", "tea", "rum"]
         tests = "from lists import join\n\ndef test_join():\n" + "".join(
             f"    words = {words[:number] * 4}\n"
             f"    assert join(words) == ', '.join(words[:-1]) + ' and {words[number - 1]}'\n"
             for number in (5, 6, 7, 8)
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert " and " in found.expected
 
-    def test_what_makes_no_difference_is_not_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_what_makes_no_difference_is_not_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import contextlib\nimport io\nfrom lists import join\n\ndef test_join():\n"
             "    stream = io.StringIO('milk')\n    stream.seek(0)\n    with contextlib.suppress(KeyError):\n"
@@ -320,25 +291,23 @@ class TestExamples:
         )
         right = RIGHT.replace("def join(words)", "def join(words, last='and')")
         wrong = WRONG.replace("def join(words)", "def join(words, last='and')")
-        [found] = examples(
-            cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes, recipe
-        )
+        [found] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
         assert found.code.startswith("import io\nfrom lists import join\n")
         assert "encoding='ascii'" in found.code + found.expression
         for idle in ("contextlib", "seek", "last="):
             assert idle not in found.code + found.expression
 
-    def test_what_only_an_idle_part_uses_goes_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_what_only_an_idle_part_uses_goes_with_it(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    options = {'last': 'and', 'odd': 1}\n"
             "    options.pop('odd')\n    text = 'milk\\nbread\\n'\n    words = text.split()\n    words.sort()\n"
             "    found = join(words, **options)\n    assert found == 'bread and milk'\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert "options" not in found.code + found.expression
         assert found.code.count('"""') == 2
 
-    def test_blocks_whose_statements_go_stay_whole(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_blocks_whose_statements_go_stay_whole(self, sandboxes: Sandboxes) -> None:
         wrong = (
             "class Box:\n    def __init__(self, word):\n        self.words = [word]\n    def add(self, word):\n"
             "        self.words.append(word)\n        if len(word) > 8:\n            raise ValueError(word)\n"
@@ -350,15 +319,11 @@ class TestExamples:
             "        box.add('butterscotch')\n    assert box.join() == 'milk and butterscotch'\n"
         )
         right = wrong.replace("', '.join", "' and '.join")
-        [found] = examples(
-            cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes, recipe
-        )
+        [found] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
         assert "except Exception:\n    pass" in found.code
         assert "finally" not in found.code
 
-    def test_what_another_example_prepared_is_shown_with_it(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_what_another_example_prepared_is_shown_with_it(self, sandboxes: Sandboxes) -> None:
         wrong = (
             "KNOWN = {}\n\ndef register(name, make):\n    KNOWN[name] = make\n    return make\n\n"
             "def render(text, name):\n    return KNOWN[name](text) if name in KNOWN else text\n\n"
@@ -373,33 +338,33 @@ class TestExamples:
             "    assert found == '<BREAD>'\n"
         )
         cut = cut_of({"lists.py": wrong, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": tests})
-        found = [f"{each.code}\n{each.expression}" for each in examples(cut, sandboxes, recipe)]
+        found = [f"{each.code}\n{each.expression}" for each in examples(cut, sandboxes)]
         assert found
         assert all("register(" in text for text in found if "render(" in text)
 
-    def test_what_hangs_without_a_part_is_shown_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_what_hangs_without_a_part_is_shown_with_it(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['milk']\n    while len(words) < 2:\n"
             "        words.append('bread')\n    assert join(words) == 'milk and bread'\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert "words.append" in found.code
 
-    def test_a_table_of_the_module_is_varied_and_hidden(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_a_table_of_the_module_is_varied_and_hidden(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\nCASES = [(['apple', 'peach'], 'apple and peach')]\n\ndef test_join():\n"
             "    for words, text in CASES:\n        assert join(words) == text\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert "join(" in found.expression
         assert "peach" not in f"{found.code}{found.observed}{found.expected}"
 
-    def test_what_else_differs_is_told_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_what_else_differs_is_told_with_it(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    text = join(['milk', 'eggs'])\n"
             "    assert text.find(' ') == 4\n    assert text.split() == ['milk', 'and', 'eggs']\n"
         )
-        [found] = examples(parts(tests), sandboxes, recipe)
+        [found] = examples(parts(tests), sandboxes)
         assert (found.expression, found.observed, found.expected) == ("text.find(' ')", "-1", "4")
         [(what, observed, expected)] = found.also
         assert what == "text.split()"
@@ -415,15 +380,15 @@ class TestExamples:
         assert called_by("import lists\na = lists.format(1)", "a") == "format"
         assert called_by("from lists import merge", "merge(1)") == "merge"
 
-    def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import os\n\nfrom lists import join\n\ndef test_join():\n    words = [os.urandom(8).hex(), 'pear']\n"
             "    assert ' and ' in join(words)\n"
         )
-        assert examples(parts(tests), sandboxes, recipe) == []
+        assert examples(parts(tests), sandboxes) == []
 
-    def test_the_same_seed_gives_the_same_examples(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
-        assert examples(parts(), sandboxes, recipe) == examples(parts(), sandboxes, recipe)
+    def test_the_same_seed_gives_the_same_examples(self, sandboxes: Sandboxes) -> None:
+        assert examples(parts(), sandboxes) == examples(parts(), sandboxes)
 
 
 class TestExample:

@@ -11,11 +11,9 @@ from codegate.grading import Grade, TestReport, TestResult
 from codegate.grading.grade import TestStatus
 from codegate.mining import Proof, validate_suite
 from codegate.mining.proving.proof import judge
-from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
-    EnvironmentManifest,
     LockedEnvironment,
     Problem,
     ProblemLimits,
@@ -31,17 +29,11 @@ from codegate.suite import (
     make_problem,
     write_suite,
 )
+from tests.kit.environment import PLAIN, PYTHON, recorded
 from tests.kit.repository import HistoryBuilder
 
 TODAY = date(2025, 6, 1)
 FLAKY = "import random\n\n\ndef test_flaky():\n    assert random.random() < 0.5\n"
-
-
-def _environment(lock: str) -> EnvironmentManifest:
-    return EnvironmentManifest(
-        id="tests", python="3.11", lock="environments/tests/requirements.lock",
-        lock_sha256=sha256(lock.encode()), rung="manual",
-    )  # fmt: skip
 
 
 def unseen(_: Proof) -> None:
@@ -53,7 +45,6 @@ def _problem(
     fixed: str = "x = 2\n",
     tests: str = "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\ndef test_b():\n    assert pkg.x > 0\n",
     sets: TestSets | None = None,
-    lock: str = "",
 ) -> Problem:
     manifest = ProblemManifest(
         id=name,
@@ -66,7 +57,7 @@ def _problem(
     sets = sets or TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test_pkg.py::test_b",))
     hidden, fix = {"test_pkg.py": TreeFile(tests.encode())}, {"pkg.py": TreeFile(fixed.encode())}
     base = Tree({"pkg.py": TreeFile(b"x = 1\n")})
-    return make_problem(manifest, "Mend it.\n", sets, hidden, fix, _environment(lock), base.digest())
+    return make_problem(manifest, "Mend it.\n", sets, hidden, fix, PLAIN.manifest, base.digest())
 
 
 class TestJudge:
@@ -121,28 +112,26 @@ FLAKY_SETS = TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test
 
 @pytest.mark.bwrap
 class TestValidateSuite:
-    def _suite(self, history: HistoryBuilder, recipe: EnvironmentRecipe, *problems: Problem) -> Suite:
+    def _suite(self, history: HistoryBuilder, *problems: Problem, environment: LockedEnvironment = PLAIN) -> Suite:
         history.commit("begin", {"pkg.py": "x = 1\n"})
         base = Base(commit=history.git("rev-parse", "HEAD"))
-        environment = _environment(recipe.lock)
         placed = [
             make_problem(
                 problem.manifest.model_copy(update={"base": base}), problem.statement, problem.tests, problem.hidden,
-                problem.fix, environment,
+                problem.fix, environment.manifest,
             )
             for problem in problems
         ]  # fmt: skip
         return write_suite(
             history.folder / "suite", name="tests", repository="..", problems=placed,
-            environments=[LockedEnvironment(environment, recipe.lock)],
+            environments=[environment],
         )  # fmt: skip
 
     def test_what_does_not_hold_is_quarantined_on_disk_and_the_rest_is_proven(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
         suite = self._suite(
             history,
-            recipe,
             _problem("holds"),
             _problem("unfixed", fixed="x = 3\n"),
             _problem("solved", tests="def test_a():\n    pass\n\ndef test_b():\n    pass\n"),
@@ -182,7 +171,6 @@ class TestValidateSuite:
     def test_tests_that_only_waited_past_their_limit_get_more_time(
         self,
         history: HistoryBuilder,
-        recipe: EnvironmentRecipe,
         bwrap_backend: BubblewrapBackend,
         wait: str,
         quarantined: tuple[str, ...],
@@ -190,7 +178,7 @@ class TestValidateSuite:
         tests = f"import time\nimport pkg\n\ndef test_a():\n    {wait}\n    assert pkg.x == 2\n"
         problem = _problem("slow", tests=tests, sets=TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",)))
         manifest = problem.manifest.model_copy(update={"limits": ProblemLimits(seconds=4)})
-        suite = self._suite(history, recipe, replace(problem, manifest=manifest))
+        suite = self._suite(history, replace(problem, manifest=manifest))
 
         report = validate_suite(suite, history.folder, bwrap_backend, rounds=1, progress=unseen)
 
@@ -199,7 +187,7 @@ class TestValidateSuite:
     @pytest.mark.full
     @pytest.mark.requirement("G7")
     def test_an_expired_quarantine_is_lifted_or_renewed_by_a_new_proof(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
         def aside(problem: Problem, expires: date) -> Problem:
             quarantine = Quarantine(reason="flaky", evidence="once", expires=expires)
@@ -208,7 +196,6 @@ class TestValidateSuite:
 
         suite = self._suite(
             history,
-            recipe,
             aside(_problem("holds"), TODAY),
             aside(_problem("fails", fixed="x = 3\n"), TODAY),
             aside(_problem("waits"), TODAY + timedelta(days=1)),
@@ -231,10 +218,10 @@ class TestValidateSuite:
     @pytest.mark.full
     @pytest.mark.requirement("G7")
     def test_a_planted_flaky_test_is_quarantined_and_its_problem_stays(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
         tests = f"import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\n{FLAKY}"
-        suite = self._suite(history, recipe, _problem("flaky", tests=tests, sets=FLAKY_SETS))
+        suite = self._suite(history, _problem("flaky", tests=tests, sets=FLAKY_SETS))
 
         # Ten runs: all alike in both states once in 256.
         report = validate_suite(suite, history.folder, bwrap_backend, rounds=5, progress=unseen)
@@ -249,7 +236,7 @@ class TestValidateSuite:
         assert report.quarantined == ()
 
     def test_retired_problems_are_not_asked_and_what_gives_the_answer_away_is_quarantined(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
         fixed = "def brass_lantern():\n    return 'a light in the dark'\n\nx = 2\n"
         history.commit("built", {"build/pkg.py": fixed, "docs/more.txt": "nothing\n"})
@@ -257,7 +244,7 @@ class TestValidateSuite:
         aside = Quarantine(reason="environment", evidence="no longer builds", expires=TODAY)
         retired = {**gone.manifest.model_dump(by_alias=True), "status": "retired", "quarantine": aside}
         gone = replace(gone, manifest=ProblemManifest.model_validate(retired))
-        suite = self._suite(history, recipe, _problem("leaks", fixed=fixed), gone)
+        suite = self._suite(history, _problem("leaks", fixed=fixed), gone)
 
         report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
 
@@ -273,28 +260,25 @@ class TestValidateSuite:
         assert "build/pkg.py has 2 of the 2 distinctive lines" in quarantine.evidence
 
     def test_an_environment_that_cannot_be_built_is_a_fault_not_a_verdict(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
-        broken = f"codegate-no-such-package-4711==1 --hash=sha256:{'0' * 64}\n"
-        suite = self._suite(history, EnvironmentRecipe(recipe.python, broken), _problem("p"))
+        suite = self._suite(history, _problem("p"), environment=recorded("tests", "exit 7", python=PYTHON))
 
         report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
 
         assert report.proofs == ()
-        assert "requirements.lock" in report.faults["p"]
+        assert "`exit 7` failed with exit code 7" in report.faults["p"]
         assert load_suite(suite.folder).problems[0].active
         assert not report.proven
 
-    def test_an_empty_suite_proves_nothing(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
-    ) -> None:
+    def test_an_empty_suite_proves_nothing(self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend) -> None:
         with pytest.raises(UsageError, match="has no problems"):
-            validate_suite(self._suite(history, recipe), None, bwrap_backend, rounds=1, progress=unseen)
+            validate_suite(self._suite(history), None, bwrap_backend, rounds=1, progress=unseen)
 
     def test_a_base_commit_that_is_not_there_is_told(
-        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend, tmp_path: Path
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
     ) -> None:
-        suite = self._suite(history, recipe, _problem("p"))
+        suite = self._suite(history, _problem("p"))
         other = HistoryBuilder(tmp_path / "other")
         with pytest.raises(UsageError, match="fetch-depth"):
             validate_suite(suite, other.folder, bwrap_backend, rounds=1, progress=unseen)
@@ -302,10 +286,9 @@ class TestValidateSuite:
     def test_an_interrupt_ends_it_with_the_right_code(
         self,
         history: HistoryBuilder,
-        recipe: EnvironmentRecipe,
         bwrap_backend: BubblewrapBackend,
     ) -> None:
-        suite = self._suite(history, recipe, _problem("p"))
+        suite = self._suite(history, _problem("p"))
         backend = BubblewrapBackend("interrupted")
 
         def interrupt(_: Proof) -> None:

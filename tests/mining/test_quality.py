@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.probes.example import Example, Found, chosen, public_text
 from codegate.mining.probes.finding import find_examples
@@ -20,9 +19,10 @@ from codegate.mining.proving.quality import (
     untold_tests,
 )
 from codegate.mining.proving.validation import Validated
-from codegate.sandbox import EnvironmentRecipe, Sandbox
+from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
+from codegate.suite import ProblemLimits, Tree, TreeFile
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
 GAP = "".join(f"# line {number}\n" for number in range(12))
@@ -145,25 +145,21 @@ class TestTold:
 
 
 @pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
-    found = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    found = sandboxes_of(bwrap_backend, PLAIN)
     yield found
     found.close()
 
 
 @pytest.mark.bwrap
 class TestRuns:
-    def opened(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe, limits: ProblemLimits
-    ) -> AbstractContextManager[Sandbox]:
-        manifest = EnvironmentManifest(
-            id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-        )
+    def opened(self, sandboxes: Sandboxes, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+        manifest = PLAIN.manifest
         return sandboxes.open(manifest, limits)
 
-    def test_the_tests_see_so_much_of_the_fix(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_the_tests_see_so_much_of_the_fix(self, sandboxes: Sandboxes) -> None:
         def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, recipe, limits)
+            return self.opened(sandboxes, limits)
 
         cut = cut_of({"calc.py": OLD}, {"calc.py": NEW}, {"test_calc.py": TESTS})
         validated = validate_cut(cut, opened)
@@ -175,11 +171,9 @@ class TestRuns:
         assert (quality.exact_texts, quality.statement_words, quality.command_clean) == (2, 30, True)
         assert quality.validation_seconds is not None
 
-    def test_a_part_that_names_what_is_no_more_asks_for_no_example(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, sandboxes: Sandboxes) -> None:
         def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, recipe, limits)
+            return self.opened(sandboxes, limits)
 
         old = (
             "def size(n):\n    m = n\n    if abs(n) > 50:\n        # Large\n        return f'{m} large'\n"
@@ -198,11 +192,9 @@ class TestRuns:
         examples, untold = told(small, chosen(small), run_partial_fixes(cut, validated, small, opened))
         assert (len(examples), len(untold)) == (1, 0)
 
-    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
+    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, sandboxes: Sandboxes) -> None:
         def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, recipe, limits)
+            return self.opened(sandboxes, limits)
 
         old = "BAD = (\n    'file:',\n)\n\n\ndef link(url):\n    return '#' if url.startswith(BAD) else url\n"
         new = old.replace("    'file:',\n", "    'file:',\n    'walnut:',\n    'quince:',\n")

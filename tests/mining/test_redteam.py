@@ -3,21 +3,21 @@
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from codegate.candidates import ToolCall
-from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.mining.proving.leak import audit
-from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxFile, SandboxLimits
+from codegate.sandbox import Backend, Command, SandboxFile
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.solving.toolbox import Toolbox
 from codegate.solving.workspace import Workspace
-from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile, read_commit
+from codegate.suite import ProblemLimits, Tree, TreeFile, read_commit
+from tests.kit.environment import PLAIN, PYTEST, PYTHON, recorded, sandboxes_of
 from tests.kit.repository import HistoryBuilder
 
 WORD = "brass_" + "lantern"
@@ -53,24 +53,18 @@ def base(leaky: HistoryBuilder) -> Tree:
 
 
 @pytest.fixture(scope="module")
-def sandboxes(backend: Backend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
-    found = Sandboxes(backend, {"tests": recipe.lock})
+def sandboxes(backend: Backend) -> Iterator[Sandboxes]:
+    found = sandboxes_of(backend, PLAIN)
     yield found
     found.close()
 
 
-def _manifest(recipe: EnvironmentRecipe) -> EnvironmentManifest:
-    return EnvironmentManifest(
-        id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-    )
-
-
-def test_a_model_finds_nothing(sandboxes: Sandboxes, recipe: EnvironmentRecipe, base: Tree) -> None:
+def test_a_model_finds_nothing(sandboxes: Sandboxes, base: Tree) -> None:
     def run_public(tree: Tree) -> str:
         return run_tests(
-            partial(sandboxes.open, _manifest(recipe), ProblemLimits(seconds=100)),
+            partial(sandboxes.open, PLAIN.manifest, ProblemLimits(seconds=100)),
             tree,
-            TestSelection(("test_pkg.py",), timeout_seconds=100, recorded=False),
+            TestSelection(("test_pkg.py",), timeout_seconds=100),
         ).output
 
     assert WORD not in "".join(file.data.decode() for file in base.values())
@@ -90,22 +84,16 @@ def test_a_model_finds_nothing(sandboxes: Sandboxes, recipe: EnvironmentRecipe, 
         assert WORD not in toolbox.answer(ToolCall(id="3", name=name, arguments=json.dumps(arguments))).replace(
             f"'{WORD}'", ""
         )
-    with sandboxes.open(_manifest(recipe), ProblemLimits(seconds=100)) as sandbox:
+    with sandboxes.open(PLAIN.manifest, ProblemLimits(seconds=100)) as sandbox:
         found = audit(base, {"test_pkg.py": TreeFile(TESTS.encode())}, {"pkg.py": TreeFile(FIX.encode())}, sandbox)
     assert found.clean, found
 
 
 @pytest.mark.bwrap
 @pytest.mark.skipif(shutil.which("git", path="/usr/bin:/bin") is None, reason="sandboxes see the system's git only")
-def test_every_exploit_works_where_its_wall_is_missing(
-    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe, leaky: HistoryBuilder, tmp_path: Path
-) -> None:
-    prepared = bwrap_backend.prepare(recipe)
-    assert prepared.wheels is not None
-    shutil.copytree(prepared.wheels.site.parent, tmp_path / "environment", symlinks=True)
-    packages = tmp_path / "environment" / "site"
-    (packages / "pkg.py").write_text(FIX)
-    broken = replace(prepared, wheels=replace(prepared.wheels, site=packages))
+def test_every_exploit_works_where_its_wall_is_missing(bwrap_backend: BubblewrapBackend, leaky: HistoryBuilder) -> None:
+    release = f"cat >$(echo /opt/env/venv/lib/python3*/site-packages)/pkg.py <<'end'\n{FIX}end"
+    broken = recorded("broken", f"uv pip install {PYTEST}", release, python=PYTHON)
     files = [
         SandboxFile(str(path.relative_to(leaky.folder)), path.read_bytes())
         for path in leaky.folder.rglob("*")
@@ -122,12 +110,14 @@ def test_every_exploit_works_where_its_wall_is_missing(
         "kept = {name: value for name, value in os.environ.items() if name != 'SECRET'}\n"
         "subprocess.run([sys.executable, '-B', '-c', sys.stdin.read()], env=kept, check=True)\n"
     )
-    sandbox = bwrap_backend.open(broken, SandboxLimits())
-    try:
+    with (
+        closing(sandboxes_of(bwrap_backend, broken)) as found_in,
+        found_in.open(broken.manifest, ProblemLimits(seconds=100)) as sandbox,
+    ):
         sandbox.put(tuple(files))
         done = sandbox.run(
             Command(
-                ("{python}", "-I", "-S", "-B", "-c", program),
+                ("{interpreter}", "-I", "-B", "-c", program),
                 stdin=f"{ATTACK}\nattack()\n".encode(),
                 environment={"SECRET": WORD},
                 timeout_seconds=100,
@@ -139,10 +129,7 @@ def test_every_exploit_works_where_its_wall_is_missing(
 
         hidden, fix = {"test_pkg.py": TreeFile(TESTS.encode())}, {"pkg.py": TreeFile(FIX.encode())}
         found = audit(read_commit(leaky.folder, leaky.git("rev-parse", "HEAD")), hidden, fix, sandbox)
-    finally:
-        sandbox.close()
     assert found.objects > 3
     assert found.hidden_files == 1
     assert found.fix_lines >= 2
-    assert found.own_release
     assert not found.network

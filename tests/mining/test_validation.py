@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestReport, TestResult, instrument_tests
 from codegate.grading.grade import TestStatus
 from codegate.grading.testreport import CollectionError
@@ -15,9 +14,10 @@ from codegate.mining.proving import validation
 from codegate.mining.proving.outcomes import classify_tests, decided, is_clean
 from codegate.mining.proving.validation import Trial, Validated, time_limit, try_cut
 from codegate.mining.units import Rejected
-from codegate.sandbox import EnvironmentRecipe, Sandbox
+from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
+from codegate.suite import ProblemLimits, Tree, TreeFile
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.mining.statement_world import validate_cut
 
 TODAY = date(2025, 6, 1)
@@ -138,18 +138,16 @@ def test_the_time_limit_is_one_of_a_few_and_follows_processor_time(wall: float, 
 
 
 @pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
-    found = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    found = sandboxes_of(bwrap_backend, PLAIN)
     yield found
     found.close()
 
 
 class _Opener:
-    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def __init__(self, sandboxes: Sandboxes) -> None:
         self.sandboxes = sandboxes
-        self.manifest = EnvironmentManifest(
-            id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-        )
+        self.manifest = PLAIN.manifest
         self.opened = 0
 
     def __call__(self, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
@@ -201,8 +199,8 @@ def test_unstable_id(value):
 @pytest.mark.bwrap
 class TestExecution:
     @pytest.fixture
-    def opener(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> _Opener:
-        return _Opener(sandboxes, recipe)
+    def opener(self, sandboxes: Sandboxes) -> _Opener:
+        return _Opener(sandboxes)
 
     def _validate(self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False) -> Validated | Rejected:
         return validate_cut(parts, opener, rounds, TODAY, include_new_tests=new)
@@ -303,7 +301,9 @@ class TestExecution:
         own = "\ndef test_own():\n    assert '    assert pkg.x == 2' in open(__file__).read()\n"
         parts = _cut("x = 1", "x = 2", tests + own if reads else tests)
         used = instrument_tests(parts.base.overlay(parts.hidden), parts.test_files, "pytest", sandboxes)
-        trial = try_cut(parts, opener, ("",), TODAY, False, RunnerSettings("pytest"), ProblemLimits(seconds=120.0))
+        trial = try_cut(
+            parts, opener, ("",), TODAY, False, RunnerSettings("pytest", recorded=True), ProblemLimits(seconds=120.0)
+        )
         assert isinstance(trial, Trial)
 
         found = trial.confirm(3, used)
