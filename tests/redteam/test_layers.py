@@ -69,8 +69,8 @@ def _isolation(patch: pytest.MonkeyPatch) -> None:
 
     def command(*arguments: Any) -> Command:
         found = known(*arguments)
-        argv = tuple(part for part in found.argv if part not in {"-I", "-S"})
-        return replace(found, argv=argv, environment={**found.environment, "PYTHONPATH": "."})
+        argv = tuple(part for part in found.argv if part != "-I")
+        return replace(found, argv=argv, environment={**found.environment, "PYTHONPATH": "lib"})
 
     patch.setattr(Pytest, "command", command)
 
@@ -108,9 +108,7 @@ def _hidden_literals(patch: pytest.MonkeyPatch) -> None:
 _START_UP = Change(
     "start-up", "a start-up file of the interpreter that makes every report one of passing", ("single",),
     files={
-        "sitecustomize.py": """
-import sys
-sys.path.append(sys.orig_argv[-3])
+        "lib/sitecustomize.py": """
 from _pytest.reports import TestReport
 _init = TestReport.__init__
 def _start(self, nodeid, location, keywords, outcome, longrepr, *args, **kwargs):
@@ -141,7 +139,7 @@ class Grader:
         validate_suite(load_suite(place), self.repository, backend, 1, lambda _: None)
         self.suite = load_suite(place)
         self.problems = {problem.id: problem for problem in self.suite.problems}
-        self.sandboxes = Sandboxes(backend, self.suite.locks)
+        self.sandboxes = Sandboxes.of(self.suite, backend, self.repository)
 
     def grade(self, submission: Submission) -> Grade:
         problem = self.problems[submission.project]
