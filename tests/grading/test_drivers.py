@@ -10,7 +10,8 @@ from codegate.grading.drivers import driver_command
 from codegate.languages import languages
 
 PYTHON = "codegate.languages.python.drivers"
-PACKAGES = ("codegate.grading.drivers", *(f"codegate.languages.{language.name}.drivers" for language in languages()))
+PLACES = ("codegate.grading", *(f"codegate.languages.{language.name}" for language in languages()))
+PACKAGES = tuple(f"{place}.drivers" for place in PLACES if (resources.files(place) / "drivers").is_dir())
 PROGRAMS = sorted(
     (package, file.name.removesuffix(".py"))
     for package in PACKAGES

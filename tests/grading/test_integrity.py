@@ -248,13 +248,13 @@ def test_one_file_leaves_nothing_to_the_next(make_world: MakeWorld) -> None:
     assert [test.message.splitlines()[:1] for test in wrong.tests] == [[], ["AssertionError: assert 2 == 3"]]
 
 
-def test_what_cannot_be_cleared_is_not_graded_as_passed(make_world: MakeWorld) -> None:
+def test_what_cannot_be_cleared_meets_no_other_file(make_world: MakeWorld) -> None:
     deep = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
     second = "tests/test_second.py"
     world = make_world(hidden={second: "def test_second(): pass\n"}, expected=[*EXPECTED, f"{second}::test_second"])
     grade = world.grade({SOURCE: FIX + deep})
-    assert (grade.resolved, grade.failure) == (False, "runtime_error"), grade
-    assert "did not come to its proper end" in grade.detail
+    # In a recorded build nothing has to be cleared: the next file has a sandbox of its own.
+    assert grade.resolved, grade
 
 
 def test_a_file_vouches_for_its_own_tests_only(make_world: MakeWorld) -> None:
