@@ -109,7 +109,8 @@ def mine(
         if queue and options.recipe is not None:
             recipe = options.recipe
             builds = _until_stopped(
-                sandboxes, lambda: _builds(repository, tip, queue, recipe, languages, sandboxes, old, progress)
+                sandboxes,
+                lambda: _builds(repository, tip, options.path, queue, recipe, languages, sandboxes, old, progress),
             )
         builder = ProblemBuilder(
             repository=repository,
@@ -142,6 +143,7 @@ def mine(
 def _builds(
     repository: Path,
     tip: str,
+    path: str,
     queue: list[Prospect],
     recipe: Recipe,
     languages: Mapping[Language, LanguageSupport],
@@ -156,7 +158,7 @@ def _builds(
 
     say(f"building the recipe on {tip[:12]}")
     builds = written(recipe, sandboxes, recorded_of(old, sandboxes))
-    tried = try_recipe(builds, languages, sandboxes, Head.of(repository, tip, partial(touched, queue)))
+    tried = try_recipe(builds, languages, sandboxes, Head.of(repository, tip, partial(touched, queue), path))
     say(f"the recipe works on {tip[:12]}: {tried.words}")
     return builds
 

@@ -41,7 +41,7 @@ def try_on_head(
         return files[:: -(-len(files) // _MOST_FILES) or 1]
 
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
-    head = Head.of(repository, commit, spread)
+    head = Head.of(repository, commit, spread, path)
     languages = known_languages(EnvironmentResolver(running_python()))
     with opened_backend(sandbox, new_run_id()) as backend:
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))

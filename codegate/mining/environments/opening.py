@@ -72,19 +72,20 @@ class Tried:
 
 @dataclass(frozen=True)
 class Head:
-    """What recipes are tried on: a tree, when it was committed, and test files of it."""
+    """What recipes are tried on: a tree, when it was committed, test files of it, and the folder that is mined."""
 
     commit: str
     tree: Tree
     date: datetime
     files: tuple[str, ...]
+    folder: str = ""
 
     @classmethod
-    def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]]) -> "Head":
+    def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
         """Return a commit of a clone, with those of its tree's files that ``files`` returns."""
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
-        return cls(commit, tree, date, files(tree))
+        return cls(commit, tree, date, files(tree), folder)
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,7 @@ def try_recipe(
     settings = settings_of(recipe, support.runner(tree)) if support is not None else None
     if support is None or settings is None:
         raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
+    settings = replace(settings, folder=settings.folder or head.folder)
     chosen = tuple(path for path in head.files if (name_of(path) or "junit") == language)
     _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
     limits = limits_of(recipe)
