@@ -10,7 +10,7 @@ from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_text
 from codegate.environments.store import Built
-from codegate.environments.tools import on_machine
+from codegate.environments.tools import had_by, on_machine
 from codegate.environments.travel import export_built, import_built, prune_built
 from codegate.environments.variables import VENV
 
@@ -25,6 +25,7 @@ __all__ = [
     "environment_of",
     "export_built",
     "find_recipes",
+    "had_by",
     "import_built",
     "inputs_of",
     "languages_of",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from codegate.environments.inputs import INSTALLABLE
-from codegate.sandbox import SandboxError, Toolchain
+from codegate.sandbox import Backend, SandboxError, Toolchain
 from codegate.sandbox.toolchains import check_system, find_toolchain
 from codegate.suite import Tree
 from codegate.suite.declared import at, read_json, read_text, read_toml
@@ -52,6 +52,11 @@ _ONE_WORD: Final = {
 _DESCRIBED: Final = ("pyproject.toml", "setup.cfg", "setup.py")
 _CLASSIFIER: Final = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
 _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.json", "go.mod")
+
+
+def had_by(backend: Backend) -> Has | None:
+    """Return whether a backend has a toolchain; None where images bring any."""
+    return None if hasattr(backend, "pin_image") else on_machine
 
 
 @cache

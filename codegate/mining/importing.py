@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codegate.durable import sha256
-from codegate.environments import Recipe, environment_of, find_recipes, obtain, on_machine
+from codegate.environments import Recipe, environment_of, find_recipes, had_by, obtain
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
@@ -173,7 +173,7 @@ class _Proven:
         )
 
     def _proposed(self, tree: Tree) -> list[Recipe]:
-        has = None if hasattr(self._sandboxes.backend, "pin_image") else on_machine  # an image brings any toolchain
+        has = had_by(self._sandboxes.backend)
         return [found.recipe for found in find_recipes(tree, has=has) if found.recipe != Recipe()]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegate.environments import Found, find_recipes, languages_of, on_machine, parts_of
+from codegate.environments import Found, find_recipes, had_by, languages_of, on_machine, parts_of
 from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.languages import path_language
@@ -96,4 +96,4 @@ def _toolchains(sandbox: Choice) -> Has | None:
     except CodegateError:
         return on_machine
     backend.close()
-    return None if hasattr(backend, "pin_image") else on_machine
+    return had_by(backend)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import RECIPE, VENV, BuildFailed, Found, Recipe, find_recipes, on_machine, parse_recipe
+from codegate.environments import RECIPE, VENV, BuildFailed, Found, Recipe, find_recipes, had_by, parse_recipe
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.languages import PathClassifier
@@ -175,7 +175,7 @@ def prove(
         UsageError: no test passes with any, for the reason of the best one.
         SandboxError: the sandbox failed.
     """
-    has = None if hasattr(sandboxes.backend, "pin_image") else on_machine  # an image brings any toolchain
+    has = had_by(sandboxes.backend)
 
     def proposed(tree: Tree) -> list[Recipe]:
         return [found.recipe for found in find_recipes(tree, path, has=has) if found.recipe != Recipe()]
