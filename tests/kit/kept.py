@@ -7,7 +7,7 @@ import json
 import shutil
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from codegate.suite import Tree
 
@@ -24,16 +24,23 @@ def take_kept(kept: Path, layers: Path) -> None:
 
 
 def keep_finished(layers: Path, kept: Path) -> None:
-    """Move new builds of an empty tree from ``layers`` to ``kept``, and remove old ones there."""
+    """Move builds of an empty tree from ``layers`` to ``kept``, which lacks such ones, and remove old ones there."""
     kept.mkdir(parents=True, exist_ok=True)
+    known = {_facts(path)["inputs"] for path in kept.glob("*.json")}  # those of other runs at the same time
     for path in layers.glob("*.json"):
-        if not path.is_symlink() and json.loads(path.read_text())["tree"] == Tree().digest():
+        facts = {} if path.is_symlink() else _facts(path)
+        if facts.get("tree") == Tree().digest() and facts["inputs"] not in known:
             for place in _places(path):
                 shutil.move(place, kept / place.name)
     for path in kept.glob("*.json"):
         if time.time() - path.stat().st_mtime > _SECONDS:
             for place in _places(path):
                 shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(path.read_text())
+    return facts
 
 
 def _places(path: Path) -> list[Path]:
