@@ -60,8 +60,10 @@ class TestTree:
         ({"pyproject.toml": "[tool.poetry]\nname = 'thing'\n"}, ("thing",)),
         ({"setup.cfg": "[metadata]\nname = thing\n"}, ("thing",)),
         ({"setup.py": "from setuptools import setup\nsetup(name='thing', packages=['other'])\n"}, ("thing",)),
+        ({"setup.py": "NAME = 'thing'\nsetup(name=NAME)\n"}, ("thing",)),
         ({"package.json": '{"name": "@scope/thing"}'}, ("@scope/thing",)),
         ({"go.mod": "// x\nmodule example.org/thing\n"}, ("example.org/thing",)),
+        ({"Cargo.toml": "[package]\nname = 'thing'\n"}, ("thing",)),
         ({"pyproject.toml": "[project", "setup.cfg": "name", "package.json": "[]", "go.mod": ""}, ()),
         ({}, ()),
     ],
@@ -70,7 +72,10 @@ def test_a_project_is_known_by_its_declarations(content: dict[str, str], names: 
     assert own_names(_tree(content)) == names
 
 
-@given(st.sampled_from(["pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod"]), st.binary(max_size=300))
+@given(
+    st.sampled_from(["pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", "Cargo.toml"]),
+    st.binary(max_size=300),
+)
 def test_no_declaration_is_too_odd(path: str, data: bytes) -> None:
     assert isinstance(own_names(Tree({path: TreeFile(data)})), tuple)
 

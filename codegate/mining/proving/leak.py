@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from packaging.utils import canonicalize_name
+
 from codegate.durable import sha256
 from codegate.grading.drivers import driver_source
 from codegate.languages.syntax import IDENTIFIER, decode
-from codegate.mining.environments.declarations import read_declarations
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile, object_id
-from codegate.suite.declared import read_json, read_text
+from codegate.suite.declared import at, first_text, read_ini, read_json, read_text, read_toml
 
 _ISOLATED: Final = ("{python}", "-I", "-S", "-B", "-c")
 _MIN_LENGTH: Final = 20
@@ -27,6 +28,7 @@ _MIN_BYTES: Final = 64
 _MAX_LINES: Final = 2000
 _SECONDS: Final = 120.0
 _GO_MODULE: Final = re.compile(r"^module\s+(\S{1,200})", re.MULTILINE)
+_SETUP_NAME: Final = re.compile(r"\bname\s*=\s*[\"']([\w.-]{1,100})[\"']", re.IGNORECASE)
 _AROUND: Final = 2
 _LONGEST_RUN: Final = 12
 _SHORTEST_RUN: Final = 60
@@ -107,9 +109,20 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
 
 def own_names(tree: Tree) -> tuple[str, ...]:
     """Return what the project is called by its package managers, read from its declarations without running them."""
-    npm, module = read_json(tree, "package.json").get("name"), _GO_MODULE.search(read_text(tree, "go.mod"))
-    names = (read_declarations(tree).name, npm if isinstance(npm, str) else "", module[1] if module else "")
-    return tuple(sorted({_printable(name) for name in names if name}))
+    pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_text(tree, "go.mod"))
+    distributions = (
+        at(pyproject, "project", "name"),
+        at(pyproject, "tool", "poetry", "name"),
+        at(read_ini(tree, "setup.cfg"), "metadata", "name"),
+        *_SETUP_NAME.findall(read_text(tree, "setup.py")),
+    )
+    names = {
+        *(canonicalize_name(name) for name in distributions if isinstance(name, str)),
+        first_text(read_json(tree, "package.json").get("name")),
+        first_text(at(read_toml(tree, "Cargo.toml"), "package", "name")),
+        module[1] if module else "",
+    }
+    return tuple(sorted(_printable(name) for name in names if name))
 
 
 def own_modules(fix: Changes) -> tuple[str, ...]:
