@@ -1,6 +1,5 @@
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from datetime import date
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.durable import sha256
-from codegate.environments import Recipe, environment_of
 from codegate.grading import Sandboxes
 from codegate.grading.drivers import driver_source
 from codegate.mining.proving import leak
-from codegate.mining.proving.leak import audit, audit_tree, own_modules, own_names
-from codegate.sandbox import Command, EnvironmentRecipe, Sandbox, SandboxError
+from codegate.mining.proving.leak import audit, audit_tree, own_names
+from codegate.sandbox import Command, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, LeakAudit, ProblemLimits, Tree, TreeFile
+from codegate.suite import LeakAudit, ProblemLimits, Tree, TreeFile
+from tests.kit.environment import PLAIN, recorded, sandboxes_of
 
 FIX = "def answer(question):\n    if question is None:\n        return fallback_answer(question)\n    return 42\n"
 HIDDEN = "import pkg\n\n\ndef test_answer_to_nothing():\n    assert pkg.answer(None) == 'no question at all'\n"
@@ -80,69 +78,88 @@ def test_no_declaration_is_too_odd(path: str, data: bytes) -> None:
     assert isinstance(own_names(Tree({path: TreeFile(data)})), tuple)
 
 
-def test_modules_are_the_first_part_of_the_fixes_paths() -> None:
-    assert own_modules(_files({"src/pkg/a.py": "", "one.py": "", "web/x.js": "", "setup.py": ""})) == ("one.py", "pkg")
-
-
 @pytest.mark.parametrize(
     "path",
     [
+        "venv/lib/python3.11/site-packages/own-1.0.dist-info/METADATA",
+        "venv/lib/python3.11/site-packages/pkg/a.py",  # of a fork, by another name
         "node_modules/own/package.json",
         "node_modules/previous/package.json",
-        "node_modules/@a/previous/package.json",
-        "mod/example.com/!own@v1.0.0/go.mod",
+        "node_modules/x/node_modules/@a/previous/package.json",
+        "pkg/mod/example.com/!own@v1.0.0/main.go",
+        "registry/src/index.example.com-1/own-1.0.0/lib.rs",
     ],
 )
-def test_a_release_is_found_under_whatever_name_it_is_installed(tmp_path: Path, path: str) -> None:
-    driver: dict[str, Any] = {}
-    exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
-    for file, text in {path: '{"name": "own"}', "node_modules/b/package.json": "[" * 9999}.items():
+def test_a_release_is_found_wherever_and_under_whatever_name_it_is_installed(tmp_path: Path, path: str) -> None:
+    content = FIX if path.endswith("pkg/a.py") else '{"name": "own"}'
+    for file, text in {path: content, "node_modules/b/package.json": "[" * 9999}.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
-    found = driver["releases"](str(tmp_path), {"names": ["own", "example.com/Own"], "modules": []})
-    assert found == [str(tmp_path / path.rpartition("/")[0])]
-    assert driver["releases"](str(tmp_path), {"names": ["other"], "modules": []}) == []
+    assert _has_release(tmp_path, "own", "example.com/Own")
+    assert _has_release(tmp_path, "other") is ("pkg/a.py" in path)
+
+
+def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Path) -> None:
+    folder = tmp_path / "site-packages" / "own-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").touch()
+    assert _has_release(tmp_path, "own")
+    (folder / "direct_url.json").write_text('{"url": "file:///workspace", "dir_info": {"editable": true}}')
+    assert not _has_release(tmp_path, "own")
+
+
+def _has_release(folder: Path, *names: str) -> bool:
+    """Return whether the program of the sandbox takes what is in a folder for a copy of a project with the fix."""
+    driver: dict[str, Any] = {}
+    exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
+    wanted = leak._wanted(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names}
+    exec(wanted["texts"], driver["TEXTS"])
+    search = driver["Search"](wanted, "/workspace")
+    for path in folder.rglob("*"):
+        if path.is_file():
+            search.look_for_release(str(path))
+    return bool(search.has_release())
 
 
 @pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
-    found = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    found = sandboxes_of(bwrap_backend, PLAIN)
     yield found
     found.close()
+
+
+@pytest.fixture
+def sandbox(sandboxes: Sandboxes) -> Iterator[Sandbox]:
+    with sandboxes.open(PLAIN.manifest, ProblemLimits()) as found:
+        yield found
 
 
 @pytest.mark.bwrap
 class TestEnvironment:
     """``iniconfig`` comes with pytest: a project that its own environment holds a release of."""
 
-    @contextmanager
-    def _open(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> Iterator[Sandbox]:
-        manifest = EnvironmentManifest(
-            id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
-        )
-        with sandboxes.open(manifest, ProblemLimits()) as sandbox:
-            yield sandbox
-
     def _audit(
-        self, sandbox: Sandbox, fix: str, name: str = "iniconfig", base: str = "x = 1\n", hidden: str = HIDDEN
+        self, sandbox: Sandbox, fix: str, name: str = "iniconfig", base: str = "x = 1\n", new: str = ""
     ) -> LeakAudit:
         path = f"src/{name}/__init__.py"
         tree = _tree({"pyproject.toml": f"[project]\nname = '{name}'\n", path: base})
-        return audit(tree, _files({"test_pkg.py": hidden}), _files({path: fix}), sandbox)
+        changes = _files({path: fix} | ({f"src/{name}/new.py": new} if new else {}))
+        return audit(tree, _files({"test_pkg.py": HIDDEN}), changes, sandbox)
 
-    def test_only_a_release_that_may_have_the_fix_is_a_leak(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
-    ) -> None:
-        with self._open(sandboxes, recipe) as sandbox:
-            assert self._audit(sandbox, FIX, name="unheard_of").clean
-            assert self._audit(sandbox, FIX).clean  # the release has the file, without the fix
-            released = self._audit(sandbox, "class SectionWrapper:\nclass IniConfig:\n")
-            assert released.own_release
-            assert "released copy" in released.findings[-1]
-            assert released.fix_lines  # and the place where it has the fix
-            assert self._audit(sandbox, "", base="x = 1\ny = 2\n").own_release  # a deletion: nobody can tell
+    def test_only_a_release_that_may_have_the_fix_is_a_leak(self, sandbox: Sandbox) -> None:
+        assert self._audit(sandbox, FIX, name="unheard_of").clean
+        assert self._audit(sandbox, FIX).clean  # the release has the file, without the fix
+        assert self._audit(sandbox, FIX, new=FIX).clean  # and is older than another one
+        released = self._audit(sandbox, "class SectionWrapper:\nclass IniConfig:\n")
+        assert released.own_release
+        assert "released copy" in released.findings[-1]
+        assert released.fix_lines  # and the place where it has the fix
 
-    def test_what_lies_around_in_the_sandbox_is_found(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    def test_a_release_may_have_a_fix_that_only_deletes_lines_unless_it_has_these(self, sandbox: Sandbox) -> None:
+        assert self._audit(sandbox, "", base="x = 1\ny = 2\n").own_release
+        assert self._audit(sandbox, "", base="class SectionWrapper:\nclass IniConfig:\n").clean
+
+    def test_what_lies_around_in_the_sandbox_is_found(self, sandbox: Sandbox) -> None:
         program = (
             "import os, sys\n"
             "for path in ('/tmp/x/.git/objects/ab/' + 'c' * 38, '/tmp/x/.git/FETCH_HEAD', '/dev/shm/a.bundle'):\n"
@@ -150,18 +167,15 @@ class TestEnvironment:
             "    open(path, 'w').close()\n"
             "open('/tmp/hidden.py', 'w').write(sys.stdin.read())\n"
         )
-        with self._open(sandboxes, recipe) as sandbox:
-            assert sandbox.run(Command(("{python}", "-c", program), stdin=HIDDEN.encode())).ok
-            found = self._audit(sandbox, FIX)
-            assert (found.objects, found.hidden_files) == (3, 2)  # by its content, and by its lines
-            assert sandbox.run(Command(("{python}", "-c", f"open('/tmp/f.py', 'w').write({FIX!r})"))).ok
-            assert self._audit(sandbox, FIX).fix_lines == 3
+        assert sandbox.run(Command(("{python}", "-c", program), stdin=HIDDEN.encode())).ok
+        found = self._audit(sandbox, FIX)
+        assert (found.objects, found.hidden_files) == (3, 2)  # by its content, and by its lines
+        assert sandbox.run(Command(("{python}", "-c", f"open('/tmp/f.py', 'w').write({FIX!r})"))).ok
+        assert self._audit(sandbox, FIX).fix_lines == 3
 
-    def test_an_audit_that_cannot_look_is_no_clean_one(
-        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_audit_that_cannot_look_is_no_clean_one(self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(leak, "_SECONDS", 0.001)
-        with self._open(sandboxes, recipe) as sandbox, pytest.raises(SandboxError, match="did not end"):
+        with pytest.raises(SandboxError, match="did not end"):
             self._audit(sandbox, FIX)
 
 
@@ -170,13 +184,14 @@ def test_what_a_compiler_left_counts_only_where_an_environment_was_built_from_a_
     bwrap_backend: BubblewrapBackend,
 ) -> None:
     make = "printf 'order.go\\0cancel_order\\0restore_order' >\"$HOME/std.o\""
-    environment = environment_of("hand", Recipe(setup=(make,)), "", day=date(2026, 1, 1))
+    environment = recorded("hand", make)
     tree, fix = (
         _tree({"order.go": "package order\n"}),
         _files({"order.go": "package order\ncancel_order restore_order\n"}),
     )
-    with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
-        sandboxes.learn(environment)
-        with sandboxes.open(environment.manifest, ProblemLimits()) as sandbox:
-            assert audit(tree, {}, fix, sandbox).fix_lines
-            assert audit(tree, {}, fix, sandbox, from_tree=False).clean
+    with (
+        closing(sandboxes_of(bwrap_backend, environment)) as sandboxes,
+        sandboxes.open(environment.manifest, ProblemLimits()) as sandbox,
+    ):
+        assert audit(tree, {}, fix, sandbox).fix_lines
+        assert audit(tree, {}, fix, sandbox, from_tree=False).clean

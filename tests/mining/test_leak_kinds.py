@@ -75,7 +75,7 @@ def search(
 ) -> LeakAudit:
     """Audit a tree and what lies ``around`` it, by the program that runs in the sandbox, with another root.
 
-    ``usr/`` is the system's there, ``site/`` the environment's, ``layer/`` a recorded build's, all else foreign.
+    ``usr/`` is the system's there, ``layer/`` a recorded build's, all else foreign.
     """
     tree = base if isinstance(base, Tree) else Tree({path: _file(content) for path, content in base.items()})
     tests = {path: _file(content) for path, content in hidden.items()}
@@ -85,7 +85,7 @@ def search(
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     exec(wanted["texts"], driver["TEXTS"])
     known = [place.removeprefix("/opt/env/") for place in driver["SYSTEM"] if place.startswith("/opt/env/")]
-    driver["SYSTEM"] = (f"{folder}/usr/", f"{folder}/site/", *(f"{folder}/layer/{place}" for place in known))
+    driver["SYSTEM"] = (f"{folder}/usr/", *(f"{folder}/layer/{place}" for place in known))
     driver["LAYER"] = f"{folder}/layer/"
     workspace = folder / "workspace"
     for path, data in {
@@ -94,7 +94,7 @@ def search(
     }.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-    one = driver["Search"](json.loads(json.dumps(wanted)), [f"{folder}/site"], str(workspace))
+    one = driver["Search"](json.loads(json.dumps(wanted)), str(workspace))
     for file in sorted(folder.rglob("*")):
         if file.is_file() and (not str(file).startswith(f"{folder}/usr/") or one.wants(str(file.parent), file.name)):
             one.look(str(file), file.stat().st_size)
@@ -148,14 +148,14 @@ DEEP = "x" * 120 + "/naming/names.py"
 
 #: By kind: where it is, and what.
 FIXES: dict[str, Callable[[str], tuple[str, Content]]] = {
-    "pip's vendored copy": lambda t: ("site/pip/_vendor/naming/names.py", t),
+    "pip's vendored copy": lambda t: ("layer/pip/_vendor/naming/names.py", t),
     "setuptools' vendored copy, of the system": lambda t: ("usr/lib/x/setuptools/_vendor/naming/names.py", t),
-    "a released copy": lambda t: ("site/naming/names.py", t),
-    "a copy in another layout": lambda t: ("site/other/compat/_names.py", t),
+    "a released copy": lambda t: ("layer/naming/names.py", t),
+    "a copy in another layout": lambda t: ("layer/other/compat/_names.py", t),
     "a bundled wheel": lambda t: ("usr/lib/x/ensurepip/_bundled/pip-9-py3-none-any.whl", zipped({CHANGED: t})),
     "a wheel among the system's": lambda t: ("usr/share/python-wheels/naming-9.whl", zipped({CHANGED: t})),
-    "a wheel in a wheel": lambda t: ("site/v/seed/pip.whl", zipped({"a/b.whl": zipped({"p/_vendor/" + CHANGED: t})})),
-    "an egg": lambda t: ("site/naming-9-py3.11.egg", zipped({CHANGED: t})),
+    "a wheel in a wheel": lambda t: ("layer/v/seed/pip.whl", zipped({"a/b.whl": zipped({"p/_vendor/" + CHANGED: t})})),
+    "an egg": lambda t: ("layer/naming-9-py3.11.egg", zipped({CHANGED: t})),
     "a zip in a cache": lambda t: ("tmp/cache/ab/cdef", zipped({"naming-9/src/" + CHANGED: t})),
     "a source distribution": lambda t: ("tmp/naming-9.tar.gz", tarred({"naming-9/src/" + CHANGED: t})),
     "a tar with long names": lambda t: ("tmp/x.tar", tarred({DEEP: t}, "w:", tarfile.GNU_FORMAT)),
@@ -223,7 +223,7 @@ def test_what_was_compiled_from_the_fix_or_a_hidden_test_is_found_in_a_recorded_
         assert found.objects == (object_id(LARGE.encode())[2:] in place), (place, found)
 
 
-@pytest.mark.parametrize("place", ["site/pip/_vendor/naming/names.py", "usr/lib/x/_vendor/naming/names.py"])
+@pytest.mark.parametrize("place", ["layer/pip/_vendor/naming/names.py", "usr/lib/x/_vendor/naming/names.py"])
 def test_a_vendored_copy_of_a_later_release_is_found_by_its_path(tmp_path: Path, place: str) -> None:
     """The fix is in it, but what is around it has changed since."""
     later = AFTER.replace("def canonical(name: str) -> str:", "def canonical(name):").replace("def split", "def parts")
@@ -242,8 +242,8 @@ NAMED = AFTER.replace("name).lower()", "name.translate(FOLDED_LETTERS))")
     ("place", "after"),
     [
         ("workspace/src/naming/__pycache__/names.cpython-311.pyc", NAMED),  # of a later state than its source
-        ("site/naming/names.pyc", NAMED),
-        ("site/naming/names.pyc", AFTER),  # without a source, nobody can tell
+        ("layer/naming/names.pyc", NAMED),
+        ("layer/naming/names.pyc", AFTER),  # without a source, nobody can tell
         ("usr/lib/x/_vendor/naming/__pycache__/names.cpython-311.pyc", NAMED),
         ("tmp/naming/names.pyc", NAMED),
     ],
@@ -271,11 +271,11 @@ def test_a_module_of_a_package_is_no_copy_of_a_top_level_one(tmp_path: Path) -> 
 def test_byte_code_of_a_source_beside_it_says_no_more_than_that(tmp_path: Path) -> None:
     """A word that the fix adds may be a part of a longer one that was always there."""
     after = f"{BEFORE}\n\nIter = canonical(str(SEPARATOR))\n"
-    place, mode = "site/other/naming/names.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
+    place, mode = "layer/other/naming/names.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
     for text, clean in ((BEFORE, True), (after, False)):
         around: dict[str, Content] = {
             place: BEFORE,
-            "site/other/naming/__pycache__/names.cpython-311.pyc": compiled(text, mode),
+            "layer/other/naming/__pycache__/names.cpython-311.pyc": compiled(text, mode),
         }
         hidden, fix = {"tests/test_names.py": TEST}, {"src/naming/names.py": after}
         assert search(tmp_path / str(clean), BASE, hidden, fix, around).clean is clean
@@ -293,7 +293,7 @@ TESTS: dict[str, tuple[str, Content]] = {
     "an index of names": ("workspace/tags", "test_capital_letters_are_folded\ttests/test_names.py\t/^def/\n"),
     "a log, packed": ("tmp/log.gz", gzip.compress(f"PASSED {TEST_ID}\n".encode())),
     "the test itself": ("tmp/t.txt", TEST),
-    "the test itself, in a wheel": ("site/naming-9.whl", zipped({"tests/test_names.py": TEST})),
+    "the test itself, in a wheel": ("layer/naming-9.whl", zipped({"tests/test_names.py": TEST})),
     "the test itself, in the tree": ("workspace/old/t.py", TEST),
 }  # fmt: skip
 
@@ -334,10 +334,10 @@ HONEST: dict[str, dict[str, Content]] = {
     "a changelog of before": {"workspace/CHANGES.md": "- Names are canonical, in capitals and small letters.\n"},
     "patches of other things": {"workspace/debian/patches/a.patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-import re\n+x\n"},
     "modules of the same name": {
-        "site/other/names.py": "def canonical(name):\n    return name.lower()\n", "usr/lib/x/names.py": "import re\n",
+        "layer/other/names.py": "def canonical(name):\n    return name.lower()\n", "usr/lib/x/names.py": "import re\n",
     },
-    "a vendored copy without the fix": {"site/pip/_vendor/naming/names.py": BEFORE},
-    "an older release in a wheel": {"site/seed/naming.whl": zipped({CHANGED: BEFORE.replace("_.", ".")})},
+    "a vendored copy without the fix": {"layer/pip/_vendor/naming/names.py": BEFORE},
+    "an older release in a wheel": {"layer/seed/naming.whl": zipped({CHANGED: BEFORE.replace("_.", ".")})},
     "data in archives": {
         "workspace/tests/data.zip": zipped({"a.txt": "x" * 999}), "workspace/t/data.tar.gz": tarred({"a": b"\0" * 99}),
     },
@@ -368,7 +368,7 @@ def test_a_few_common_lines_are_no_copy(tmp_path: Path) -> None:
         "def f(x):\n    if x:\n        x += 1\n        return x\n",
     )
     base = {"src/p/a.py": before, "tests/test_a.py": OLD_TEST}
-    found = search(tmp_path, base, {"tests/test_a.py": TEST}, {"src/p/a.py": after}, {"site/q/b.py": after + "y = 1\n"})
+    found = search(tmp_path, base, {"tests/test_a.py": TEST}, {"src/p/a.py": after}, {"layer/b.py": after + "y = 1\n"})
     assert found.clean, found
 
 

@@ -132,4 +132,5 @@ def test_every_exploit_works_where_its_wall_is_missing(bwrap_backend: Bubblewrap
     assert found.objects > 3
     assert found.hidden_files == 1
     assert found.fix_lines >= 2
+    assert found.own_release
     assert not found.network

@@ -1,9 +1,8 @@
 """Looks through a sandbox, as code that a model has started could, for the answer to the problem in its workspace.
 
 This text is sent into the sandbox, with the base tree in the workspace. Standard input brings what to look for (see
-``_wanted`` in ``codegate.mining.proving.leak``) and the text of ``leak_texts_driver.py``; argument 1 is the pipe, the
-others the folders of the wheels and of other packages. Answers with one JSON document. Nothing of the repository or
-of a package is imported.
+``_wanted`` in ``codegate.mining.proving.leak``) and the text of ``leak_texts_driver.py``; argument 1 is the pipe.
+Answers with one JSON document. Nothing of the repository or of a package is imported.
 """
 
 from __future__ import annotations
@@ -35,6 +34,11 @@ TEXTS: dict[str, Any] = {}
 OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(?:pack|idx))$")
 #: Flags of byte code that carries a hash: checked when it is imported, or not.
 HASHED = (b"\3", b"\1")
+#: What shows an installed package: the folder that its files begin in, and its name.
+DISTRIBUTION = re.compile(r"(.*)/([^/]+)-[^/]+\.dist-info/METADATA")
+PACKAGE = re.compile(r"(.*/node_modules/((?:@[^/]+/)?[^/]+))/package\.json")
+#: In the caches of Go's modules and Rust's crates.
+CACHED = r".*/(?:mod/(?:%s)@|registry/src/[^/]+/(?:%s)-[0-9])[^/]*"
 GIT_FILES = {"FETCH_HEAD", "ORIG_HEAD", "packed-refs"}
 PLACES = re.compile(r".*/(?:FETCH_HEAD|ORIG_HEAD|packed-refs|logs/HEAD|logs/refs/.*)$|.*\.bundle$")
 ADDRESSES = (("1.1.1.1", 53), ("8.8.8.8", 443), ("169.254.169.254", 80))
@@ -92,17 +96,26 @@ def read(path: str, limit: int = 4 << 20) -> bytes:
 class Search:
     """What was found so far."""
 
-    def __init__(self, wanted: dict[str, Any], places: list[str], workspace: str) -> None:
-        self.workspace, self.places = workspace + "/", tuple(place + "/" for place in places)
+    def __init__(self, wanted: dict[str, Any], workspace: str) -> None:
+        self.workspace = workspace + "/"
         self.base = set(wanted["base"])
-        self.kept = {path for path, _ in wanted["changed"]} | {"src/" + path for path, _ in wanted["changed"]}
         self.sizes = {size for size, _ in wanted["hidden"]}
         self.digests = {digest for _, digest in wanted["hidden"]}
         self.names = set(wanted["hidden_names"])
-        self.folders = {os.path.basename(os.path.dirname(path)) for path, _ in wanted["changed"]}
         self.suffixes = tuple(wanted["suffixes"])
         self.blobs = set(wanted["blobs"])
         self.answer: Any = TEXTS["Answer"](wanted)
+        changed = [path for path, _, _ in self.answer.changed]
+        self.kept = {*changed, *("src/" + path for path in changed)}
+        self.folders = {os.path.basename(os.path.dirname(path)) for path in changed}
+        self.modules = tuple("/site-packages/" + path for path in changed)
+        self.projects = set(wanted["names"])
+        names = "|".join(re.escape(name) for name in self.projects) or "(?!)"
+        # Go writes a capital as an exclamation mark and the small letter.
+        escaped = re.sub("[A-Z]", lambda capital: "!" + capital.group().lower(), names)
+        self.cached = re.compile(CACHED % (escaped, names))
+        #: By what shows it, the folder that an installed copy of the project is in.
+        self.releases: dict[str, str] = {}
         stems = self.answer.stems | self.answer.test_stems
         self.unpacker: Any = TEXTS["Unpacker"](self.suffixes, stems)
         self.found: dict[str, Any] = {"fix_lines": 0, "hidden_files": 0, "objects": 0, "findings": []}
@@ -141,8 +154,36 @@ class Search:
                 self.look_at(name, data, foreign)
         elif size in self.sizes or path.endswith((*self.suffixes, ".pyc")):
             self.look_at(path, read(path), False)
-        if (layered or foreign) and not path.endswith((".pyc", *TEXTS["ARCHIVES"])):
-            self.look_at_compiled(path)
+        if layered or foreign:
+            self.look_for_release(path)
+            if not path.endswith((".pyc", *TEXTS["ARCHIVES"])):
+                self.look_at_compiled(path)
+
+    def look_for_release(self, path: str) -> None:
+        """Take note of an installed copy of the project that a file shows."""
+        distribution, package, cached = DISTRIBUTION.fullmatch(path), PACKAGE.fullmatch(path), self.cached.match(path)
+        if distribution:
+            name, folder = re.sub(r"[-_.]+", "-", distribution.group(2)).lower(), os.path.dirname(path)
+            # What was installed from a folder is the tree itself, or a copy of it with the files that are looked at.
+            if name in self.projects and b'"dir_info"' not in read(os.path.join(folder, "direct_url.json")):
+                self.releases[folder] = distribution.group(1)
+        elif package and {package.group(2), package_name(path)} & self.projects:
+            self.releases[package.group(1)] = package.group(1)
+        elif cached:
+            self.releases[cached.group()] = cached.group()
+        elif path.endswith(self.modules):
+            self.releases[path] = path[: path.rindex("/site-packages/") + len("/site-packages")]
+
+    def has_release(self) -> bool:
+        """Return whether an installed copy may have the fix: unless it has changed files, all without it."""
+        copies = [
+            TEXTS["is_after"](TEXTS["lines_of"](read(copy)), added, removed)
+            for path, added, removed in self.answer.changed
+            for place in set(self.releases.values())
+            for copy in (os.path.join(place, path), os.path.join(place, "src", path))
+            if os.path.isfile(copy)
+        ]
+        return any(copies) or (bool(self.releases) and not copies)
 
     def look_at_compiled(self, path: str) -> None:
         """Look at a file that a compiler may have made of the project's own."""
@@ -199,58 +240,13 @@ class Search:
         return found[0], name, found[1]
 
 
-def releases(place: str, wanted: dict[str, Any]) -> list[str]:
-    """Return how the project itself is installed in a folder: as a distribution, a package or a module."""
-    found = []
-    names = os.listdir(place) if os.path.isdir(place) else []
-    own = set(wanted["names"])
-    for name in sorted(names):
-        stem, dot, _ = name.partition(".dist-info")
-        told = re.sub(r"[-_.]+", "-", stem.rpartition("-")[0]).lower() if dot else ""
-        if told in own or name in wanted["modules"]:
-            found.append(os.path.join(place, name))
-    for name in own:
-        escaped = re.sub("[A-Z]", lambda capital: "!" + capital.group().lower(), name)  # as in Go's module cache
-        for candidate in (os.path.join(place, "node_modules", name), os.path.join(place, "mod", escaped)):
-            parent, last = os.path.split(candidate)
-            near = os.listdir(parent) if os.path.isdir(parent) else []
-            found += [os.path.join(parent, entry) for entry in near if entry == last or entry.startswith(last + "@")]
-    modules = os.path.join(place, "node_modules")
-    found += [path for path in packages(modules) if path not in found and package_name(path) in own]
-    return found
-
-
-def packages(modules: str) -> Iterator[str]:
-    """Yield the folders of the packages in a ``node_modules``, those of scopes included."""
-    for name in sorted(os.listdir(modules)) if os.path.isdir(modules) else ():
-        path = os.path.join(modules, name)
-        if not name.startswith("@"):
-            yield path
-        elif os.path.isdir(path):
-            yield from (os.path.join(path, inner) for inner in sorted(os.listdir(path)))
-
-
-def package_name(path: str) -> object:
-    """Return what a package calls itself, whatever alias it is installed under; None when it does not say."""
+def package_name(path: str) -> "str | None":
+    """Return what a package.json calls its package, whatever alias that is installed under; None: nothing."""
     try:
-        name = json.loads(read(os.path.join(path, "package.json")))["name"]
+        name = json.loads(read(path))["name"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return name if isinstance(name, str) else None
-
-
-def has_fix(places: list[str], wanted: dict[str, Any]) -> bool:
-    """Return whether an installed copy may have the fix: unless each file that the fix changes is there without it."""
-    for path, lines in wanted["changed"]:
-        copies = [os.path.join(place, path) for place in places if os.path.isfile(os.path.join(place, path))]
-        added = TEXTS["encoded"](lines)
-        if (
-            not copies
-            or not added
-            or any(2 * len(added & TEXTS["lines_of"](read(copy))) >= len(added) for copy in copies)
-        ):
-            return True
-    return not wanted["changed"]
 
 
 def network() -> list[str]:
@@ -272,16 +268,14 @@ def main() -> None:
     exec(compile(wanted["texts"], "<texts>", "exec"), TEXTS)
     global SYSTEM
     SYSTEM += toolchains()
-    places = sys.argv[2:]
-    search = Search(wanted, places, os.getcwd())
+    search = Search(wanted, os.getcwd())
     for path, size in walk(search.wants, lambda text: search.note("objects", 1, "/", text)):
         search.look(path, size)
     if search.unpacker.unread:
         search.note("fix_lines", 1, search.unpacker.unread[0], "is more than can be unpacked")
-    installed = [found for place in places for found in releases(place, wanted)]
-    own = bool(installed) and has_fix([*places, *installed], wanted)
+    own = search.has_release()
     if own:
-        search.tell("%s is a released copy of the project" % ", ".join(installed[:3]))
+        search.tell("%s is a released copy of the project" % ", ".join(sorted(search.releases)[:3]))
     reached = network()
     if reached:
         search.tell("%s answered" % ", ".join(reached))

@@ -60,6 +60,14 @@ def patched(data: bytes) -> bytes:
     return b"\n".join(kept)
 
 
+def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
+    """Return whether a version of a changed file may be as the fix leaves it.
+
+    Unless it lacks most lines that the fix adds or, where it adds none, has most of those that it removes.
+    """
+    return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
+
+
 class Unpacker:
     """Reads archives of archives; what is broken or beyond the bounds is left out.
 
@@ -165,8 +173,8 @@ class Answer:
         self.fix = encoded(wanted["fix_lines"])
         self.tests = encoded(wanted["test_lines"])
         self.runs = [squeezed("".join(run).encode("utf-8", "replace")) for run in wanted["runs"]]
-        self.stems = {os.path.basename(path).partition(".")[0] for path, _ in wanted["changed"]}
-        self.changed = [(path, encoded(lines)) for path, lines in wanted["changed"]]
+        self.changed = [(path, encoded(added), encoded(removed)) for path, added, removed in wanted["changed"]]
+        self.stems = {os.path.basename(path).partition(".")[0] for path, _, _ in self.changed}
         self.words = {path: encoded(words) for path, words in wanted["words"]}
         self.unheard = {path: encoded(words) for path, words in wanted["unheard"]}
         self.test_names = encoded(wanted["test_names"])
@@ -183,7 +191,7 @@ class Answer:
         if shared >= max(2, (len(self.fix) + 1) // 2):
             return shared, "has %d of the %d distinctive lines of the fix" % (shared, len(self.fix))
         plus = lines_of(b"\n".join(re.findall(rb"(?m)^\+(.*)$", data))) if b"@@ -" in data else set()
-        for changed, added in self.changed:
+        for changed, added, removed in self.changed:
             if plus and added and os.path.basename(changed).encode() in data and 2 * len(plus & added) >= len(added):
                 return len(plus & added), "is a patch with %d of the %d lines of the fix" % (
                     len(plus & added),
@@ -192,10 +200,12 @@ class Answer:
             if "/" not in changed or not ("/" + path.replace("!", "/")).endswith("/" + changed):
                 continue
             found = len(lines & added)
-            if added and 2 * found >= len(added):
+            if not is_after(lines, added, removed):
+                continue
+            if added:
                 return found, "is %s with %d of the %d lines of the fix" % (changed, found, len(added))
-            if not added and not self.runs:
-                return 1, "is %s, and nobody can tell whether with the fix" % changed
+            if not self.runs:
+                return 1, "is %s, and may be as the fix leaves it" % changed
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
@@ -215,7 +225,7 @@ class Answer:
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
         """Return how byte code repeats the fix; ``source`` says that its source is next to it."""
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
-        for changed, _ in self.changed:
+        for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)
             near = os.path.basename(parent) in ("", os.path.basename(folder))
             if not near or own.partition(".")[0] != name.partition(".")[0]:

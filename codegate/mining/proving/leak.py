@@ -50,10 +50,10 @@ def audit(
     """Look for the answer in the tree and in the environment that a model works in.
 
     A line counts when it is at least 20 characters long, has an identifier, is new in its file, and yet stands in
-    another file, together with others; a hidden test counts when its content after the fix is there already. A copy
-    of the project in the environment counts unless it has every file that the fix changes, without the fix. The
-    project is what ``folder`` has, where only a part of the repository is mined. What a compiler made counts only in an
-    environment that was built ``from_tree``: no other has anything of the project.
+    another file, together with others; a hidden test counts when its content after the fix is there already. A released
+    copy of the project counts unless it has changed files, all without the fix. The project is what ``folder`` has,
+    where only a part of the repository is mined. What a compiler made counts only in an environment that was built
+    ``from_tree``: no other has anything of the project.
 
     Raises:
         FilesRefused: the tree does not fit.
@@ -63,7 +63,7 @@ def audit(
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
     done = sandbox.run(
         Command(
-            argv=(*_ISOLATED, driver_source("leak_driver"), "{records}", "{site}", "{packages}"),
+            argv=(*_ISOLATED, driver_source("leak_driver"), "{records}"),
             stdin=json.dumps(_wanted(base, hidden, fix, folder) | ({} if from_tree else {"unheard": []})).encode(
                 "ascii"
             ),
@@ -125,23 +125,14 @@ def own_names(tree: Tree) -> tuple[str, ...]:
     return tuple(sorted(_printable(name) for name in names if name))
 
 
-def own_modules(fix: Changes) -> tuple[str, ...]:
-    """Return the top-level Python packages and modules that the fix is in."""
-    tops = {path.removeprefix("src/").partition("/")[0] for path in fix if path.endswith((".py", ".pyi"))}
-    return tuple(sorted(_printable(top) for top in tops if top not in {"setup.py", "lib", "python"}))
-
-
 def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict[str, Any]:
     """Return what the program in the sandbox looks for."""
     inside = f"{folder}/" if folder else ""
     changed = []
-    for path, lines in _added(base, fix).items():
-        changed.append(
-            (
-                _printable(path.removeprefix(inside).removeprefix("src/")),
-                [line for line in lines if len(line) > 3][:_MAX_LINES],
-            )
-        )
+    for path, file in fix.items():
+        added, removed = _new_lines(base.get(path), file), _new_lines(file, base.get(path))
+        short = [[line for line in lines if len(line) > 3][:_MAX_LINES] for lines in (added, removed)]
+        changed.append((_printable(path.removeprefix(inside).removeprefix("src/")), *short))
     after = [file.data for path, file in hidden.items() if file is not None and base.get(path) != file]
     fixed = [file.data for file in fix.values() if file is not None]
     return {
@@ -153,7 +144,6 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict
         "hidden_names": sorted({_printable(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
         "names": own_names(Part.of(base, folder)),
-        "modules": own_modules({path.removeprefix(inside): file for path, file in fix.items()}),
         "changed": changed,
         "runs": _runs(base, fix),
         "words": [
@@ -222,21 +212,17 @@ def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: 
 def _distinctive(base: Tree, changes: Changes) -> set[str]:
     return {
         line
-        for lines in _added(base, changes).values()
-        for line in lines
+        for path, file in changes.items()
+        for line in _new_lines(base.get(path), file)
         if len(line) >= _MIN_LENGTH and IDENTIFIER.search(line) and not line.startswith(_PROSE)
     }
 
 
-def _added(base: Tree, changes: Changes) -> dict[str, list[str]]:
-    """Return, by path, the stripped lines of the changed files that their base versions do not have."""
-    found: dict[str, list[str]] = {}
-    for path, file in changes.items():
-        old = base.get(path)
-        before = {line.strip() for line in decode(old.data).splitlines()} if old is not None else set()
-        lines = decode(file.data).splitlines() if file is not None else []
-        found[path] = [line.strip() for line in lines if line.strip() and line.strip() not in before]
-    return found
+def _new_lines(old: TreeFile | None, new: TreeFile | None) -> list[str]:
+    """Return the stripped lines of a file that its other version does not have."""
+    before, after = (decode(file.data).splitlines() if file is not None else [] for file in (old, new))
+    known = {line.strip() for line in before}
+    return [line.strip() for line in after if line.strip() and line.strip() not in known]
 
 
 def _printable(text: str) -> str:
