@@ -29,6 +29,10 @@ _RUNNER: Final = re.compile(
     r"|deno test|cargo (?:\+\S+ )?(?:test|nextest run)|node (?:\S+ )*--test|(?P<jvm>mvnw?|gradlew?))(?=\s|$)"
 )
 """The one list of commands that run tests; what else has ``test`` in its name is proposed, and a try decides."""
+_COMPILES: Final = re.compile(r"--?(?:race|msan|asan|tags\b.*)$")
+"""Options of ``go test`` that decide what is compiled of a dependency."""
+_DEPENDENCIES: Final = "{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}"
+"""Not the project's own packages: what is compiled of them would show a later tree's fix to an earlier one."""
 _JVM: Final = re.compile(r"(?i)(?:^|:)(?:test|verify|package|install|check|build|\w+Test)$")
 _LAUNCHERS: Final = {"python", "python3", "uv", "uvx", "pipx", "poetry", "pdm", "hatch"}
 _ABSENT: Final = ("install", "add", "download", "uninstall")
@@ -227,8 +231,9 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
     words = list(command.words)
     end = words.index("test") + 1 if "test" in words else 0
     if end and words[end - 2] == "go":
-        others = [word for last, word in pairwise(["", *words[end:]]) if "-run" not in {last, word}]
-        return ["go mod download", shlex.join([*words[:end], "-run", "^$", *others])]
+        compiled = [word for last, word in pairwise(["", *words[end:]]) if _COMPILES.match(word) or last == "-tags"]
+        listed = ["go", "list", "-deps", "-test", *compiled, "-f", _DEPENDENCIES, "./..."]
+        return ["go mod download", f"{shlex.join(listed)} | xargs -r {shlex.join(['go', 'build', *compiled])}"]
     if end and "cargo" in words[:end]:
         options = words[end : words.index("--") if "--" in words else None]
         return [shlex.join([*words[:end], "--no-run", *options])]

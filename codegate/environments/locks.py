@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from codegate.suite import Tree
+from codegate.suite import Part, Tree
 from codegate.suite.declared import at, mapping, read_json, read_text, read_toml
 
 _TESTS: Final = {
@@ -41,15 +41,16 @@ PYTEST: Final = "uv pip install pytest"
 _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
-def implied(tree: Tree, folder: str) -> tuple[list[tuple[str, str]], str]:
+def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
     """Return the set-up that files in ``folder`` imply, each command with its file, and the command of the tests.
 
-    Go, Rust and Java need none of their own: what their tests load is loaded by them.
+    Go, Rust and Java need none of their own: what their tests load is loaded by them. With ``light``, optional
+    dependencies are those that are named for tests.
     """
     inside = f"{folder}/" if folder else ""
-    names = {path[len(inside) :] for path in tree if path.startswith(inside)}
+    names = set(Part.of(tree, folder))  # with the lock of the workspace that the folder is in
     for language in languages_of(tree, folder):
-        if language == "python" and (found := list(_python(tree, inside, names))):
+        if language == "python" and (found := list(_python(tree, inside, names, light=light))):
             mentioned = any("pytest" in read_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
             return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
@@ -79,8 +80,16 @@ def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
     return dict([(folder, names) for folder, names in found.items() if names][:most])
 
 
-def _python(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str]]:
+def _python(tree: Tree, inside: str, names: set[str], *, light: bool) -> Iterator[tuple[str, str]]:
+    data = read_toml(tree, f"{inside}pyproject.toml")
+    extras = [name for name in mapping(at(data, "project", "optional-dependencies")) if _FOR_TESTS.search(name)]
+    groups = [name for name in mapping(data.get("dependency-groups")) if _FOR_TESTS.search(name)]
+    in_groups = [word for name in groups for word in ("--group", name)]
     for lock, commands in _PYTHON.items():
+        if lock in names and lock == "uv.lock" and light and (extras or groups):
+            in_extras = [word for name in extras for word in ("--extra", name)]
+            yield shlex.join(["uv", "sync", "--frozen", *in_extras, *in_groups]), f"`{inside}{lock}`"
+            return
         if lock in names:
             yield from ((command, f"`{inside}{lock}`") for command in commands)
             return
@@ -88,13 +97,12 @@ def _python(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str, str
     wanted = [name for name in files if name == "requirements.txt" or _FOR_TESTS.search(name.removesuffix(".txt"))]
     for name in wanted:
         yield f"uv pip install -r {shlex.quote(name)}", f"`{inside}{name}`"
-    data = read_toml(tree, f"{inside}pyproject.toml")
     if "setup.py" in names or "build-system" in data or "project" in data:
-        extras = [name for name in mapping(at(data, "project", "optional-dependencies")) if _FOR_TESTS.search(name)]
-        groups = [name for name in mapping(data.get("dependency-groups")) if _FOR_TESTS.search(name)]
         project = f".[{','.join(extras)}]" if extras else "."
-        words = ["uv", "pip", "install", "-e", project, *(word for name in groups for word in ("--group", name))]
-        yield shlex.join(words), f"`{inside}{'pyproject.toml' if data else 'setup.py'}`"
+        yield (
+            shlex.join(["uv", "pip", "install", "-e", project, *in_groups]),
+            f"`{inside}{'pyproject.toml' if data else 'setup.py'}`",
+        )
     yield PYTEST, "for the test runner"
 
 

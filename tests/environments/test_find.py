@@ -21,6 +21,13 @@ def find_recipe(files: Tree, path: str = "", has: Has | None = None) -> Found:
     return find_recipes(files, path, has=has)[0]
 
 
+def _compiled(options: str = "") -> str:
+    """Return what compiles all that Go tests need and that is not the project's own."""
+    listed = " ".join(filter(None, ["go list -deps -test", options]))
+    own = "{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}"
+    return f"{listed} -f '{own}' ./... | xargs -r {' '.join(filter(None, ['go build', options]))}"
+
+
 def workflow(steps: str, job: str = "runs-on: ubuntu-latest", on: str = "[push, pull_request]") -> str:
     """Return a workflow with one job ``test``; ``job`` and ``steps`` are its lines."""
     lines = [
@@ -533,7 +540,7 @@ def test_builds_without_tests_are_no_tests(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "files", "setup"),
     [
-        ("go test -tags pg ./...", {}, ("go mod download", "go test -run '^$' -tags pg ./...")),
+        ("go test -tags pg ./...", {}, ("go mod download", _compiled("-tags pg"))),
         ("cargo test --all -- --nocapture", {}, ("cargo test --no-run --all",)),
         (
             "mvn -B test",
@@ -548,6 +555,15 @@ def test_tools_that_load_by_themselves_do_so_in_set_up(
     assert find_recipe(tree({CI: workflow(f"- run: {command}"), **files})).recipe.setup == setup
 
 
+def test_the_light_set_up_of_a_job_has_what_is_named_for_tests_alone() -> None:
+    pyproject = "[dependency-groups]\ntests = []\ndocs = []\n[project]\noptional-dependencies = {dev = [], gpu = []}\n"
+    files = {CI: workflow("- run: pip install tox\n- run: pytest"), "uv.lock": "", "pyproject.toml": pyproject}
+    first, *_, last = find_recipes(tree({**files, "tests/test_a.py": ""}))
+    assert first.light
+    assert first.recipe.setup == ("uv sync --frozen --extra dev --group tests",)
+    assert last.recipe.setup == ("uv sync --frozen --all-extras --all-groups",), "where that was too little"
+
+
 @pytest.mark.parametrize(
     ("files", "setup", "tests"),
     [
@@ -558,7 +574,7 @@ def test_tools_that_load_by_themselves_do_so_in_set_up(
             "python -m pytest",
         ),
         ({"poetry.lock": "", "manage.py": "", "shop/tests/test_a.py": ""}, None, "python manage.py test"),
-        ({"go.mod": "module a", "a_test.go": ""}, ("go mod download", "go test -run '^$' ./..."), "go test ./..."),
+        ({"go.mod": "module a", "a_test.go": ""}, ("go mod download", _compiled()), "go test ./..."),
         (
             {"Cargo.lock": "", "Cargo.toml": "", "tests/a.rs": ""},
             ("cargo test --no-run --locked",),
