@@ -4,12 +4,14 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe, environment_of
 from codegate.errors import UsageError
-from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, Suite, TestSets, TreeFile, write_suite
+from codegate.suite import Base, Suite, TestSets, TreeFile, write_suite
 from codegate.suite.exchange import export_suite, read_tasks
 from tests.kit.repository import make_repository
 
@@ -23,12 +25,15 @@ BASE = {
     "tests/data/x": b"a file that becomes a folder",
 }
 TEST = b"""\
+import os
 import pytest
 from add import add
 
 
 def test_add():
     assert add(2, 2) == 4
+    assert os.environ["ADDED"] == "a b"
+    assert pytest.__version__ == "8.3.4"
 
 
 @pytest.mark.parametrize("x", ["a b"])
@@ -60,13 +65,20 @@ FIX = {
 TESTS = TestSets(FAIL_TO_PASS=("tests/test_add.py::test_add",), PASS_TO_PASS=("tests/test_add.py::test_same[a b]",))
 
 
+def _suite(folder: Path, recipe: Recipe, commit: str) -> Suite:
+    environment = environment_of("e-1", recipe, "# uv pip freeze\npytest==8.3.4\n", day=date(2026, 11, 1))
+    problem = builders.problem(
+        "p-1", base=Base(commit=commit), hidden=HIDDEN, fix=FIX, tests=TESTS, environment=environment.manifest
+    )
+    return write_suite(folder, name="s", repository=None, problems=[problem], environments=[environment])
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Suite, Path, Path]:
     """A suite, its repository, and its one task folder."""
     home = tmp_path_factory.mktemp("harbor")
     commit = make_repository(home / "shop", BASE)
-    problem = builders.problem("p-1", base=Base(commit=commit), hidden=HIDDEN, fix=FIX, tests=TESTS)
-    suite = builders.suite(home / "suite", problem)
+    suite = _suite(home / "suite", Recipe(setup=("uv pip install pytest",), env={"ADDED": "a b"}), commit)
     report = export_suite(suite, home / "tasks", "harbor", home / "shop", slug="acme/shop")
     assert (report.ids, report.left_out) == ({"p-1": "p-1"}, {})
     return suite, home / "shop", home / "tasks" / "p-1"
@@ -81,8 +93,7 @@ def test_a_task_folder_is_harbors(exported: tuple[Suite, Path, Path]) -> None:
     assert (task / "instruction.md").read_text() == suite.problems[0].statement
     dockerfile = (task / "environment/Dockerfile").read_text().splitlines()
     assert dockerfile[0] == "FROM python:3.11-slim-bookworm"
-    assert "--require-hashes" in (task / "environment/Dockerfile").read_text()
-    assert (task / "environment/requirements.lock").read_text() == builders.LOCK
+    assert (task / "environment/constraints.txt").read_text() == "pytest==8.3.4\n"
     assert all(os.access(task / name, os.X_OK) for name in ("tests/test.sh", "solution/solve.sh"))
     with tarfile.open(task / "environment/base.tar") as archive:
         assert sorted(archive.getnames()) == sorted(BASE)
@@ -106,6 +117,20 @@ def _solve(task: Path, workspace: Path) -> None:
     subprocess.run(["bash", "-c", text], check=True)
 
 
+def _set_up(task: Path, venv: Path) -> Path:
+    """Run the task's set-up in a virtual environment of its own, and return its interpreter."""
+    uv = str(Path(sys.executable).with_name("uv"))
+    subprocess.run([uv, "venv", "--quiet", str(venv)], check=True)
+    text = (task / "environment/set-up.sh").read_text()
+    text = text.replace("/opt/codegate", str(task / "environment"))
+    there = {
+        "VIRTUAL_ENV": str(venv),
+        "PATH": os.pathsep.join([str(venv / "bin"), str(Path(uv).parent), os.environ["PATH"]]),
+    }
+    subprocess.run(["bash", "-c", text], env={**os.environ, **there}, check=True)
+    return venv / "bin/python"
+
+
 def _verify(task: Path, workspace: Path) -> tuple[str, dict[str, bool]]:
     tests, logs = workspace.parent / "tests", workspace.parent / "logs"
     tests.mkdir()
@@ -114,7 +139,7 @@ def _verify(task: Path, workspace: Path) -> tuple[str, dict[str, bool]]:
     expected = json.loads((tests / "expected.json").read_text())
     (tests / "expected.json").write_text(json.dumps({**expected, "workspace": str(workspace)}))
     environment = {"PATH": os.environ["PATH"], "CODEGATE_LOGS": str(logs)}
-    command = [sys.executable, "-I", "-S", str(tests / "codegate_verify.py")]
+    command = [str(_set_up(task, workspace.parent / "venv")), "-I", "-S", str(tests / "codegate_verify.py")]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     return (logs / "reward.txt").read_text(), json.loads((logs / "tests.json").read_text())
 
@@ -153,16 +178,15 @@ def test_a_link_in_the_workspace_leads_the_hidden_tests_nowhere(
 def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
     commit = make_repository(tmp_path / "shop", BASE)
     go = builders.problem("go-1", base=Base(commit=commit), language="go", runner="go")
-    odd = builders.problem("odd-2", base=Base(commit=commit), python_path=("a\u2028b", "$(x)"))
     good = builders.problem("good-3", base=Base(commit=commit))
     service = builders.problem("service-4", base=Base(commit=commit), service={})
     asked, right = TestSets(FAIL_TO_PASS=("answer::prose",)), {"answer.md": TreeFile(b"Yes.")}
     question = builders.problem(
         "question-5", base=Base(commit=commit), tests=asked, hidden={}, fix=right, answer="prose", test_files=()
     )
-    suite = builders.suite(tmp_path / "suite", go, odd, good, service, question)
+    suite = builders.suite(tmp_path / "suite", go, good, service, question)
     report = export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
-    assert (list(report.ids), list(report.left_out)) == (["good-3"], ["go-1", "odd-2", "service-4", "question-5"])
+    assert (list(report.ids), list(report.left_out)) == (["good-3"], ["go-1", "service-4", "question-5"])
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["good-3"]
     assert tomllib.loads((tmp_path / "tasks/good-3/task.toml").read_text())["task"]["name"] == "local/good-3"
     with pytest.raises(UsageError, match="exists already"):
@@ -173,17 +197,16 @@ def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
         export_suite(suite, tmp_path / "none", "harbor", tmp_path / "shop", slug="no/t/one")
 
 
-def test_an_image_by_digest_is_what_the_task_is_built_on(tmp_path: Path) -> None:
-    commit = make_repository(tmp_path / "shop", BASE)
-    image = "registry.example.com/base@sha256:" + "1" * 64
-    environment = EnvironmentManifest.model_validate({**builders.ENVIRONMENT.model_dump(), "image": image})
-    problem = builders.problem("p-1", base=Base(commit=commit), environment=environment)
-    suite = write_suite(
-        tmp_path / "suite", name="s", repository=None, problems=[problem],
-        environments=[LockedEnvironment(environment, builders.LOCK)],
-    )  # fmt: skip
+def test_a_recipe_says_what_the_task_is_built_on(tmp_path: Path) -> None:
+    commit, image = make_repository(tmp_path / "shop", BASE), "registry.example.com/base@sha256:" + "1" * 64
+    suite = _suite(tmp_path / "suite", Recipe(image=image, packages=("libpq-dev",)), commit)
     export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
-    assert (tmp_path / "tasks/p-1/environment/Dockerfile").read_text().startswith(f"FROM {image}\n")
+    dockerfile = (tmp_path / "tasks/p-1/environment/Dockerfile").read_text()
+    assert dockerfile.startswith(f"FROM {image}\n")
+    assert "--no-install-recommends libpq-dev &&" in dockerfile
+    suite = _suite(tmp_path / "served", Recipe(services=("redis",)), commit)
+    with pytest.raises(UsageError, match="has services, which task folders lack"):
+        export_suite(suite, tmp_path / "none", "harbor", tmp_path / "shop")
 
 
 def _folder(place: Path, files: dict[str, str]) -> Path:

@@ -2,7 +2,7 @@
 
 Layout, by Harbor's documentation: ``task.toml``, ``instruction.md``, ``environment/`` (the agent's image),
 ``tests/test.sh`` (run in the container as /tests after the agent, writes /logs/verifier/reward.txt) and
-``solution/solve.sh`` (run as /solution by the oracle). The environment's lock becomes a Dockerfile; the reward is
+``solution/solve.sh`` (run as /solution by the oracle). The environment's recipe becomes a Dockerfile; the reward is
 1 when every expected test passes by its id. A folder that an adapter made of SWE-bench has the instance as a row in
 ``tests/config.json``: of any other, only scripts say what is the fix and which tests there are, and none is run.
 """
@@ -11,7 +11,9 @@ import io
 import json
 import os
 import re
+import shlex
 import tarfile
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -23,10 +25,11 @@ from codegate.suite.exchange.rows import MAX_ROWS, Row, Skipped
 from codegate.suite.folder import inside
 from codegate.suite.loaded import LockedEnvironment, Problem, Suite
 from codegate.suite.patch import make_patch
-from codegate.suite.reader import MAX_JSON_BYTES
+from codegate.suite.reader import MAX_JSON_BYTES, parse_yaml
 from codegate.suite.tree import Changes, Tree
 
 WORKSPACE: Final = "/workspace"
+_RECIPE: Final = "recipe.yml"
 _ADAPTER_ROW: Final = "tests/config.json"
 _AGENT_SECONDS: Final = 1800.0
 _AROUND_TESTS: Final = 60.0
@@ -35,13 +38,22 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 _DOCKERFILE: Final = """\
 FROM {image}
-ENV PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 TZ=UTC LC_ALL=C.UTF-8 PYTHONPATH={path}
-COPY requirements.lock /opt/codegate/requirements.lock
-RUN PIP_BREAK_SYSTEM_PACKAGES=1 python -m pip install --no-cache-dir --disable-pip-version-check \\
-    --no-deps --require-hashes --only-binary=:all: -r /opt/codegate/requirements.lock
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 TZ=UTC LC_ALL=C.UTF-8 VIRTUAL_ENV=/opt/env/venv
+{packages}RUN PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --no-cache-dir --disable-pip-version-check uv \\
+    && uv venv --seed $VIRTUAL_ENV
+ENV PATH=/opt/env/venv/bin:$PATH
 ADD base.tar {workspace}/
 WORKDIR {workspace}
+COPY set-up.sh constraints.txt /opt/codegate/
+RUN bash /opt/codegate/set-up.sh
 """
+_PACKAGES: Final = """\
+RUN apt-get update && apt-get install --yes --no-install-recommends {names} && rm -rf /var/lib/apt/lists/*
+"""
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_:/@-]*")
+_PIN: Final = re.compile(r"^[A-Za-z0-9][\w.-]*==\S+$", re.MULTILINE)
+_NOT_HERE: Final = ("services", "before", "secrets", "report", "folder")
+"""Keys of a recipe that a task folder cannot have."""
 _TEST: Final = """\
 #!/bin/bash
 exec python3 -I -S /tests/codegate_verify.py
@@ -65,24 +77,29 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
         UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows.
     """
     environment = suite.locked(problem.environment.id)
-    if problem.manifest.runner != "pytest" or environment.packages:
+    recipe = parse_yaml(environment.packages[_RECIPE], _RECIPE) if _RECIPE in environment.packages else {}
+    if problem.manifest.runner != "pytest":
         raise UsageError(f"its tests are run by {problem.manifest.runner}; task folders are written for pytest only.")
     if problem.manifest.folder:
         raise UsageError("its tests run in a folder of the repository; task folders are written for its root only.")
+    if lacking := [key for key in _NOT_HERE if recipe.get(key)]:
+        raise UsageError(f"its environment has {', '.join(lacking)}, which task folders lack.")
     expected = {
         "workspace": WORKSPACE,
         "python_path": problem.manifest.python_path,
         "files": problem.manifest.test_files,
         "deleted": [path for path, file in problem.hidden.items() if file is None],
         "expected": problem.tests.expected,
+        "environment": recipe.get("env", {}),
     }
     deleted = b"".join(path.encode("utf-8") + b"\0" for path, file in problem.fix.items() if file is None)
     driver = resources.files("codegate.suite.exchange.drivers").joinpath("verify_driver.py").read_bytes()
     files = {
         "task.toml": _config(suite, problem, task).encode("utf-8"),
         "instruction.md": problem.statement.encode("utf-8"),
-        "environment/Dockerfile": _dockerfile(problem, environment).encode("ascii"),
-        "environment/requirements.lock": environment.lock.encode("utf-8"),
+        "environment/Dockerfile": _dockerfile(recipe, environment).encode("ascii"),
+        "environment/set-up.sh": _set_up(recipe, base).encode("utf-8"),
+        "environment/constraints.txt": "".join(f"{pin}\n" for pin in _PIN.findall(environment.lock)).encode("utf-8"),
         "environment/base.tar": _archive(base),
         "tests/test.sh": _TEST.encode("ascii"),
         "tests/codegate_verify.py": driver,
@@ -102,12 +119,24 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
         raise InfrastructureError(f"cannot write {folder}: {error.strerror or error}.") from error
 
 
-def _dockerfile(problem: Problem, environment: LockedEnvironment) -> str:
-    roots = [f"{WORKSPACE}/{root}".rstrip("/") for root in problem.manifest.python_path]
-    if any(not re.fullmatch(r"[\w./-]+", root, re.ASCII) for root in roots):
-        raise UsageError(f"its python_path {roots} cannot be written into a Dockerfile.")
-    image = environment.manifest.image or f"python:{environment.manifest.python}-slim-bookworm"
-    return _DOCKERFILE.format(image=image, path=":".join(roots), workspace=WORKSPACE)
+def _dockerfile(recipe: Mapping[str, Any], environment: LockedEnvironment) -> str:
+    image = recipe.get("image") or f"python:{environment.manifest.python}-slim-bookworm"
+    names = recipe.get("packages") or []
+    if odd := [name for name in (image, *names) if not _PLAIN.fullmatch(name)]:
+        raise UsageError(f"{odd[0]!r} of its environment cannot be written into a Dockerfile.")
+    packages = _PACKAGES.format(names=" ".join(names)) if names else ""
+    return _DOCKERFILE.format(image=image, packages=packages, workspace=WORKSPACE)
+
+
+def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
+    """Return a script that runs the recipe's commands with the versions that were recorded."""
+    constraints = "/opt/codegate/constraints.txt"
+    variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.0", **recipe.get("env", {})}  # there is no history of Git
+    if "uv.lock" not in base:  # beside it, nothing else may say which versions
+        variables |= {"UV_CONSTRAINT": constraints, "PIP_CONSTRAINT": constraints}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    lines += [f"bash -e -o pipefail -c {shlex.quote(command)}" for command in recipe.get("setup", [])]
+    return "\n".join(["set -eu", *lines, ""])
 
 
 def _archive(files: Changes) -> bytes:

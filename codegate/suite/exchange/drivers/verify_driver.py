@@ -65,7 +65,9 @@ def prepare(settings: dict[str, Any]) -> None:
 def run(settings: dict[str, Any], file: str, report: Path) -> None:
     """Run the tests of one file; what they print goes to the verifier's own output."""
     roots = [os.path.normpath(f"{settings['workspace']}/{root}") for root in settings["python_path"]]
-    environment = dict(os.environ, CODEGATE_REPORT=str(report), PYTHONPATH=os.pathsep.join([*roots, str(HERE)]))
+    environment = dict(os.environ, **settings["environment"], CODEGATE_REPORT=str(report))
+    given = filter(None, [environment.get("PYTHONPATH")])
+    environment["PYTHONPATH"] = os.pathsep.join([*roots, str(HERE), *given])
     arguments = [
         "./" + file, "--rootdir=.", "--confcutdir=.", "--import-mode=prepend", "-q", "--tb=short", "--color=no",
         "--continue-on-collection-errors", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "required_plugins=",
