@@ -29,7 +29,7 @@ def main() -> None:
     try:
         for folder in options.suites:
             suite = load_suite(folder)
-            sandboxes = Sandboxes(backend, suite.locks, packages=suite.packages)
+            sandboxes = Sandboxes.of(suite, backend, options.repository)
             for problem in suite.active[: options.most]:
                 try:
                     audit = audit_controls(problem, load_base(suite, problem, options.repository), sandboxes)

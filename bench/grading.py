@@ -15,6 +15,7 @@ import argparse
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codegate.grading import Sandboxes, grade
-from codegate.sandbox import EnvironmentRecipe, cache_folder, select_backend
+from codegate.sandbox import select_backend
 from codegate.sandbox.interpreter import find_interpreter
 from codegate.suite import Problem, Suite, Tree, load_base, load_suite, make_patch
 
@@ -84,18 +85,13 @@ def write_out(folder: Path, tree: Tree) -> Path:
     return folder
 
 
-def site_of(suite: Suite, problem: Problem) -> Path:
-    # The bubblewrap backend's environment is a plain folder; the floor uses the same packages.
-    backend = select_backend("bwrap", "bench")
-    environment = problem.environment
-    backend.prepare(EnvironmentRecipe(environment.python, suite.locks[environment.id]))
-    backend.close()
-    lock = suite.locks[environment.id]
-    names = {line.split("==")[0].replace("-", "_") for line in lock.splitlines() if "==" in line}
-    for site in cache_folder().glob("environments/*/site"):
-        if names <= {item.name.split("-")[0].lower() for item in site.glob("*.dist-info")}:
-            return site
-    raise SystemExit("the environment's folder was not found in the cache")
+def site_of(suite: Suite, problem: Problem, folder: Path) -> Path:
+    # The floor uses the same packages, in a plain folder.
+    pins = suite.locks[problem.environment.id].splitlines()
+    site, uv = folder / "site", str(Path(sys.executable).with_name("uv"))
+    wanted = [line for line in pins if "==" in line]
+    subprocess.run([uv, "pip", "install", "--quiet", "--target", str(site), "--no-deps", *wanted], check=True)
+    return site
 
 
 def main() -> None:
@@ -109,12 +105,12 @@ def main() -> None:
     suite = load_suite(options.suite)
     problems = suite.active[: options.problems]
     bases = {problem.id: load_base(suite, problem) for problem in problems}
-    site, found = site_of(suite, problems[0]), find_interpreter(problems[0].environment.python)
+    found = find_interpreter(problems[0].environment.python)
     if found is None:
         raise SystemExit(f"there is no Python {problems[0].environment.python}")
     python = str(found.executable)
     with tempfile.TemporaryDirectory(prefix="codegate-bench-") as name:
-        floor = []
+        floor, site = [], site_of(suite, problems[0], Path(name))
         for problem in problems:
             fixed = bases[problem.id].overlay(problem.fix).overlay(problem.hidden)
             floor.append(partial(run_floor, write_out(Path(name) / problem.id, fixed), problem, site, python))
@@ -136,7 +132,7 @@ def compare(
 ) -> str:
     """Return a line: sandbox, jobs, the floor's milliseconds, and the ratios of passing and of failing attempts."""
     backend = select_backend(sandbox, "bench")
-    sandboxes = Sandboxes(backend, suite.locks, ahead=jobs)
+    sandboxes = Sandboxes.of(suite, backend, None, jobs)
     passing, failing = [], []
     for problem in problems:
         base = bases[problem.id]

@@ -62,7 +62,7 @@ def main() -> None:
     try:
         for folder in options.suites:
             suite = load_suite(folder)
-            sandboxes = Sandboxes(backend, suite.locks, packages=suite.packages)
+            sandboxes = Sandboxes.of(suite, backend, options.repository)
             with ThreadPoolExecutor(options.jobs) as pool:
                 runs = [
                     pool.submit(

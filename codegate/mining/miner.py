@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from codegate.environments import Recipe
+from codegate.environments import find_recipes
 from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.budget import GRACE_SECONDS, Budget
@@ -24,6 +24,7 @@ from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.environments.opening import (
     Head,
     base_tree,
+    prove,
     recorded_of,
     resolver_of,
     touched,
@@ -106,12 +107,14 @@ def mine(
                 kept = _until_stopped(sandboxes, lambda: keep(old, repository, sandboxes, today, shown))
         languages = known_languages(resolver)
         builds = None
-        if queue and options.recipe is not None:
-            recipe = options.recipe
-            builds = _until_stopped(
-                sandboxes,
-                lambda: _builds(repository, tip, options.path, queue, recipe, languages, sandboxes, old, progress),
-            )
+        if queue and not (options.python or options.requirements or options.image or options.command):
+            try:
+                builds = _until_stopped(
+                    sandboxes, lambda: _builds(repository, tip, queue, options, languages, sandboxes, old, progress)
+                )
+            except SandboxClosed:  # the time was used up before a change was tried
+                if not budget.used_up.is_set():
+                    raise
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
@@ -143,24 +146,29 @@ def mine(
 def _builds(
     repository: Path,
     tip: str,
-    path: str,
     queue: list[Prospect],
-    recipe: Recipe,
+    options: MineOptions,
     languages: Mapping[Language, LanguageSupport],
     sandboxes: Sandboxes,
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return the builds of a recipe, after a try on the newest tree."""
+    """Return the builds of the recipe that is written, or else of one that is found, after a try on the newest tree."""
 
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))
 
-    say(f"building the recipe on {tip[:12]}")
-    builds = written(recipe, sandboxes, recorded_of(old, sandboxes))
-    tried = try_recipe(builds, languages, sandboxes, Head.of(repository, tip, partial(touched, queue), path))
-    say(f"the recipe works on {tip[:12]}: {tried.words}")
-    return builds
+    head, known = Head.of(repository, tip, partial(touched, queue), options.path), recorded_of(old, sandboxes)
+    if options.recipe is not None:
+        say(f"building the recipe on {tip[:12]}")
+        builds = written(options.recipe, sandboxes, known)
+        tried = try_recipe(builds, languages, sandboxes, head)
+        say(f"the recipe works on {tip[:12]}: {tried.words}")
+        return builds
+    say(f"no recipe is written; trying those that were found on {tip[:12]}")
+    proved = prove(options.path, head, languages, sandboxes, say, known)
+    say(f"taken: {proved.found.place}: {proved.tried.words}")
+    return proved.builds
 
 
 def _kept(progress: Callable[[MineEvent], None], line: str, done: int, total: int) -> None:
@@ -202,6 +210,8 @@ class _Work:
             "python": python,
             **options.decisive(),
         }
+        if options.recipe is None:
+            facts["proposed"] = [found.recipe.identity for found in find_recipes(builder.tip, options.path)]
         self.ledger = Ledger(options.memory, facts) if options.memory is not None else None
         self.recalled: dict[str, Built | Rejected] = {}
         self.needless: set[str] = set()

@@ -18,7 +18,7 @@ from codegate.cli.init import PLACEHOLDER, command
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.running.config import load_config
-from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
+from codegate.suite import Suite, make_problem, write_suite
 from tests.kit.repository import commit_all, make_repository
 from tests.kit.scripted_model import Say
 from tests.kit.stand_in import StandIn
@@ -400,7 +400,7 @@ def test_the_limit_that_init_writes_lets_its_own_workflows_finish(own_suite: Sui
                      one.fix, one.environment)
         for copy in range(4) for one in own_suite.problems
     ]  # fmt: skip
-    environments = [LockedEnvironment(one, own_suite.locks[one.id]) for one in own_suite.manifest.environments]
+    environments = [own_suite.locked(one.id) for one in own_suite.manifest.environments]
     repository = os.path.relpath(own_suite.folder.parent / "repository", empty / "suites" / "mine")
     write_suite(empty / "suites" / "mine", name="mine", repository=repository, environments=environments,
                 problems=problems)  # fmt: skip

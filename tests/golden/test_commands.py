@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(1800)  # a hundred processes, on a machine that
 _BWRAP: Final = ("--sandbox", "bwrap")
 _OLD, _NEW = "m-2025-06-01", "m-2025-12-01"
 #: What names one thing of many in a path: a problem, a candidate, an environment.
-_ID: Final = re.compile(r"quickstart-\w+|[0-9a-f]{16}|py\d+-\w+")
+_ID: Final = re.compile(r"quickstart-\w+|[0-9a-f]{16}|recorded-\w+")
 _SECONDS: Final = re.compile(r"\.infrastructure_(median|p95)\.value$")
 
 

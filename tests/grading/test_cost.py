@@ -31,7 +31,7 @@ def test_an_attempt_takes_a_few_times_as_long_as_its_bare_tests(
     found = find_interpreter(suite.active[0].environment.python)
     assert found is not None
     python = str(found.executable)
-    site = site_of(suite, suite.active[0])
+    site = site_of(suite, suite.active[0], tmp_path)
     problems = {problem.id: problem for problem in suite.active}
     bases = {name: load_base(suite, problem) for name, problem in problems.items()}
     fixed = {name: bases[name].overlay(problem.fix) for name, problem in problems.items()}
@@ -39,7 +39,7 @@ def test_an_attempt_takes_a_few_times_as_long_as_its_bare_tests(
         partial(run_floor, write_out(tmp_path / name, fixed[name].overlay(problem.hidden)), problem, site, python)
         for name, problem in problems.items()
     ]
-    sandboxes = Sandboxes(bwrap_backend, suite.locks)
+    sandboxes = Sandboxes.of(suite, bwrap_backend, None)
 
     def graded(trees: dict[str, Tree], *, resolved: bool) -> list[Callable[[], None]]:
         patches = {name: patch_like(problem, bases[name], trees[name]) for name, problem in problems.items()}

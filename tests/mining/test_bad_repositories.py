@@ -51,7 +51,7 @@ class TestMining:
     def test_bare_with_submodules_and_names_that_are_no_text(
         self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
     ) -> None:
-        commit = history.commit("begin", {"a.py": "1\n"})
+        commit = history.commit("begin", {"a.py": "1\n", "test_b.py": "def test_b(): ...\n"})
         history.git("update-index", "--add", "--cacheinfo", f"160000,{commit},vendor")
         history.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "-m", "Fix vendor")
         odd = os.fsdecode(b"test_caf\xe9.py")

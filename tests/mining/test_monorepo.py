@@ -1,6 +1,8 @@
 """A repository of several services, of which one is mined."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,18 +15,7 @@ from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
 ISARRAY = "sha512-GMxXOiUirWg1xTKRipM0Ek07rX+ubx4nNVElTJdNLYmNO/2YrDkgJGw9CljXn+r4EWiDQg/8lsRdHyg2PJuUaA=="
-UV_LOCK = """version = 1
-[[package]]
-name = "api"
-source = { editable = "services/api" }
-[[package]]
-name = "acme-common"
-source = { editable = "libs/common" }
-[[package]]
-name = "six"
-version = "1.15.0"
-source = { registry = "https://pypi.org/simple" }
-"""
+BUILT = "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n"
 NPM_LOCK = {
     "lockfileVersion": 3,
     "packages": {
@@ -46,21 +37,22 @@ TITLE = (
 )
 BEGIN: dict[str, str | bytes | None] = {
     "pyproject.toml": "[tool.uv.workspace]\nmembers = ['services/api', 'libs/common']\n",
-    "uv.lock": UV_LOCK,
     "package.json": json.dumps({"name": "acme", "private": True, "workspaces": ["services/*", "libs/*"]}),
     "package-lock.json": json.dumps(NPM_LOCK),
     # Data of tests that calls itself like a dependency is none of the repository's projects.
     "fixtures/pack/package.json": json.dumps({"name": "isarray", "version": "9.0.0"}),
     "fixtures/pack/pyproject.toml": "[project]\nname = 'six'\nversion = '9'\n",
-    "libs/common/pyproject.toml": "[project]\nname = 'acme-common'\nversion = '1'\ndependencies = ['six']\n",
+    "libs/common/pyproject.toml": BUILT
+    + "[project]\nname = 'acme-common'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['six==1.15.0']\n",
     "libs/common/src/acme_common.py": "import six\n\nZERO = 0\n",
     "libs/words/package.json": json.dumps(
         {"name": "@acme/words", "version": "1.0.0", "main": "index.js", "dependencies": {"isarray": "^2.0.0"}}
     ),
     "libs/words/index.js": "const isArray = require('isarray');\n\n"
     "exports.list = (text) => (isArray(text) ? text : text.split(' '));\n",
-    "services/api/pyproject.toml": "[project]\nname = 'api'\nversion = '1'\ndependencies = ['acme-common']\n"
-    "[tool.uv.sources]\nacme-common = {workspace = true}\n",
+    "services/api/pyproject.toml": BUILT
+    + "[project]\nname = 'api'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['acme-common']\n"
+    "[dependency-groups]\ntests = ['pytest']\n[tool.uv.sources]\nacme-common = {workspace = true}\n",
     "services/api/src/sums.py": TOTAL.replace("ITEMS", "items[0] + sum(items[1:])"),
     "services/api/tests/test_sums.py": "from sums import total\n",
     "services/api/tests/expected.txt": "3",
@@ -95,6 +87,7 @@ const { readFileSync } = require('node:fs');
 const { title } = require('../src/title.js');
 
 test('words', () => assert.equal(title('a bc'), readFileSync('test/expected.txt', 'utf8')));
+test('what the workspace locks', () => assert.equal(require('isarray/package.json').version, '2.0.4'));
 test('blanks', () => assert.equal(title('a  b'), 'A  B'));
 """
 
@@ -102,7 +95,12 @@ test('blanks', () => assert.equal(title('a  b'), 'A  B'));
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> HistoryBuilder:
     history = HistoryBuilder(tmp_path_factory.mktemp("monorepo") / "acme")
-    history.commit("begin", BEGIN)
+    for name, data in BEGIN.items():
+        if name.endswith("pyproject.toml"):
+            (history.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (history.folder / name).write_text(str(data))
+    subprocess.run([str(Path(sys.executable).with_name("uv")), "lock", "--quiet"], cwd=history.folder, check=True)
+    history.commit("begin", {**BEGIN, "uv.lock": (history.folder / "uv.lock").read_text()})
     history.commit(
         f"Fix the total of nothing (#2){BODY}",
         {
@@ -144,7 +142,6 @@ def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_a
     )  # fmt: skip
     assert problem.tests.FAIL_TO_PASS == ("services/api/tests/test_sums.py::test_total_of_nothing",)
     assert len(problem.tests.PASS_TO_PASS) == 2
-    assert problem.environment.rung == "lockfile"
 
 
 @pytest.mark.bwrap
@@ -154,10 +151,9 @@ def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lo
     problem, ends = _mined(services, tmp_path / "suite", bwrap_backend, "services/web")
     assert ends == {2: "outside_path", 3: "acme-web-3"}
     assert problem.tests.FAIL_TO_PASS == ("services/web/test/title.test.js::blanks",)
-    assert problem.tests.PASS_TO_PASS == ("services/web/test/title.test.js::words",)
-    assert problem.environment.rung in {"lockfile", "head"}
-    lock = (tmp_path / "suite" / problem.environment.packages[0].path).read_text()
-    assert '"version": "2.0.4"' in lock
+    assert problem.tests.PASS_TO_PASS == (
+        "services/web/test/title.test.js::what the workspace locks", "services/web/test/title.test.js::words",
+    )  # fmt: skip
 
 
 @pytest.mark.bwrap

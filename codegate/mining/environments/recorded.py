@@ -7,7 +7,7 @@ change's own base tree is built only where some of these tests fail, and are not
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final
@@ -199,7 +199,10 @@ def limits_of(recipe: Recipe) -> ProblemLimits:
 
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
     """Return how a recipe runs tests; ``own`` is what the tree says, for a recipe that does not."""
-    command = tuple(shlex.split(recipe.tests or ""))
+    if recipe.tests is None:
+        folder = recipe.folder or own.folder if own is not None else ""
+        return replace(own, folder=folder, before=recipe.before, recorded=True) if own is not None else None
+    command = tuple(shlex.split(recipe.tests))
     runner = "junit" if recipe.report else runner_of(command) or (own.runner if own is not None else None)
     if runner is None:
         return None
