@@ -359,7 +359,8 @@ def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Fo
     }
     sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
-    return Found(recipe, sources, tuple(dict.fromkeys(left_out)), draft.place or sources.get("tests", ""), draft.light)
+    place = draft.place or sources.get("tests", "no set-up")
+    return Found(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.light)
 
 
 def _plain_json(text: str) -> dict[str, Any]:
