@@ -79,7 +79,8 @@ def read_sections(patch: str) -> list[Section]:
         line = lines[position].removesuffix("\r")
         if line.startswith("diff --git "):
             middle = len(line[11:]) // 2
-            one, other = line[11 : 11 + middle], line[12 + middle :]
+            names = line[11 : 11 + middle], line[12 + middle :]
+            one, other = (next(unquoted_names(name), name) for name in names)
             same = _PREFIX.sub("", one, count=1) == _PREFIX.sub("", other, count=1)
             sections.append(Section(one if same else None, other if same else None))
         elif _is_pair(lines, position):

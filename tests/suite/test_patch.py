@@ -56,6 +56,7 @@ def test_a_patch_brings_back_the_changes_that_it_was_made_of(data: st.DataObject
         {"logo.png": None, "empty": None, "src/a.py": None},
         {"new/empty.py": TreeFile(b"")},
         {"new/ü \"quoted\" 'n' blank .py": TreeFile(b"\xff\xfe\n")},
+        {'new/"quoted" and empty': TreeFile(b""), "new/b": TreeFile(b"")},
         {"new/\udcff\udcc3.py": TreeFile(b"x\n"), "näme.py": None},
         {"näme.py": TreeFile("x = 'ä'\n".encode("latin-1"))},
         {"src/a.py": TreeFile(b"-- a/x\n++ b/x\n@@ -1 +1 @@\n\nGIT binary patch\nliteral 5\n")},
