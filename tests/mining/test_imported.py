@@ -1,13 +1,15 @@
 import json
 import re
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codegate.durable import sha256
+from codegate.environments import Recipe, environment_of
 from codegate.errors import CodegateError, UsageError
 from codegate.mining.build import Built
 from codegate.mining.importing import ImportedUnit, ImportReport, compare, cut_row, finish, import_rows
@@ -144,14 +146,16 @@ def test_an_exported_row_has_the_twelve_fields_as_texts(tmp_path: Path, reposito
 def test_problems_that_a_row_cannot_hold_are_left_out(tmp_path: Path, repository: Path, commit: str) -> None:
     latin = {"shop/latin.py": TreeFile("# Maß\n".encode("latin-1"))}
     bases = {"bases/kept": Tree({"src/add.py": TreeFile(b"x = 1\n")})}
-    kept = builders.problem("kept-2", base=Base(folder="bases/kept"), base_digest=bases["bases/kept"].digest())
+    environment = environment_of("e-1", Recipe(), "", day=date(2026, 11, 1))
+    problem = partial(builders.problem, environment=environment.manifest)
     problems = [
-        builders.problem("latin-1", base=Base(commit=commit), fix=latin), kept,
-        builders.problem("good-3", base=Base(commit=commit)),
-    ]  # fmt: skip
+        problem("latin-1", base=Base(commit=commit), fix=latin),
+        problem("kept-2", base=Base(folder="bases/kept"), base_digest=bases["bases/kept"].digest()),
+        problem("good-3", base=Base(commit=commit)),
+    ]
     suite = write_suite(
         tmp_path / "suite", name="s", repository=None, bases=bases, problems=problems,
-        environments=[LockedEnvironment(builders.ENVIRONMENT, builders.LOCK)],
+        environments=[environment],
     )  # fmt: skip
     report = export_suite(suite, tmp_path / "rows", "swe-bench", repository)
     assert report.ids == {"good-3": "good-3"}

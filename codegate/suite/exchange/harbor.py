@@ -74,14 +74,17 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
     """Write ``problem`` as the new folder ``folder``, named ``task`` (``owner/instance``) for Harbor.
 
     Raises:
-        UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows.
+        UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows, or its
+            environment is not one that a Dockerfile can make.
     """
     environment = suite.locked(problem.environment.id)
-    recipe = parse_yaml(environment.packages[_RECIPE], _RECIPE) if _RECIPE in environment.packages else {}
     if problem.manifest.runner != "pytest":
         raise UsageError(f"its tests are run by {problem.manifest.runner}; task folders are written for pytest only.")
     if problem.manifest.folder:
         raise UsageError("its tests run in a folder of the repository; task folders are written for its root only.")
+    if _RECIPE not in environment.packages:
+        raise UsageError("its environment has no recipe that a task folder could be set up by.")
+    recipe = parse_yaml(environment.packages[_RECIPE], _RECIPE)
     if lacking := [key for key in _NOT_HERE if recipe.get(key)]:
         raise UsageError(f"its environment has {', '.join(lacking)}, which task folders lack.")
     expected = {
