@@ -200,8 +200,9 @@ def limits_of(recipe: Recipe) -> ProblemLimits:
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
     """Return how a recipe runs tests; ``own`` is what the tree says, for a recipe that does not."""
     if recipe.tests is None:
-        folder = recipe.folder or own.folder if own is not None else ""
-        return replace(own, folder=folder, before=recipe.before, recorded=True) if own is not None else None
+        if own is None:
+            return None
+        return replace(own, folder=recipe.folder or own.folder, before=recipe.before, recorded=True)
     command = tuple(shlex.split(recipe.tests))
     runner = "junit" if recipe.report else runner_of(command) or (own.runner if own is not None else None)
     if runner is None:
