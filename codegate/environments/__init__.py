@@ -5,7 +5,7 @@ build runs it once with the package indexes in reach; tests then run on what it 
 """
 
 from codegate.environments.build import BuildFailed, obtain
-from codegate.environments.find import Found, find_recipes, recipe_yaml
+from codegate.environments.find import Found, find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_text
@@ -13,6 +13,7 @@ from codegate.environments.store import Built
 from codegate.environments.tools import had_by, on_machine
 from codegate.environments.travel import export_built, import_built, prune_built
 from codegate.environments.variables import VENV
+from codegate.environments.yaml_text import recipe_yaml
 
 __all__ = [
     "RECIPE",
