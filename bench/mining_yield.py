@@ -97,7 +97,6 @@ def mine_one(repository: Path, out: Path, options: argparse.Namespace) -> Row:
         rounds=options.rounds,
         max_problems=options.max_problems,
         budget_minutes=options.budget_minutes,
-        python=options.python,
         include_new_tests=options.include_new_tests,
     )
     backend = select_backend(options.sandbox, "bench")
@@ -115,7 +114,6 @@ def main() -> None:
     parser.add_argument("--sandbox", choices=["docker", "bwrap"], default="bwrap")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3, help="validation runs of each state")
-    parser.add_argument("--python", help="minor version of the interpreter, such as 3.11")
     parser.add_argument("--max-problems", type=int)
     parser.add_argument("--budget-minutes", type=float, help="for each repository")
     parser.add_argument("--include-new-tests", action="store_true")

@@ -179,7 +179,7 @@ def command(
         )
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
-    following = _following(out, project, part)
+    following = _following(out, part)
     if correct:
         following.insert(0, f"$EDITOR {shlex.quote(str(out))}  # `environment`; then codegate init --try again")
     say("\n".join(["Next:", *(f"  {line}" for line in following)]))
@@ -253,16 +253,14 @@ def _others(proposals: Sequence[Found]) -> list[str]:
     return ["others, which a try takes where this one does not work:", *named] if named else []
 
 
-def _following(out: Path, project: Project | None, part: str) -> list[str]:
+def _following(out: Path, part: str) -> list[str]:
     """Return the next commands: up to the pinned baseline, or, where there is one, to a gate."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
     else:
-        known = project is None or not project.commits or project.language
-        other = "" if known else " --command 'make test' --reports report.xml"
         alone = f" --path {shlex.quote(part)}" if part else ""
-        first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{alone}{other}"
+        first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{alone}"
     if out.with_name("codegate.lock").exists():
         return [first, f"codegate run{own}"]
     return [

@@ -135,16 +135,6 @@ command.add_command(mine_exchange.import_command)
 @click.option(
     "--config", type=FILE, help="File whose `environment` says how to set the project up; default: its codegate.yml."
 )
-@click.option("--python", help="Minor version of the interpreter, such as 3.11; default one that the code supports.")
-@click.option("--requirements", type=FILE, help="Requirements or lock file for all environments.")
-@click.option("--image", help="Base image for all environments, pinned to the digest that it has now; needs Docker.")
-@click.option(
-    "--command",
-    help="Command that runs the tests, for any language; {files} stands for the test files. No shell is involved.",
-)
-@click.option(
-    "--reports", multiple=True, metavar="PATH", help="JUnit XML that --command writes: a file, or a folder of them."
-)
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
@@ -168,11 +158,6 @@ def history(
     kinds: tuple[Kind, ...],
     rewrite: str | None,
     config: Path | None,
-    python: str | None,
-    requirements: Path | None,
-    image: str | None,
-    command: str | None,
-    reports: tuple[str, ...],
     strict: bool,
     rounds: int,
     include_new_tests: bool,
@@ -194,10 +179,6 @@ def history(
         max_problems=max_problems,
         budget_minutes=budget_minutes,
         concurrency=jobs,
-        python=python,
-        requirements=requirements,
-        command=_words(command or ""),
-        reports=reports,
         rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
         kinds=kinds,
@@ -211,7 +192,7 @@ def history(
         say(f"{fetch_pull_heads(repository)} heads of pull requests")
     before = read_summary(out) or {}
     with mine_progress() as progress:
-        report = mine(repository, out, options, progress, sandbox=sandbox, image=image, config=config)
+        report = mine(repository, out, options, progress, sandbox=sandbox, config=config)
     for line in mining_words(report):
         say(line)
     for line in report.profile.lines() if profile else []:
@@ -223,13 +204,6 @@ def history(
             say(f"gate: {line}")
     emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
-
-
-def _words(command: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(command))
-    except ValueError as error:
-        raise UsageError(f"--command cannot be split into words: {error}.") from error
 
 
 def _forge(repository: Path, named: str) -> GitHubEnrichment:

@@ -67,8 +67,7 @@ class LanguagePack:
         suffixes: of the files that are mined.
         files: which files are tests.
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
-        environments: the function from an ``EnvironmentResolver`` to the ``codegate.mining.languages.LanguageSupport``:
-            which runner a tree uses, in which environments, within which limits; empty: it is not mined.
+        environments: the class of its ``codegate.mining.languages.LanguageSupport``; empty: it is not mined.
         packages: by the name of the lock file that it reads, the function that installs packages into an environment;
             see ``codegate.sandbox.environment.install_packages``.
         readers: grammars, and how declarations and uses of names are read.

@@ -32,7 +32,7 @@ from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, gates_of, required_form, write_statement
 from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import Prospect, Rejected
-from codegate.sandbox import FilesRefused, Sandbox, SandboxError
+from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import (
     Language,
     LeakAudit,
@@ -88,10 +88,8 @@ class ProblemBuilder:
         stop: set when results are no longer wanted.
         usage: tokens of the calls that rewrote statements.
         rewrites: how many calls there were.
-        prepared: how many environments were built.
-        unbuildable: why the last one that could not be built could not.
         project: web page of the repository.
-        recorded: the builds of the project's own recipe; None: environments are resolved.
+        recorded: the builds of the project's recipe; None: there is no time for any.
     """
 
     repository: Path
@@ -104,8 +102,6 @@ class ProblemBuilder:
     stop: threading.Event
     usage: Usage = field(default_factory=lambda: Usage(input_tokens=0, output_tokens=0))
     rewrites: int = 0
-    prepared: int = 0
-    unbuildable: SandboxError | None = None
     project: str | None = None
     recorded: RecordedBuilds | None = None
     counting: threading.Lock = field(default_factory=threading.Lock)
@@ -152,18 +148,6 @@ class ProblemBuilder:
             raise LeftOut(Rejected("unsupported_language"))
         own = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
         return _Making(self, prospect, steps, parts, given, support, own, shared)
-
-    def prepare(self, environment: LockedEnvironment) -> str:
-        """Build the environment; return why it cannot be built, or an empty string."""
-        recipe = self.sandboxes.add(environment)
-        try:
-            # Not through `Sandboxes.prepare`: a preflight finding must end mining, not count as a rung that failed.
-            self.sandboxes.backend.prepare(recipe)
-        except SandboxError as error:
-            self.unbuildable = error
-            return str(error)[:300]
-        self.prepared += 1
-        return ""
 
     def opener(self, environment: LockedEnvironment, shared: SharedSandbox) -> OpenSandbox:
         """Return what gives the ``shared`` sandbox of ``environment``, as long as results are wanted."""
@@ -256,44 +240,11 @@ class _Making:
         return Built(problem, environment)
 
     def _try(self) -> tuple[LockedEnvironment, RunnerSettings, Trial]:
-        """Go down the environment's ladder until one makes a test pass, and run both states there."""
-        if self.builder.recorded is not None:
-            return self._try_recorded(self.builder.recorded)
-        first: Rejected | None = None  # what the best environment lacks; the last one always lacks everything
-        unbuilt: Rejected | None = None  # a better environment was never tried: what poorer ones show is not the end
-        builder, support, parts = self.builder, self.support, self.parts
-        day = self.prospect.unit.date.date()
-        base, fixed = Part.of(parts.base, parts.folder), Part.of(parts.fixed, parts.folder)
-        ladder = support.environments(base, fixed, day)
-        roots, settings = support.python_path(fixed), self._settings(self.own)
-        while True:
-            with self.steps.step("environment"):
-                builder.check_wanted()
-                environment = next(ladder, None)
-                if environment is None:
-                    why = "" if first else support.unresolved(fixed, day)
-                    lacking = Rejected("env_unresolved", why or "no requirements could be resolved")
-                    raise LeftOut(unbuilt or first or lacking)
-                failure = builder.prepare(environment)
-            if failure:
-                unbuilt = unbuilt or Rejected("env_unresolved", failure)
-                first = first or unbuilt
-                continue
-            with self.steps.step("validation"):
-                opener, new = builder.opener(environment, self.shared), builder.options.include_new_tests
-                outcome = try_cut(
-                    parts, opener, roots, builder.today, new, settings, support.limits(), support.narrowed
-                )
-            if isinstance(outcome, Trial):
-                support.worked(environment, day)
-                return environment, settings, outcome
-            if outcome.reason not in _MAY_BE_ENVIRONMENT:
-                raise LeftOut(unbuilt or outcome)
-            first = first or outcome
-
-    def _try_recorded(self, builds: RecordedBuilds) -> tuple[LockedEnvironment, RunnerSettings, Trial]:
         """Run both states in the nearest build, and in those of the base tree where it may be why tests fail."""
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
+        builds = builder.recorded
+        if builds is None:
+            raise LeftOut(Rejected("budget"))
         ladder = builds.ladder(unit.base, parts.base, unit.date)
         roots, new = support.python_path(Part.of(parts.fixed, parts.folder)), builder.options.include_new_tests
         first: Rejected | None = None  # the project's own recipe comes first, and those of older trees after it

@@ -20,7 +20,6 @@ from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
 from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import known_languages, name_of
 from codegate.mining.options import KINDS, MineOptions, running_python
@@ -147,7 +146,7 @@ class _Proven:
     def __init__(self, sandboxes: Sandboxes, name: str, options: MineOptions, repository: Path) -> None:
         self._sandboxes, self._name, self._repository = sandboxes, name, repository
         self._options = replace(options, include_new_tests=True, kinds=KINDS)
-        self._languages = known_languages(EnvironmentResolver(running_python()))
+        self._languages = known_languages()
         self._builder: ProblemBuilder | None = None
 
     def __call__(self, unit: ImportedUnit) -> Built | Rejected:

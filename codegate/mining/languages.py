@@ -1,19 +1,17 @@
-"""What a programming language is to mining: its test runner, its environments, its limits, and what is mere layout."""
+"""What a programming language is to mining: its test runner, and what is mere layout."""
 
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from codegate.languages import languages, path_language, read
 from codegate.languages.syntax import text_of, walk
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.plugins import load_part
-from codegate.suite import Language, LockedEnvironment, ProblemLimits, RunnerName, Tree, TreeFile
+from codegate.suite import Language, RunnerName, Tree, TreeFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,17 +53,6 @@ class LanguageSupport(ABC):
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """Return what runs the tests of ``tree``; None when it is nothing known here."""
 
-    @abstractmethod
-    def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
-        """Yield the environments that may fit, best first, each once; resolved only when asked for the next.
-
-        Raises:
-            InfrastructureError: a package index cannot be reached, or its client cannot be run.
-        """
-
-    def worked(self, environment: LockedEnvironment, committed: date) -> None:  # noqa: B027 - most take no note
-        """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
-
     def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
         """Return the ``tests`` that do not compile, each without the declarations that the compiler's message names.
 
@@ -77,27 +64,19 @@ class LanguageSupport(ABC):
         """
         return {}
 
-    def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
-        """Return why nothing that ``fixed`` declares could be resolved, or an empty text."""
-        return ""
-
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
         """Return the import roots of ``tree``, from the repository's root; empty outside of Python."""
         return ()
 
-    def limits(self) -> ProblemLimits:
-        """Return what a sandbox may use while a unit is validated."""
-        return ProblemLimits()
-
 
 NameOf = Callable[[str], Language | None]
-SupportOf = Callable[[EnvironmentResolver], LanguageSupport]
+SupportOf = Callable[[], LanguageSupport]
 
 
-def known_languages(resolver: EnvironmentResolver) -> dict[Language, LanguageSupport]:
-    """Return every language that can be mined by its name; the interpreter of ``resolver`` watches in all sandboxes."""
+def known_languages() -> dict[Language, LanguageSupport]:
+    """Return every language that can be mined, by its name."""
     supports = {language.name: load_part(language.environments) for language in languages() if language.environments}
-    return {name: cast("SupportOf", support)(resolver) for name, support in supports.items()}
+    return {name: cast("SupportOf", support)() for name, support in supports.items()}
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
@@ -126,13 +105,8 @@ def name_of(path: str) -> Language | None:
     return language.name if language is not None else None
 
 
-def names_by(command: tuple[str, ...], *, reports: bool = False) -> NameOf:
-    """Return what says of which language a file is.
-
-    With a ``command`` of the user's, all are of the same; with a recipe that writes ``reports``, all that are of none.
-    """
-    if command:
-        return lambda _path: "junit"
+def names_by(*, reports: bool) -> NameOf:
+    """Return what says of which language a file is: with a recipe that writes ``reports``, there is one for all."""
     return (lambda path: name_of(path) or "junit") if reports else name_of
 
 

@@ -26,7 +26,6 @@ from codegate.mining.environments.opening import (
     base_tree,
     prove,
     recorded_of,
-    resolver_of,
     touched,
     try_recipe,
     written,
@@ -94,7 +93,6 @@ def mine(
     total = len(queue) + len(results)
     progress(MineEvent("scanned", f"{count_of(total, 'unit')}, {len(queue)} to try", 0, len(queue), 0))
     today = datetime.now(UTC).date()
-    resolver = resolver_of(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {}, tree=partial(base_tree, repository, old))
     budget = Budget(options.budget_minutes, started, sandboxes)
     try:
@@ -105,9 +103,9 @@ def mine(
             if old is not None:
                 shown = partial(_kept, progress)
                 kept = _until_stopped(sandboxes, lambda: keep(old, repository, sandboxes, today, shown))
-        languages = known_languages(resolver)
+        languages = known_languages()
         builds = None
-        if queue and not (options.python or options.requirements or options.image or options.command):
+        if queue:
             try:
                 builds = _until_stopped(
                     sandboxes, lambda: _builds(repository, tip, queue, options, languages, sandboxes, old, progress)
@@ -127,7 +125,7 @@ def mine(
             project=project_page(repository),
             recorded=builds,
         )
-        work = _Work(builder, options, resolver.python, budget, results, kept, progress)
+        work = _Work(builder, options, budget, results, kept, progress)
         work.run(queue)
     finally:
         budget.end()
@@ -191,7 +189,6 @@ class _Work:
         self,
         builder: ProblemBuilder,
         options: MineOptions,
-        python: str,
         budget: Budget,
         results: list[UnitResult],
         kept: Kept | None,
@@ -207,7 +204,6 @@ class _Work:
         facts = {
             "name": builder.name,
             "sandbox": builder.sandboxes.backend.name,
-            "python": python,
             **options.decisive(),
         }
         if options.recipe is None:
@@ -259,8 +255,6 @@ class _Work:
             deadline = time.monotonic() + min(GRACE_SECONDS, self.budget.patience())
             for worker in workers:
                 worker.join(max(0.0, deadline - time.monotonic()))
-        if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
-            raise self.builder.unbuildable
 
     def _recall(self, queue: list[Prospect]) -> None:
         """Look up what earlier minings found out, and which units are not needed because of it."""
@@ -353,7 +347,7 @@ class _Work:
         self.ended += 1
         kind: Literal["unit", "problem"] = "problem" if result.problem else "unit"
         self.progress(MineEvent(kind, message, self.ended, total, len(self.built)))
-        if self.builder.recorded is not None and not ending.remembered:
+        if not ending.remembered:
             self._check_first(end)
 
     def _check_first(self, end: Built | Rejected) -> None:

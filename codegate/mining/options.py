@@ -21,7 +21,6 @@ DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
 
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_PYTHON: Final = re.compile(r"3\.\d{1,2}")
 
 
 class Forge(Protocol):
@@ -45,13 +44,7 @@ class MineOptions:
         max_problems: stop when this many are validated; None: no limit.
         budget_minutes: end after this long: units under way are cut off, and tried again next time; None: no limit.
         concurrency: units under way at the same time.
-        python: minor version of the interpreter, for example ``3.11``; None: this one's where the newest tree supports
-            it, else the newest that it does.
-        requirements: a requirements or lock file for every environment; None: what the trees say.
-        image: base image by digest; needs Docker.
-        command: what runs the tests, whatever the language, and writes JUnit XML; empty: what the language's tree says.
-        reports: the files, or folders of them, that the command writes.
-        recipe: the project's own set-up, which every environment is built by; None: environments are resolved.
+        recipe: the project's own set-up, which every environment is built by; None: it is found.
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
@@ -71,11 +64,6 @@ class MineOptions:
     max_problems: int | None = None
     budget_minutes: float | None = None
     concurrency: int = 2
-    python: str | None = None
-    requirements: Path | None = None
-    image: str | None = None
-    command: tuple[str, ...] = ()
-    reports: tuple[str, ...] = ()
     recipe: Recipe | None = None
     rounds: int = 3
     include_new_tests: bool = False
@@ -88,13 +76,9 @@ class MineOptions:
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that a unit's own end follows from, as JSON has them."""
-        given: dict[str, Any] = {"command": [self.command, self.reports]} if self.command else {}
-        if self.recipe is not None:
-            given["recipe"] = self.recipe.model_dump(mode="json")
         return {
-            **given,
+            **({"recipe": self.recipe.model_dump(mode="json")} if self.recipe is not None else {}),
             **({"path": self.path} if self.path else {}),
-            "user": [self.requirements.read_text("utf-8") if self.requirements else None, self.image],
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
             "kinds": sorted(self.kinds),
@@ -103,7 +87,7 @@ class MineOptions:
 
     def names(self) -> NameOf:
         """Return what says of which language a file is."""
-        return names_by(self.command, reports=self.recipe is not None and bool(self.recipe.report))
+        return names_by(reports=self.recipe is not None and bool(self.recipe.report))
 
 
 def running_python() -> str:
@@ -119,14 +103,8 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
     """
     if options.rounds < 1 or options.concurrency < 1:
         raise UsageError("rounds and concurrency must be at least 1.")
-    if bool(options.command) != bool(options.reports):
-        raise UsageError("a test command and its reports go together.", "Give both --command and --reports.")
-    if not all(map(is_plain_path, options.reports)):
-        raise UsageError("reports are paths in the repository, without `..`.")
     if options.path and not is_plain_path(options.path):
         raise UsageError(f"--path {options.path!r} is not a folder of the repository.", "Give it from the root.")
-    if options.path and options.command:
-        raise UsageError("--path is for Python and JavaScript; --command runs in the repository's root.")
     if options.max_problems is not None and options.max_problems < 1:
         raise UsageError("max-problems must be at least 1.")
     if options.rewrite is not None:
@@ -135,8 +113,6 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
         raise UsageError("there is no kind of change to keep.", "Name one, such as bugfix.")
     if out.exists() and not (out / "suite.yml").exists() and (not out.is_dir() or not _only_ours(out)):
         raise UsageError(f"{out} exists and is no suite.", "Choose another folder.")
-    if options.python is not None and not _PYTHON.fullmatch(options.python):
-        raise UsageError(f"{options.python!r} is not a Python version such as 3.11.")
     own = f"{project_name(repository)}-{options.path.rpartition('/')[2]}"
     name = options.name or _SLUG.sub("-", own).strip("-._")[:60] or "suite"
     if _SLUG.search(name) or not name[0].isalnum() or len(name) > 60:

@@ -10,9 +10,7 @@ from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.languages import path_language
 from codegate.mining import find_slug
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import known_languages
-from codegate.mining.options import running_python
 from codegate.running import new_run_id
 from codegate.sandbox import Choice, select_backend
 from codegate.suite import GitError, Part, git
@@ -79,7 +77,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Proje
     language = next((name for name, _ in named.most_common(1)), None)
     runner = None
     if language is not None:
-        settings = known_languages(EnvironmentResolver(running_python()))[language].runner(part)
+        settings = known_languages()[language].runner(part)
         runner = settings.runner if settings is not None else None
     if path and not any(name.startswith(f"{path}/") for name in tree):
         raise UsageError(f"HEAD has no folder {path}.", "Give --path a folder that is committed.")

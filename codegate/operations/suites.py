@@ -20,7 +20,7 @@ from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.gate import is_older
 from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
-from codegate.sandbox import Backend, Choice
+from codegate.sandbox import Choice
 from codegate.strict import read_text
 from codegate.suite import Suite, git, load_suite, parse_yaml, place_words, proved_places
 from codegate.suite.reader import MAX_YAML_BYTES
@@ -53,19 +53,14 @@ def mine(
     progress: Callable[[MineEvent], None],
     *,
     sandbox: Choice = "auto",
-    image: str | None = None,
     config: Path | None = None,
 ) -> MineReport:
     """Mine a suite of proven problems from the history of the clone ``repository`` into the folder ``out``.
 
-    ``image`` is the base image of all environments, pinned to the digest that it has now; it needs Docker. The recipe
-    of the environments is as in ``read_recipe``, where no option says how to make them.
+    The recipe of the environments is as in ``read_recipe``; where none is written, it is found.
     """
-    if not (image or options.python or options.requirements or options.command):
-        options = replace(options, recipe=options.recipe or read_recipe(repository, config))
+    options = replace(options, recipe=options.recipe or read_recipe(repository, config))
     with opened_backend(sandbox, new_run_id()) as backend:
-        if image is not None:
-            options = replace(options, image=_pinned(backend, image))
         return mining.mine(repository, out, options, backend, progress)
 
 
@@ -105,14 +100,6 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     if not text:
         raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
     return " ".join(title.split()), text
-
-
-def _pinned(backend: Backend, image: str) -> str:
-    from codegate.sandbox.docker import DockerBackend  # noqa: PLC0415  only for this
-
-    if not isinstance(backend, DockerBackend):
-        raise UsageError("--image needs Docker; bubblewrap has no images.", "Give --sandbox docker.")
-    return backend.pin_image(image)
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:

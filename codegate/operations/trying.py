@@ -7,10 +7,8 @@ from typing import Final
 from codegate.environments import Found, Recipe
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.environments.opening import Head, Tried, prove, try_recipe, written
 from codegate.mining.languages import known_languages
-from codegate.mining.options import running_python
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import Tree, git, read_commit
@@ -42,7 +40,7 @@ def try_on_head(
 
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
     head = Head.of(repository, commit, spread, path)
-    languages = known_languages(EnvironmentResolver(running_python()))
+    languages = known_languages()
     with opened_backend(sandbox, new_run_id()) as backend:
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))
         try:

@@ -93,7 +93,7 @@ def _named(client: "APIClient", name: str) -> dict[str, Any]:
     if _PINNED.fullmatch(name) is None:
         raise SandboxError(
             f"the suite names the image {name[:200]!r}, which is no name by content.",
-            "Name it as repository@sha256:…; `codegate mine --image` does.",
+            "Name it as repository@sha256:….",
         )
     return _had(client, name, f"Log in to its registry: `docker pull {name}` must work.")
 

@@ -2,10 +2,8 @@
 
 import configparser
 import json
-import posixpath
 import re
 import tomllib
-from collections.abc import Iterable
 from typing import Any, Final
 
 from codegate.errors import UsageError
@@ -56,25 +54,6 @@ def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
         return {section: dict(parser.items(section)) for section in parser.sections()}
     except (configparser.Error, AttributeError):  # AttributeError: a known flaw of configparser on broken lines
         return {}
-
-
-def read_requirements(tree: Tree, paths: Iterable[str]) -> list[str]:
-    """Return the lines of requirements files and of those that they include, each file once: they may go in circles."""
-    found: list[str] = []
-    seen: set[str] = set()
-    queue = list(paths)
-    while queue:
-        path = posixpath.normpath(queue.pop())
-        if path in seen:
-            continue
-        seen.add(path)
-        for line in lines(read_text(tree, path).replace("\\\n", " ")):
-            include = re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line)
-            if include is not None:
-                queue.append(posixpath.join(posixpath.dirname(path), include[1]))
-            elif not line.startswith(("-", ".", "/")):
-                found.append(re.split(r"\s--hash|\s--", line)[0].strip())
-    return found
 
 
 def at(value: object, *keys: str) -> object:

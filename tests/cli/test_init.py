@@ -158,7 +158,6 @@ def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
     assert out[0] == f"here: {words}"
     mining, running, pinning = (line.strip() for line in out[-3:])
     assert mining.startswith("codegate mine . --out suites/mine")
-    assert ("--command" in mining) == ("no language" in words)
     assert running == "codegate run --no-gate --samples 10 --out runs/pinned"
     assert pinning == "codegate baseline pin runs/pinned"
     (empty / "own/codegate.lock").touch()

@@ -258,6 +258,7 @@ def python_tree(*dependencies: str) -> Tree:
     return Tree({"pyproject.toml": TreeFile(declared.encode()), "shop.py": TreeFile(b"PRICE = 1\n")})
 
 
+@pytest.mark.requirement("M8")
 def test_a_private_index_is_reached_and_its_credentials_are_found_nowhere(
     bwrap_backend: Backend, index: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import InfrastructureError, UsageError
-from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.languages.javascript.packages import check_npm, check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.environment import build_environment
 from tests.conftest import PYTHON
+from tests.kit.packages import NODE_LOCK
 
 HASH = "sha512-" + "A" * 86 + "=="
 MANIFEST = json.dumps({"name": "own", "dependencies": {"left": "^1.0.0"}})
@@ -125,7 +125,7 @@ def test_whatever_a_lock_holds_it_is_refused_or_checked(value: object) -> None:
 
 def test_a_release_of_the_project_itself_is_taken_out_under_whatever_name() -> None:
     manifest = json.dumps({"name": "left-pad", "dependencies": {"previous": "npm:left-pad@1.2.0", "isarray": "2.0.5"}})
-    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
     locked = resolve_npm(toolchain, manifest, None)
     assert locked is not None
     files = (("package-lock.json", locked), ("package.json", manifest))
@@ -135,7 +135,7 @@ def test_a_release_of_the_project_itself_is_taken_out_under_whatever_name() -> N
 
 def test_sandboxes_get_node_without_npm_and_the_packages_in_it() -> None:
     """A project such as semver or picomatch is among those packages, in a version with its next fixes."""
-    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
     manifest = json.dumps({"name": "sums", "dependencies": {"isarray": "2.0.5"}})
     locked = resolve_npm(toolchain, manifest, None)
     assert locked is not None
@@ -162,7 +162,7 @@ class _Registry(BaseHTTPRequestHandler):
 
 @pytest.mark.sandbox
 def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
     build_environment(toolchain)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
         Thread(target=server.serve_forever, daemon=True).start()

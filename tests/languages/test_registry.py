@@ -9,11 +9,9 @@ from codegate.errors import UsageError
 from codegate.grading.runners import find_runner
 from codegate.languages import FileRules, LanguagePack, languages
 from codegate.languages.mutation import Finder
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.plugins import load_part
 from codegate.suite import ProblemManifest
-from tests.conftest import PYTHON
 from tests.suite.builders import problem
 
 
@@ -27,7 +25,7 @@ def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePa
         assert callable(load_part(place))
     if language.finder:
         assert issubclass(cast("type[Finder]", load_part(language.finder)), Finder)
-    support = known_languages(EnvironmentResolver(PYTHON)).get(language.name)
+    support = known_languages().get(language.name)
     assert isinstance(support, LanguageSupport) == bool(language.environments)
     assert support is None or support.language == language.name
 

@@ -1,20 +1,17 @@
 """A repository in a language that nothing here knows is mined by the command that its user gives."""
 
+import shlex
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from codegate.cli.main import group
-from codegate.errors import UsageError
+from codegate.environments import Recipe
 from codegate.mining import MineOptions
 from codegate.mining.miner import mine
-from codegate.mining.options import check_options
 from codegate.sandbox import Backend
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
-from tests.conftest import PYTHON
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
@@ -45,16 +42,16 @@ def repository(history: HistoryBuilder) -> Path:
 
 
 def mined(repository: Path, out: Path, backend: Backend, **options: object) -> list[str]:
-    given = MineOptions(python=PYTHON, rounds=2, **options)  # type: ignore[arg-type]
+    given = MineOptions(rounds=2, **options)  # type: ignore[arg-type]
     found = mine(repository, out, given, backend, lambda _: None).results
     return [f"{result.title}: {result.reason} {result.detail}" for result in found]
 
 
 @pytest.mark.bwrap
-def test_the_command_of_the_user_proves_problems_of_any_language(repository: Path, tmp_path: Path) -> None:
+def test_the_command_of_a_recipe_proves_problems_of_any_language(repository: Path, tmp_path: Path) -> None:
     out = tmp_path / "suite"
     with closing(BubblewrapBackend("junit")) as backend:
-        results = mined(repository, out, backend, command=COMMAND, reports=("report.xml",))
+        results = mined(repository, out, backend, recipe=Recipe(tests=shlex.join(COMMAND), report=("report.xml",)))
     assert out.exists(), results
     (problem,) = load_suite(out).problems
     assert (problem.manifest.language, problem.manifest.runner, problem.manifest.command) == ("junit", "junit", COMMAND)
@@ -69,22 +66,3 @@ def test_without_a_command_the_language_is_not_supported(repository: Path, tmp_p
     with closing(BubblewrapBackend("junit")) as backend:
         results = mined(repository, tmp_path / "suite", backend)
     assert any("unsupported_language" in result for result in results)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (MineOptions(command=COMMAND), "go together"),
-        (MineOptions(reports=("report.xml",)), "go together"),
-        (MineOptions(command=COMMAND, reports=("../report.xml",)), "paths in the repository"),
-    ],
-)
-def test_an_unusable_command_is_refused(tmp_path: Path, options: MineOptions, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        check_options(tmp_path, tmp_path / "suite", options)
-
-
-def test_a_command_with_an_open_quote_is_refused(tmp_path: Path) -> None:
-    arguments = ["mine", str(tmp_path), "--out", str(tmp_path / "suite"), "--command", "sh 'run.sh"]
-    with pytest.raises(UsageError, match="cannot be split"):
-        CliRunner().invoke(group, arguments, standalone_mode=False, catch_exceptions=False)

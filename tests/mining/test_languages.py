@@ -1,13 +1,9 @@
 """Which language a change is written in."""
 
-from datetime import date
-
 import pytest
 
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import RunnerSettings, known_languages, language_of, same_layout
 from codegate.suite import Language, Tree, TreeFile
-from tests.conftest import PYTHON
 
 GO = "package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
 
@@ -54,10 +50,7 @@ def test_layout_and_comments_are_no_change(path: str, old: str, new: str, *, sam
     assert same_layout(path, old.encode(), new.encode()) is same
 
 
-def test_rust_is_mined_in_recorded_builds_only_and_says_so() -> None:
-    rust = known_languages(EnvironmentResolver(PYTHON))["rust"]
-    tree = Tree({"crates/a/Cargo.toml": TreeFile(b"")})
-    assert rust.runner(tree) == RunnerSettings("cargo")
+def test_rust_needs_a_manifest() -> None:
+    rust = known_languages()["rust"]
+    assert rust.runner(Tree({"crates/a/Cargo.toml": TreeFile(b"")})) == RunnerSettings("cargo")
     assert rust.runner(Tree()) is None
-    assert not list(rust.environments(tree, tree, date(2026, 1, 1)))
-    assert "`environment:` in codegate.yml" in rust.unresolved(tree, date(2026, 1, 1))

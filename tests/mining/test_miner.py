@@ -387,7 +387,6 @@ def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
     [
         MineOptions(name="../x"),
         MineOptions(name="x y"),
-        MineOptions(python="three"),
         MineOptions(rounds=0),
         MineOptions(concurrency=0),
         MineOptions(max_problems=0),

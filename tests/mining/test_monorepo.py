@@ -1,4 +1,4 @@
-"""A repository of several services, of which one is mined."""
+"""Projects beside others: a service of a repository that is mined alone, and what pytest itself depends on."""
 
 import json
 import subprocess
@@ -129,7 +129,7 @@ def _mined(history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path:
 
 
 @pytest.mark.bwrap
-@pytest.mark.requirement("M8")
+@pytest.mark.requirement("M3", "M8")
 def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_above(
     services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
 ) -> None:
@@ -154,6 +154,28 @@ def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lo
     assert problem.tests.PASS_TO_PASS == (
         "services/web/test/title.test.js::what the workspace locks", "services/web/test/title.test.js::words",
     )  # fmt: skip
+
+
+@pytest.mark.bwrap
+@pytest.mark.requirement("M9")
+def test_a_project_that_pytest_depends_on_is_mined_with_its_own_tree(
+    history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
+) -> None:
+    classes = "".join(f"class {name}: ...\n\n\n" for name in ("ParseError", "IniConfig", "SectionWrapper"))
+    module = classes + "def double(number):\n    return number * %s\n"
+    test = "from iniconfig import double\n\n\ndef test_zero():\n    assert double(0) == 0\n"
+    project = f"{BUILT}[project]\nname = 'iniconfig'\nversion = '77.0'\n"
+    begin: dict[str, str | bytes | None] = {
+        "pyproject.toml": project,
+        "src/iniconfig/__init__.py": module % "3",
+        "tests/test_numbers.py": test,
+    }
+    history.commit("begin", begin)
+    more = f"{test}\n\ndef test_double():\n    assert double(2) == 4\n"
+    history.commit(f"Fix double (#2){BODY}", {"src/iniconfig/__init__.py": module % "2", "tests/test_numbers.py": more})
+    problem, ends = _mined(history, tmp_path / "suite", bwrap_backend, "")
+    assert problem.tests.FAIL_TO_PASS == ("tests/test_numbers.py::test_double",), ends
+    assert problem.tests.PASS_TO_PASS == ("tests/test_numbers.py::test_zero",)
 
 
 @pytest.mark.bwrap

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import io
 import json
-import os
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -15,35 +14,17 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import CodegateError, InfrastructureError
-from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.languages.javascript.packages import resolve_npm
 from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.environment import build_environment
 from codegate.sandbox.resolution import Question, resolve
-from codegate.suite import load_suite
 from tests.conftest import PYTHON
-from tests.kit.command import FORKER
 from tests.kit.http import Reply, Request, Server, as_json
-from tests.kit.repository import HistoryBuilder
-from tests.mining.statement_world import BODY
+from tests.kit.packages import NODE_LOCK
 
 USER, PASSWORD = "ada-of-acme", "sesame77"
 ENCODED = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 SECRETS = [text.encode() for text in (USER, PASSWORD, ENCODED)]
-SOURCE = "from acme_core import ZERO\n\n\ndef total(items):\n    return ITEMS\n"
-TEST = """
-import os
-from sums import total
-
-def test_total():
-    assert total([1, 2]) == 3
-
-def test_total_of_nothing():
-    assert total([]) == 0
-
-def test_no_credentials_are_here():
-    assert not [name for name, value in os.environ.items() if "sesame" in value]
-"""
 
 
 def wheel() -> bytes:
@@ -107,46 +88,6 @@ def assert_unknown(content: bytes, where: object) -> None:
     assert not [secret for secret in SECRETS if secret in content], where
 
 
-@pytest.mark.bwrap
-@pytest.mark.requirement("M8")
-def test_a_wheel_of_a_private_index_is_mined_with_and_its_credentials_are_in_no_file(
-    index: Server, tmp_path: Path
-) -> None:
-    history = HistoryBuilder(tmp_path / "repository")
-    declared = "[project]\nname = 'sums'\nversion = '1'\ndependencies = ['acme-core', 'six']\n"
-    wrong = SOURCE.replace("ITEMS", "items[0] + sum(items[1:])")
-    history.commit("begin", {"sums.py": wrong, "tests/test_sums.py": "import sums\n", "pyproject.toml": declared})
-    fixed = SOURCE.replace("ITEMS", "sum(items, ZERO)")
-    history.commit(f"Fix the total of nothing (#2){BODY}", {"sums.py": fixed, "tests/test_sums.py": TEST})
-    environment = {**os.environ, "CODEGATE_CACHE": str(tmp_path / "cache"), "PIP_EXTRA_INDEX_URL": address(index)}
-
-    words = (
-        "mine",
-        history.folder,
-        "--out",
-        tmp_path / "suite",
-        "--sandbox",
-        "bwrap",
-        "--python",
-        PYTHON,
-        "--rounds",
-        1,
-        "--json",
-        "-v",
-    )
-    done = FORKER.run(*words, cwd=tmp_path, environment=environment)
-
-    assert done.code == 0, done.stderr
-    (problem,) = load_suite(tmp_path / "suite").problems
-    assert "tests/test_sums.py::test_no_credentials_are_here" in problem.tests.expected
-    lock = (tmp_path / "suite" / problem.environment.lock).read_text()
-    assert f"acme-core==1.0 \\\n    --hash=sha256:{hashlib.sha256(WHEEL).hexdigest()}" in lock
-    assert_unknown((done.stdout + done.stderr).encode(), "output")
-    for file in [*(tmp_path / "suite").rglob("*"), *(tmp_path / "cache").rglob("*")]:
-        if file.is_file():
-            assert_unknown(file.read_bytes(), file)
-
-
 def test_an_index_that_refuses_credentials_is_named_without_them(
     index: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +123,7 @@ def test_a_registry_of_a_users_npmrc_is_asked_and_its_token_is_in_no_file(
     settings.write_text(f"@acme:registry={index.url}/npm/\n{place}/npm/:_auth=${{ACME_TOKEN}}\n")
     monkeypatch.setenv("NPM_CONFIG_USERCONFIG", str(settings))
     monkeypatch.setenv("ACME_TOKEN", ENCODED)
-    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
     manifest = json.dumps({"name": "sums", "dependencies": {"@acme/core": "^1.0.0"}})
 
     locked = resolve_npm(toolchain, manifest, None)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.environment import install_packages, toolchain_site
 from tests.conftest import PYTHON
+from tests.kit.packages import NODE_LOCK
 from tests.sandbox.go_world import GO_LOCK, go_recipe
 
 NPM = (("package-lock.json", json.dumps({"lockfileVersion": 3, "packages": {}})), ("package.json", "{}"))
@@ -29,7 +29,7 @@ def forged(site: Path, marker: Path) -> Path:
 @pytest.mark.parametrize(
     "recipe",
     [
-        EnvironmentRecipe(PYTHON, TOOLCHAINS[22], NPM),
+        EnvironmentRecipe(PYTHON, NODE_LOCK, NPM),
         go_recipe(mod="module example.com/shop\n", locked="", ahead=""),
     ],
     ids=["npm", "go"],

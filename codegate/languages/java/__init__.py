@@ -14,7 +14,7 @@ LANGUAGE: Final = LanguagePack(
         "maven": "codegate.languages.java.runners:MAVEN",
         "gradle": "codegate.languages.java.runners:GRADLE",
     },
-    environments="codegate.languages.java.environments:support",
+    environments="codegate.languages.java.environments:Java",
     readers=(JAVA,),
     finder="codegate.languages.java.mutation:JavaFinder",
     varies=frozenset({"order", "timezone"}),

@@ -1,15 +1,13 @@
 """Python, as mining sees it: pytest unless something in a tree needs the protocols of another runner."""
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import date
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from codegate.mining.environments.declarations import import_roots, read_declarations
-from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import LanguageSupport, RunnerSettings
-from codegate.suite import LockedEnvironment, Part, RunnerName, Tree
+from codegate.mining.roots import import_roots
+from codegate.suite import Part, RunnerName, Tree
 
 _LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)
 _FUNCTION: Final = re.compile(rb"^(?:async )?def test\w*\(", re.MULTILINE)
@@ -22,29 +20,14 @@ _DECLARING: Final = re.compile(
 
 
 class Python(LanguageSupport):
-    """Python's tests, by pytest unless the tree needs another runner; environments are resolved by ``resolver``."""
+    """Python's tests, by pytest unless the tree needs another runner."""
 
     language = "python"
     parts = True
 
-    def __init__(self, resolver: EnvironmentResolver) -> None:
-        self.resolver = resolver
-
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """See ``LanguageSupport.runner``: pytest runs unittest's cases too."""
         return RunnerSettings(choose_python_runner(tree))
-
-    def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:  # noqa: ARG002
-        """See ``LanguageSupport.environments``."""
-        return self.resolver.ladder(read_declarations(fixed), committed)
-
-    def worked(self, environment: LockedEnvironment, committed: date) -> None:
-        """See ``LanguageSupport.worked``."""
-        self.resolver.worked(environment, committed)
-
-    def unresolved(self, fixed: Tree, committed: date) -> str:
-        """See ``LanguageSupport.unresolved``."""
-        return self.resolver.unresolved(read_declarations(fixed), committed)
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:
         """See ``LanguageSupport.python_path``; a Django project's folder comes first."""

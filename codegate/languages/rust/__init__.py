@@ -11,7 +11,7 @@ LANGUAGE: Final = LanguagePack(
     suffixes=(".rs",),
     files=RustFiles,
     runners={"cargo": "codegate.languages.rust.runners:CARGO"},
-    environments="codegate.languages.rust.environments:support",
+    environments="codegate.languages.rust.environments:Rust",
     readers=(RUST,),
     varies=frozenset({"random", "timezone"}),
 )

@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,19 +14,14 @@ from codegate.environments import RECIPE, VENV, BuildFailed, Found, Recipe, find
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.languages import PathClassifier
-from codegate.mining.environments.declarations import read_declarations
-from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
-from codegate.mining.environments.eras import Eras
-from codegate.mining.environments.given import read_user_environment
 from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
 from codegate.mining.languages import LanguageSupport, name_of
-from codegate.mining.options import MineOptions, running_python
 from codegate.mining.proving.outcomes import decided
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.units import Prospect
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxFile
 from codegate.strict import shown
-from codegate.suite import Base, Language, Part, Suite, Tree, git, load_tree, parse_yaml, read_commit
+from codegate.suite import Base, Language, Suite, Tree, git, load_tree, parse_yaml, read_commit
 from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -97,22 +92,6 @@ class Proved:
     found: Found
     builds: RecordedBuilds
     tried: Tried
-
-
-def resolver_of(repository: Path, tip: str, options: MineOptions, old: Suite | None) -> EnvironmentResolver:
-    """Return what resolves the environments of a mining that has no recipe."""
-    day = date.fromisoformat(git(repository, "log", "-1", "--format=%cs", tip, "--").decode("ascii").strip())
-    declared = read_declarations(Part.of(read_commit(repository, tip), options.path))
-    supported = choose_python(declared, day, (running_python(),)) or choose_python(declared, day, available_pythons())
-    user = read_user_environment(options.requirements, options.image)
-    user = replace(user, command=options.command, reports=options.reports)
-    known = tuple((old.locked(name), when.date()) for name, when in _known(old).items()) if old is not None else ()
-    return EnvironmentResolver(
-        options.python or supported or running_python(),
-        user=user if options.requirements or options.image or options.command else None,
-        eras=Eras(repository, tip, options.path),
-        known=tuple(entry for entry in known if entry[0].manifest.recorded is None),
-    )
 
 
 def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:

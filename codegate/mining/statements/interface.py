@@ -7,7 +7,7 @@ from typing import Final
 
 from codegate.languages import IDENTIFIER, Declaration, Uses, added_lines, decode, read
 from codegate.mining.cut import Cut
-from codegate.mining.environments.declarations import import_roots
+from codegate.mining.roots import import_roots
 from codegate.mining.statements.scrub import normalise
 from codegate.mining.statements.vocabulary import absent
 from codegate.suite import Part

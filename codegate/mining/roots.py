@@ -1,0 +1,36 @@
+"""The folders that a project's own modules are imported from."""
+
+from codegate.languages.contract import is_test_data
+from codegate.suite import Part, Tree, is_plain_path
+from codegate.suite.declared import at, lines, read_ini, read_toml, strings
+
+
+def import_roots(tree: Tree) -> tuple[str, ...]:
+    """Return the folders that ``tree``'s code is imported from: its top, ``src``, and what it configures itself.
+
+    Those of a part come with the part's folder before them, and are followed by those of the repository's other
+    projects, which it may use, and by the repository's root.
+    """
+    roots = _roots(tree)
+    if not isinstance(tree, Part):
+        return roots
+    declaring = (path for path in tree.whole if path.endswith("/pyproject.toml") and not is_test_data(path))
+    others = [folder for path in declaring if (folder := path.rpartition("/")[0]) != tree.folder]
+    places = [(tree.folder, roots), *((folder, _roots(Part(tree.whole, folder))) for folder in others)]
+    found = [f"{folder}/{root}".rstrip("/") for folder, own in places for root in own]
+    return tuple(dict.fromkeys([*found, ""]))
+
+
+def _roots(tree: Tree) -> tuple[str, ...]:
+    project = read_toml(tree, "pyproject.toml")
+    setup_cfg = read_ini(tree, "setup.cfg")
+    roots = ["", "src"]
+    roots += strings(at(project, "tool", "pytest", "ini_options", "pythonpath"))
+    roots += strings(at(project, "tool", "setuptools", "packages", "find", "where"))
+    roots += strings(at(project, "tool", "setuptools", "package-dir", ""))
+    roots += lines(setup_cfg.get("options.packages.find", {}).get("where", ""))
+    roots += [root for root in ("lib", "python") if any(path.startswith(f"{root}/") for path in tree)]
+    plain = [root.removeprefix("./").rstrip("/") for root in roots]
+    return tuple(
+        dict.fromkeys("" if root == "." else root for root in plain if root in {"", "."} or is_plain_path(root))
+    )
