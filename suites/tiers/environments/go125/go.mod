@@ -1,3 +1,0 @@
-module example.org/tiers
-
-go 1.22
