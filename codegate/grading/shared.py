@@ -19,8 +19,8 @@ _TIDY_SECONDS: Final = 30.0
 class SharedSandbox:
     """Gives one sandbox again and again, each time with no process in it and its folders empty.
 
-    What compilers keep for later runs stays (see ``TestSelection.cached``): nothing that a model wrote may run here.
-    A sandbox that cannot be cleared, or has little of its lifetime left, is replaced. Not thread-safe.
+    Nothing that a model wrote may run here. A sandbox that cannot be cleared, or has little of its lifetime left, is
+    replaced. Not thread-safe.
 
     Args:
         sandboxes: where it is opened.
@@ -61,13 +61,12 @@ class SharedSandbox:
         self._stack.close()
 
 
-def tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> list[str] | None:
+def tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool) -> list[str] | None:
     """Return which of the ``watched`` files are changed, and empty the folders if told to ``wipe`` them.
 
-    None where the files cannot be seen or the folders not emptied. What compilers keep for later runs stays if
-    ``cached``.
+    None where the files cannot be seen or the folders not emptied.
     """
-    settings = {"watched": dict(watched), "wipe": wipe, "cached": cached}
+    settings = {"watched": dict(watched), "wipe": wipe}
     done = sandbox.run(driver_command("tidy_driver", settings, timeout_seconds=_TIDY_SECONDS))
     return [str(path) for path in json.loads(done.records)] if done.ok else None
 
@@ -75,6 +74,6 @@ def tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool, cached: bo
 def _clear(sandbox: Sandbox) -> bool:
     """Empty its folders; return whether that worked."""
     try:
-        return tidy(sandbox, {}, wipe=True, cached=True) is not None
+        return tidy(sandbox, {}, wipe=True) is not None
     except SandboxError:
         return False

@@ -32,7 +32,6 @@ class TestSelection:
         isolated: ids of tests that each run in a process of their own, before the others, where the runner can.
         busy: processes that compete with the tests for one processor, where the runner can start them.
         repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
-        cached: keep the compiler's cache in the sandbox for later runs; only for code that no model wrote.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
@@ -56,7 +55,6 @@ class TestSelection:
     isolated: tuple[str, ...] = ()
     busy: int = 0
     repeat: int = 1
-    cached: bool = False
     folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20

@@ -96,7 +96,7 @@ def run_tests(
                 reports.append(report)
                 break  # the sandbox itself may be gone
             wipe = number < len(batches) and not selection.recorded
-            reports.append(_after(sandbox, report, watched, wipe=wipe, cached=selection.cached))
+            reports.append(_after(sandbox, report, watched, wipe=wipe))
             if report.complete and not reports[-1].complete:
                 break  # what it left cannot be cleared
     count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
@@ -167,7 +167,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
                 output=_last(output),
             )
     # It may run a candidate's code, which is not to be there before the tests: they would be others.
-    report = _after(sandbox, report, watched, wipe=False, cached=selection.cached)
+    report = _after(sandbox, report, watched, wipe=False)
     after = _programs(sandbox)
     changed = [*(programs - after), *(line for line in after - programs if "/__pycache__/" not in line)]
     if changed:
@@ -252,9 +252,9 @@ def _revealed(results: Mapping[str, TestResult], used: Instruments | None) -> Ma
     }
 
 
-def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool, cached: bool) -> TestReport:
+def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool) -> TestReport:
     """Return the report with what the workspace looks like after the run, and clear it for the next."""
-    changed = tidy(sandbox, watched, wipe=wipe, cached=cached)
+    changed = tidy(sandbox, watched, wipe=wipe)
     if changed is None:
         return replace(report, complete=False)
     if changed:

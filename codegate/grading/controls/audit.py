@@ -75,11 +75,11 @@ def _audit(
     fixed, files = base.overlay(problem.fix), problem.manifest.test_files
     if first is None:
         used = instrument(sites)
-        first = used, run_instrumented(problem, fixed, used, shared, cached=True)
+        first = used, run_instrumented(problem, fixed, used, shared)
     used, report = first
     if unproven is None:
         own = tuple(dict.fromkeys(file_of(test) for test in controlled_tests(problem, sites)))
-        unproven = run_instrumented(problem, base, used, shared, files=own, cached=True)
+        unproven = run_instrumented(problem, base, used, shared, files=own)
     unfit = _unfit(problem, sites, used, report, unproven)
     sites = {path: found for path, found in sites.items() if path not in unfit}
     left = {function: _in_turn(sites, function, rows) for function, rows in _rows(problem, report, sites).items()}
@@ -102,7 +102,7 @@ def _audit(
         used = instrument(sites, tuple(chosen.values()))
         mutated = {path for (path, _), _ in chosen}
         own = tuple(file for batch in batches if mutated.intersection(batch) for file in batch)
-        changed = run_instrumented(problem, fixed, used, shared, files=own, seconds=seconds, cached=True)
+        changed = run_instrumented(problem, fixed, used, shared, files=own, seconds=seconds)
         for place, mutant in chosen.items():
             if _is_killed(mutant, problem, report, changed, sites, used):
                 killed.append(mutant.name)

@@ -30,10 +30,9 @@ def run_instrumented(
     *,
     files: tuple[str, ...] = (),
     seconds: float | None = None,
-    cached: bool = False,
 ) -> TestReport:
     """Run the hidden tests (or ``files`` of them), as ``used`` has them, on ``sources``."""
-    selection = replace(test_selection(problem), instruments=used, cached=cached)
+    selection = replace(test_selection(problem), instruments=used)
     limit = selection.timeout_seconds if seconds is None else min(seconds, selection.timeout_seconds)
     selection = replace(selection, files=files or selection.files, timeout_seconds=limit)
     return run_hidden_tests(problem, sources, sandboxes, selection)

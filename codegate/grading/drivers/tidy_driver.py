@@ -1,8 +1,7 @@
 """Looks at what a test process left in the workspace, once its descendants are dead too, and clears it.
 
 Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{"watched": {path: sha256}, "wipe":
-bool, "cached": bool}``, the last to leave ``CACHE`` as it is; argument 1 is the pipe's descriptor. Answers with the
-watched paths that are not as they were.
+bool}``; argument 1 is the pipe's descriptor. Answers with the watched paths that are not as they were.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import stat
 import sys
 
 FOLDERS = (".", "/tmp", "/dev/shm")
-CACHE = ".codegate-cache"  # what compilers keep for later runs, in the workspace
 LARGEST = 64 << 20
 
 
@@ -32,18 +30,14 @@ def digest(path: str) -> str:
         return ""
 
 
-def clear(folder: str, kept: str) -> None:
-    """Remove everything in ``folder`` but what is called ``kept``."""
+def clear(folder: str) -> None:
+    """Remove everything in ``folder``."""
     for parent, names, _ in os.walk(folder):
-        if parent == folder and kept in names:
-            names.remove(kept)
         for name in names:
             path = os.path.join(parent, name)
             if not os.path.islink(path):
                 os.chmod(path, 0o700)
     for entry in list(os.scandir(folder)):
-        if entry.name == kept:
-            continue
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)
         else:
@@ -57,7 +51,7 @@ def main() -> None:
     changed = [path for path, wanted in settings["watched"].items() if digest(path) != wanted]
     if settings["wipe"]:
         for folder in FOLDERS:
-            clear(folder, CACHE if settings["cached"] and folder == "." else "")
+            clear(folder)
         os.mkdir("/tmp/home", 0o700)
     os.write(int(sys.argv[1]), json.dumps(changed[:20]).encode("ascii"))
 

@@ -12,7 +12,6 @@ LANGUAGE: Final = LanguagePack(
     files=GoFiles,
     runners={"go": "codegate.languages.go.runners:GO"},
     environments="codegate.languages.go.environments:Go",
-    packages={"go.mod": "codegate.languages.go.packages:install"},
     readers=(GO,),
     finder="codegate.languages.go.mutation:GoFinder",
     varies=frozenset({"isolation", "order", "random", "timezone"}),

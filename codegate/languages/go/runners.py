@@ -46,8 +46,8 @@ class Go:
 
     Ids are the declaring file's path, ``::`` and the name that Go gives, subtests included
     (``cache/lru_test.go::TestEvict/empty``). A repeated run in another order is ``-shuffle`` by the hash seed; a
-    subtest that is to run alone brings its whole test along. In a recorded build the options of the project's own
-    ``go test`` count, such as ``-race`` and ``-tags``.
+    subtest that is to run alone brings its whole test along. The options of the project's own ``go test`` count, such
+    as ``-race`` and ``-tags``.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -75,13 +75,12 @@ class Go:
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
             "isolated": [test.partition("::")[2].partition("/")[0] for test in selection.isolated],
             "repeat": selection.repeat,
-            "cached": selection.cached,
             "output_bytes": selection.output_bytes,
-            "recorded": selection.recorded,
             **_options(selection.command),
         }
-        places = ("{site}", "{packages}", "{workspace}")
-        return driver_command("go_driver", settings, *places, package=_DRIVERS, environment={"TZ": selection.timezone})
+        return driver_command(
+            "go_driver", settings, "{workspace}", package=_DRIVERS, environment={"TZ": selection.timezone}
+        )
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""

@@ -57,7 +57,7 @@ class Validated:
 def graded_selection(
     files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings
 ) -> TestSelection:
-    """Return how test files are run when a problem is graded, but for what a compiler keeps."""
+    """Return how test files are run when a problem is graded."""
     return TestSelection(
         files=files,
         python_path=python_path,
@@ -69,7 +69,6 @@ def graded_selection(
         recorded=settings.recorded,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
-        cached=True,
     )
 
 

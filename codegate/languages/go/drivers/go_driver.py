@@ -4,8 +4,8 @@ This file is never imported by codegate: its text is sent into the sandbox and r
 interpreter (``-I -S -B``), so it uses the standard library only. The tests run in processes of their own that never
 hold the records pipe. They are followed by the framing that ``go test -json`` uses itself (``-test.v=test2json``: every
 line of the framework's begins with the byte 0x16), so what a test prints is not taken for a result. When a test takes
-the process down, the rest is run by another process. In a recorded build the compiler is the one on ``PATH``, with the
-caches and the options of the project. Standard input brings the settings.
+the process down, the rest is run by another process. The compiler is the one on ``PATH``, with the caches and the
+options of the project. Standard input brings the settings.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.go.drivers.compiler_driver import build_failure, compile_tests, go_environment
 
 SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's patterns skip such a name
 MARKER = b"\x16"
@@ -42,6 +42,8 @@ RESULT = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+(?:\.\d+)?)s\)\s*$")
 OUTCOMES = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 FATAL = re.compile(r"^(panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*)$", re.MULTILINE)
 TOKEN = re.compile(rb"[0-9a-f]{16}\Z")
+PLACE = re.compile(r"^(?:\./)?([^\s:]+\.go):\d+", re.MULTILINE)
+ABSENT = re.compile(r"(?:no required module provides package|cannot find module providing package) ([^\s;:]+)")
 ENDINGS = {
     "out of memory": "MemoryError",
     "cannot allocate memory": "MemoryError",
@@ -245,11 +247,11 @@ class Run:
         return listen(argv, self.folder, self.variables, self.printer, self.pipe)
 
 
-def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel, strict: bool) -> bool:
+def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
     """Run tests in one process, and in others what one that went down left; return whether anything failed.
 
-    If ``strict``, a process that fails where none of its tests did proves nothing: a test may be reported as passed
-    before its goroutine panics.
+    A process that fails where none of its tests did proves nothing: a test may be reported as passed before its
+    goroutine panics.
     """
     failed = False
     for _ in range(MAX_RUNS):
@@ -258,14 +260,14 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
         status, listener, receipts = run.of(names)
         failed = failed or status != 0
         outcomes = {outcome for found in listener.results.values() for outcome, _ in found}
-        if strict and status != 0 and listener.started and not listener.running() and "failed" not in outcomes:
+        if status != 0 and listener.started and not listener.running() and "failed" not in outcomes:
             sys.exit(3)  # no end is announced
         # Go says which test panics: those that ran in parallel to it are run again, each alone.
         panicked = listener.panicked()
         unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
         broken = report(channel, listener, files, status, receipts, unclear)
         for name in sorted(unclear):
-            failed = run_group(run, [name], files, channel, strict) or failed
+            failed = run_group(run, [name], files, channel) or failed
         if status != 0 and not listener.started:
             text = listener.last[-2000:]
             for file in sorted(set(files.values())):
@@ -279,21 +281,73 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
     sys.exit(3)
 
 
+def build_failure(words: str) -> dict[str, Any]:
+    """Return the facts about a package that does not compile: which of its sides the fault is on."""
+    absent = ABSENT.search(words)
+    sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
+    return {
+        "exception": "BuildFailed",
+        "message": "\n".join(line for line in words.splitlines() if not line.startswith("# "))[:1000],
+        # Sources that do not compile are what a syntax error is elsewhere; tests that do not miss something in them.
+        "parents": ["SyntaxError"] if sources and absent is None else [],
+        "dependency": absent.group(1) if absent else None,
+    }
+
+
+def module_of(workspace: str, folder: str) -> str:
+    """Return the folder, relative to the workspace, of the module that ``folder`` belongs to."""
+    while folder and not os.path.isfile(os.path.join(workspace, folder, "go.mod")):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
+    """Return the compiler's flag for files that are not in the tree as they are compiled; ``texts`` by their paths."""
+    places = {}
+    for number, (path, text) in enumerate(texts.items()):
+        places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
+        with open(place, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    with open(os.path.join(folder, "overlay.json"), "w", encoding="utf-8") as file:
+        json.dump({"Replace": places}, file)
+    return ["-overlay=" + file.name] if places else []
+
+
+def compile_tests(program: str, settings: dict[str, Any], workspace: str, variables: dict[str, str]) -> bytes:
+    """Compile the package's tests into the file ``program``, where they can be; return what the compiler printed."""
+    folder = settings["folder"]
+    module = module_of(workspace, folder)
+    argv = ["go", "test", "-c", "-vet=off", "-o", program, *settings["build_options"]]
+    package = "./" + os.path.relpath(folder or ".", module or ".")
+    # Instrumented tests that do not compile are compiled as they were. Nothing of the tree can have a text of this in
+    # it, and none is there when tests run.
+    printed = b""
+    for texts in (settings["added"], settings["originals"]) if settings["added"] else ({},):
+        with tempfile.TemporaryDirectory() as place:
+            done = subprocess.run(
+                [*argv, *overlay(texts, workspace, place), package], cwd=os.path.join(workspace, module), env=variables,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        printed += done.stdout
+        if done.returncode == 0:
+            return printed
+    return done.stdout
+
+
 def main() -> None:
     """Compile the package and run its selected tests; exit 0 when all passed, 1 when not, 2 without a program."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    site, packages, workspace = sys.argv[2:5]
+    workspace = sys.argv[2]
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: the tests cannot open our pipe through /proc
     printer = Printer(settings["output_bytes"])
     folder, files = settings["folder"], settings["files"]
     scratch = os.path.join(workspace, SCRATCH)
     shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
     os.makedirs(scratch)
-    own = {**os.environ, "GOTMPDIR": scratch}
-    variables = own if settings["recorded"] else go_environment(site, packages, scratch)
+    variables = {**os.environ, "GOTMPDIR": scratch}
     program = os.path.join(scratch, "package.test")
-    printed = compile_tests(program, settings, site, packages, workspace, variables)
+    printed = compile_tests(program, settings, workspace, variables)
     printer.print(printed)
     if not os.path.isfile(program):
         words = plain(printed[:3000].decode("utf-8", "replace"), 2000)
@@ -311,7 +365,7 @@ def main() -> None:
     failed = False
     for group in groups * settings["repeat"]:
         said = Run([program, *options], os.path.join(workspace, folder), variables, printer, settings["pipe"])
-        failed = run_group(said, group, tests, channel, settings["recorded"]) or failed
+        failed = run_group(said, group, tests, channel) or failed
     channel.send(kind="end", status=int(failed))
     sys.exit(int(failed))
 
