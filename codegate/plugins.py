@@ -63,17 +63,17 @@ def load_language(name: str) -> object:
 
 
 @cache
-def registered(part: Literal["runners", "packages"]) -> Mapping[str, str]:
-    """Return what all languages have of one part: by its name, the place ``module:object``.
+def runner_places() -> Mapping[str, str]:
+    """Return the places ``module:object`` of all languages' test runners, by their names.
 
     Raises:
-        UsageError: a language of another package cannot be loaded, or has no such part.
+        UsageError: a language of another package cannot be loaded, or has no runners.
     """
     found: dict[str, str] = {}
     for name in reversed(language_names()):
-        places = getattr(load_language(name), part, None)
+        places = getattr(load_language(name), "runners", None)
         if not isinstance(places, Mapping):
-            raise UsageError(f"the entry point {name!r} of codegate.languages has no {part}.", "Update the package.")
+            raise UsageError(f"the entry point {name!r} of codegate.languages has no runners.", "Update the package.")
         found |= places
     return found
 

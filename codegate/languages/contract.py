@@ -1,11 +1,11 @@
 """What the rooms ask of a programming language. A language is one folder here, or a package with an entry point.
 
-Where a part is the business of a room above or below this one (running tests, building environments, installing
-packages), the language names the place of its object as ``module:object``: the room loads it when it is needed.
+Where a part is the business of a room above or below this one (running tests, mining), the language names the place of
+its object as ``module:object``: the room loads it when it is needed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from codegate.languages.declarations import Reader
@@ -68,8 +68,6 @@ class LanguagePack:
         files: which files are tests.
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
         environments: the class of its ``codegate.mining.languages.LanguageSupport``; empty: it is not mined.
-        packages: by the name of the lock file that it reads, the function that installs packages into an environment;
-            see ``codegate.sandbox.environment.install_packages``.
         readers: grammars, and how declarations and uses of names are read.
         finder: the ``codegate.languages.mutation.Finder`` of test files; empty: no problem has controls.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
@@ -85,7 +83,6 @@ class LanguagePack:
     files: type[FileRules]
     runners: Mapping[str, str]
     environments: str = ""
-    packages: Mapping[str, str] = field(default_factory=dict)
     readers: tuple[Reader, ...] = ()
     finder: str = ""
     compiled: tuple[str, ...] = ()

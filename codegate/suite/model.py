@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from codegate.plugins import language_names, registered
+from codegate.plugins import language_names, runner_places
 from codegate.service import Service
 from codegate.suite.tree import is_plain_path
 
@@ -59,8 +59,8 @@ def _known_language(name: str) -> str:
 
 def _known_runner(name: str) -> str:
     """Return ``name``; a ``ValueError`` names the test runners that are known."""
-    if name not in registered("runners"):
-        message = f"no test runner is called {name!r}; known are {', '.join(sorted(registered('runners')))}"
+    if name not in runner_places():
+        message = f"no test runner is called {name!r}; known are {', '.join(sorted(runner_places()))}"
         raise ValueError(message)
     return name
 

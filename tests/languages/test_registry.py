@@ -21,8 +21,6 @@ def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePa
     assert language.runners
     for runner in language.runners:
         assert find_runner(runner).batches(("a", "b"))
-    for place in language.packages.values():
-        assert callable(load_part(place))
     if language.finder:
         assert issubclass(cast("type[Finder]", load_part(language.finder)), Finder)
     support = known_languages().get(language.name)
@@ -31,7 +29,7 @@ def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePa
 
 
 def test_no_two_languages_share_a_name_for_something() -> None:
-    for part in ("suffixes", "runners", "packages"):
+    for part in ("suffixes", "runners"):
         names = [name for language in languages() for name in getattr(language, part)]
         assert len(names) == len(set(names))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.languages import PathClassifier
-from codegate.languages.javascript.manifest import runner_of
+from codegate.languages.javascript.environments import runner_of
 from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.sources.history import read_units
 from codegate.suite import Part, RunnerName, Tree, TreeFile, read_commit

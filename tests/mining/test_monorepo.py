@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.mining import MineOptions, mine
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -118,11 +119,12 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> HistoryBuilder:
     return history
 
 
-def _mined(history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path: str) -> tuple[Problem, dict[int, str]]:
+def _mined(
+    history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path: str, recipe: Recipe | None = None
+) -> tuple[Problem, dict[int, str]]:
     events: list[str] = []
-    report = mine(
-        history.folder, out, MineOptions(path=path, rounds=1), backend, lambda event: events.append(event.message)
-    )
+    options = MineOptions(path=path, recipe=recipe, rounds=1)
+    report = mine(history.folder, out, options, backend, lambda event: events.append(event.message))
     assert isinstance(report.suite, Suite), events
     (problem,) = report.suite.problems
     return problem, {one.pull_request or 0: one.problem or str(one.reason) for one in report.results}
@@ -148,7 +150,8 @@ def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_a
 def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lock_above(
     services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
 ) -> None:
-    problem, ends = _mined(services, tmp_path / "suite", bwrap_backend, "services/web")
+    recipe = Recipe(tools={"node": "22"}, setup=("npm --prefix ../.. ci",), tests="node --test", folder="services/web")
+    problem, ends = _mined(services, tmp_path / "suite", bwrap_backend, "services/web", recipe)
     assert ends == {2: "outside_path", 3: "acme-web-3"}
     assert problem.tests.FAIL_TO_PASS == ("services/web/test/title.test.js::blanks",)
     assert problem.tests.PASS_TO_PASS == (

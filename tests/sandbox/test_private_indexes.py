@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import CodegateError, InfrastructureError
-from codegate.languages.javascript.packages import resolve_npm
 from codegate.sandbox import EnvironmentRecipe, SandboxError
-from codegate.sandbox.environment import build_environment
+from codegate.sandbox.environment import build_environment, toolchain_site
+from codegate.sandbox.npm import NODE, resolve_npm
 from codegate.sandbox.resolution import Question, resolve
 from tests.conftest import PYTHON
 from tests.kit.http import Reply, Request, Server, as_json
@@ -124,9 +124,10 @@ def test_a_registry_of_a_users_npmrc_is_asked_and_its_token_is_in_no_file(
     monkeypatch.setenv("NPM_CONFIG_USERCONFIG", str(settings))
     monkeypatch.setenv("ACME_TOKEN", ENCODED)
     toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
+    node = toolchain_site(toolchain, NODE)
     manifest = json.dumps({"name": "sums", "dependencies": {"@acme/core": "^1.0.0"}})
 
-    locked = resolve_npm(toolchain, manifest, None)
+    locked = resolve_npm(node, manifest, None)
     assert locked is not None
     files = (("package-lock.json", locked), ("package.json", manifest))
     built = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files))
@@ -138,5 +139,5 @@ def test_a_registry_of_a_users_npmrc_is_asked_and_its_token_is_in_no_file(
             assert_unknown(file.read_bytes(), file)
     monkeypatch.setenv("ACME_TOKEN", ENCODED[:-4])
     with pytest.raises(InfrastructureError, match="npm registry") as failed:
-        resolve_npm(toolchain, manifest, None)
+        resolve_npm(node, manifest, None)
     assert_unknown(f"{failed.value} {failed.value.remedy}".encode(), "error")

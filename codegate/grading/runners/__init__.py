@@ -4,7 +4,7 @@ from typing import cast
 
 from codegate.errors import UsageError
 from codegate.grading.runners.contract import Runner, RunnerReport
-from codegate.plugins import load_part, registered
+from codegate.plugins import load_part, runner_places
 from codegate.suite import RunnerName
 
 __all__ = ["Runner", "RunnerReport", "find_runner"]
@@ -16,7 +16,7 @@ def find_runner(name: RunnerName) -> Runner:
     Raises:
         UsageError: no language has it, or it cannot be loaded.
     """
-    places = registered("runners")
+    places = runner_places()
     if name not in places:
         raise UsageError(f"no test runner is called {name!r}.", f"Name one of {', '.join(sorted(places))}.")
     return cast("Runner", load_part(places[name]))

