@@ -65,18 +65,17 @@ class Pytest:
 
     def _settings(self, selection: TestSelection, file: str, token: str) -> dict[str, object]:
         """Return the settings that every driver of Python tests gets."""
+        call = _read_call(selection.command, self.programs)
         settings: dict[str, object] = {
             "token": token,
             "file": file,
             "folder": selection.folder,
-            "python_path": selection.python_path,
             "order": selection.order,
             "behaviour": driver_source("behaviour_driver", _DRIVERS),
-            "recorded": selection.recorded,
+            "options": call.options,
+            "module": call.module,
+            "warnings": call.warnings,
         }
-        if selection.recorded:
-            call = _read_call(selection.command, self.programs)
-            settings |= {"options": call.options, "module": call.module, "warnings": call.warnings}
         if selection.instruments is not None:
             settings["instruments"] = selection.instruments.settings()
             settings["instruments_source"] = driver_source("instruments_driver", _DRIVERS)
@@ -85,9 +84,6 @@ class Pytest:
     def _command(self, driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
         """Return the command that runs a driver of Python tests."""
         varied = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
-        if not selection.recorded:
-            places = ("{workspace}", "{site}", "{packages}")
-            return driver_command(driver, settings, *places, package=_DRIVERS, environment=varied)
         call = _read_call(selection.command, self.programs)
         return driver_command(
             driver,
@@ -119,23 +115,20 @@ class Unittest(Pytest):
 class Django(Pytest):
     """For projects with a ``manage.py``, and Django itself with its ``tests/runtests.py``.
 
-    One interpreter for each file; databases are SQLite's, as no server runs in a sandbox; in a recorded build the
-    project's own.
+    One interpreter for each file, with the project's own databases.
 
-    Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``). The project's folder, with its
-    ``manage.py``, is the selection's first import root; none is the tree itself.
+    Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``).
     """
 
-    programs = ("manage.py", "django-admin", "django")
+    programs = ("manage.py", "django-admin", "django", "runtests.py")
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        project = selection.python_path[0] if selection.python_path else ""
-        settings = {**self._settings(selection, files[0], token), "django": True, "project": project}
-        if selection.recorded:
-            call = _read_call(selection.command, self.programs)
-            given = call.program if call.program.endswith(".py") else ""
-            settings["script"] = given if call.program else "manage.py"
+        call = _read_call(selection.command, self.programs)
+        settings = {**self._settings(selection, files[0], token), "django": True}
+        given = call.program if call.program.endswith(".py") else ""
+        settings["script"] = given if call.program else "manage.py"
+        if not call.program.endswith("runtests.py"):
             settings["options"] = call.options[1:]  # behind `test`
         return self._command("unittest_driver", settings, selection)
 

@@ -3,36 +3,40 @@
 This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated
 interpreter (``-I -S -B``), so it uses the standard library and the environment's pytest only, in syntax that
 Python 3.8 knows. pytest and its plugins are imported before the repository is on the path, so that no file of
-the repository can take their place. Where they depend on the project under test, they have an earlier release of it,
-which is forgotten before the repository is let in. In a recorded build the packages are the interpreter's own, and so
-are the plugins and all options but those that would disturb a measurement. Standard input brings the settings; argument
-1 is the pipe's descriptor, argument 2 the workspace, argument 3 the folder of the packages, argument 4 the folder of
-that release; a recorded build has neither. ``records.py`` is the other end of the pipe.
+the repository can take their place. They are the project's own, and so are all options but those that would disturb a
+measurement. Standard input brings the settings; argument 1 is the pipe's descriptor, argument 2 the workspace.
+``records.py`` is the other end of the pipe.
 """
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import importlib.util
 import json
 import math
 import os
 import signal
-import site
 import sys
 from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import chain, end, explain, take_receipts, watch
-from codegate.languages.python.drivers.recorded_driver import enter_environment, steady_options
+from codegate.languages.python.drivers.python_driver import chain, end, enter_environment, explain, take_receipts, watch
 
-#: Entry points of plugins that would run tests elsewhere, again, in another order, or that only watch.
-LEFT_OUT = {
-    "xdist", "xdist.looponfail", "pytest_forked", "parallel", "rerunfailures", "flaky", "randomly", "random_order",
-    "reverse", "pytest_cov", "benchmark", "instafail", "sugar", "html", "html_fixtures", "metadata",
-    "pytest_jsonreport",
-}  # fmt: skip
+#: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
+#: tests elsewhere, some of them only, in another order, again, or slower. A plugin that is not there has no such name.
+SWITCHES = {
+    "maxfail": ["--maxfail=0"],
+    "numprocesses": ["-n0", "--dist=no"],
+    "no_cov": ["--no-cov"],
+    "reruns": ["--reruns=0"],
+    "randomly_reorganize": ["--randomly-dont-reorganize", "--randomly-seed=0"],
+    "random_order_bucket": ["--random-order-bucket=none"],
+    "benchmark_disable": ["--benchmark-disable"],
+    "hypothesis_seed": ["--hypothesis-seed=0"],
+}
+#: Options that no later one takes back.
+WITHDRAWN = {"--benchmark-only", "--benchmark-enable", "--forked", "--random-order", "--reverse"}
 #: Markers that a failing test is classified by; known to pytest whether or not the repository registers them.
 MARKERS = ("edge_case", "temporal", "performance")
 
@@ -90,7 +94,7 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
 
 
 def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
-    """Return the plugin that runs each test; in a recorded build it leaves none to plugins that run it otherwise."""
+    """Return the plugin that runs each test, and leaves none to plugins that run it otherwise."""
     from _pytest.runner import pytest_runtest_protocol as run_once
 
     alone = frozenset(settings["isolated"])
@@ -100,7 +104,7 @@ def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary:
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
             if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
-                return run_once(item, nextitem) if settings["recorded"] else None
+                return run_once(item, nextitem)
             for _ in range(settings["repeat"]):
                 if not run_alone(vary, channel, item):
                     item.session.testsfailed += 1
@@ -115,9 +119,7 @@ def make_recorder(
     settings: dict[str, Any],
     roots: list[str],
     packages: str,
-    tools: str,
     vary: dict[str, Any],
-    own: list[str],
     receipts: Any,
 ) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
@@ -130,11 +132,8 @@ def make_recorder(
         ) -> Generator[None, Any, None]:
             if settings["clock_days"] and has_time_machine():
                 vary["turn_clock"](settings["clock_days"])
-            if settings["recorded"]:
-                for words in steady_options(early_config, parser, args):
-                    sys.stdout.write("codegate: for the measurement, pytest's %s\n" % words)
-            else:
-                forget(tools)
+            for words in steady_options(early_config, parser, args):
+                sys.stdout.write("codegate: for the measurement, pytest's %s\n" % words)
             # Behind the standard library; before the packages, where the project may have another version.
             path = SearchPath(entry for entry in sys.path if entry not in roots)
             path.first = path.index(packages)
@@ -143,9 +142,6 @@ def make_recorder(
             places = [*roots, *folders_above(os.path.relpath(settings["file"], settings["folder"] or "."))]
             if any(os.path.isfile(f"{root}/{name}") for root in places for name in ("test/__init__.py", "test.py")):
                 sys.meta_path.insert(0, OwnTests(places))
-            for module in own:
-                with contextlib.suppress(ImportError):
-                    early_config.pluginmanager.import_plugin(module)
             outcome = yield
             if outcome.excinfo is not None:
                 error = outcome.excinfo[1]
@@ -208,51 +204,31 @@ def make_recorder(
     return Recorder()
 
 
+def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
+    """Take from pytest's ``args`` what would disturb a measurement; return what the project has otherwise, in words.
+
+    Called once every plugin has declared its options, and before these are parsed for good.
+    """
+    known = early_config.known_args_namespace
+    steady = [word for word in args if word not in WITHDRAWN]
+    steady += [word for name, words in SWITCHES.items() if hasattr(known, name) for word in words]
+    usual, before, after = (
+        vars(parser.parse_known_args(each, copy.copy(early_config.option))) for each in ([], args, steady)
+    )
+    if "no_cov" in after:
+        after["cov_source"] = []  # what it stands for
+    changed = sorted(name for name, value in after.items() if before.get(name) != value)
+    for name in changed:
+        setattr(known, name, after[name])
+    args[:] = steady
+    own = (name for name in changed if before.get(name) != usual.get(name))
+    return ["%s: %s is now %s" % (name, before.get(name), after[name]) for name in own]
+
+
 def folders_above(file: str) -> list[str]:
     """Return the folders from that of a file to the current one, each of which pytest may import it from."""
     parts = file.split("/")[:-1]
     return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]
-
-
-def forget(folder: str) -> None:
-    """Make what was imported from ``folder`` known to those alone that imported it, and let no one import more."""
-    sys.path.remove(folder)
-    for name, module in list(sys.modules.items()):
-        places = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
-        if any(isinstance(place, str) and place.startswith(folder + os.sep) for place in places):
-            del sys.modules[name]
-
-
-def plugins_in(folder: str) -> dict[str, str]:
-    """Return, by name, the modules of the pytest plugins of the distributions in ``folder``."""
-    from importlib import metadata
-
-    return {
-        entry.name: entry.value.partition(":")[0].partition("[")[0].strip()
-        for distribution in metadata.distributions(path=[folder])
-        for entry in distribution.entry_points
-        if entry.group == "pytest11" and entry.name not in LEFT_OUT
-    }
-
-
-def forgive_plugins(pytest: Any) -> None:
-    """Let pytest go on without a plugin of the environment that cannot be imported.
-
-    It may need the project itself, which is not let in yet when plugins are imported.
-    """
-    manager = getattr(pytest, "PytestPluginManager", None)
-    if manager is None:  # before version 6.2
-        return
-    load = manager.import_plugin
-
-    def load_or_not(self: Any, modname: str, consider_entry_points: bool = False) -> None:
-        try:
-            load(self, modname, consider_entry_points=consider_entry_points)
-        except Exception:
-            if not consider_entry_points:  # named by the repository
-                raise
-
-    manager.import_plugin = load_or_not
 
 
 def has_time_machine() -> bool:
@@ -260,55 +236,27 @@ def has_time_machine() -> bool:
     return importlib.util.find_spec("time_machine") is not None
 
 
-def options(pytest: Any, settings: dict[str, Any], workspace: str, packages: str) -> list[str]:
-    """Return pytest's command line: the repository's ini file counts; its ``addopts`` in a recorded build alone."""
-    here = "./" + os.path.relpath(os.path.join(workspace, settings["file"]))
-    if settings["recorded"]:
-        return [*settings["options"], "--rootdir=" + workspace, "--tb=short", "--color=no", "-q", here]
-    plugins = sorted(plugins_in(packages))
-    loaded = [part for name in plugins for part in ("-p", name)]
-    seed = ["--hypothesis-seed=0"] if "hypothesispytest" in plugins else []
-    # A setting of a plugin that was left out is unknown; that is no reason to fail.
-    lenient = ["-o", "strict_config=false"] if int(pytest.__version__.partition(".")[0]) >= 9 else []
-    return [
-        here, "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=prepend",
-        "-q", "--tb=short", "--color=no", "--continue-on-collection-errors", "-p", "no:cacheprovider",
-        "-o", "addopts=", "-o", "required_plugins=", "-W", "ignore::pytest.PytestConfigWarning",
-        *lenient, *loaded, *seed,
-    ]  # fmt: skip
-
-
 def main() -> None:
     """Run the file named by the settings and exit with pytest's status."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    workspace, packages, tools = (*sys.argv[2:], "", "")[:3]
+    workspace = sys.argv[2]
     sys.argv[1:] = []
     leave = os._exit
     os.chdir(os.path.join(workspace, settings["folder"]))
-    if settings["recorded"]:
-        packages, roots = enter_environment(settings)
-        own = []
-    else:
-        site.setquit()  # ``exit`` and ``quit``, which -S leaves out
-        sys.path += [packages, tools]
-        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-        roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
+    packages, roots = enter_environment(settings)
     vary: dict[str, Any] = {}
     exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
     if settings["clock_days"] and not has_time_machine():
         vary["turn_clock"](settings["clock_days"])
     import pytest
 
-    if settings["recorded"]:
-        sys.path += roots  # for what the project's options load; the packages come first until plugins are there
-    else:
-        os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
-        own = sorted(plugins_in(workspace).values())
-        forgive_plugins(pytest)
+    sys.path += roots  # for what the project's options load; the packages come first until plugins are there
     finish_watch = watch(settings, channel, workspace, packages)
-    recorder = make_recorder(pytest, channel, settings, roots, packages, tools, vary, own, take_receipts(settings))
-    status = int(pytest.main(options(pytest, settings, workspace, packages), plugins=[recorder]))
+    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, take_receipts(settings))
+    here = "./" + os.path.relpath(os.path.join(workspace, settings["file"]))
+    options = [*settings["options"], "--rootdir=" + workspace, "--tb=short", "--color=no", "-q", here]
+    status = int(pytest.main(options, plugins=[recorder]))
     end(channel, finish_watch, status, leave)
 
 

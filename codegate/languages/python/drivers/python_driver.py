@@ -1,4 +1,4 @@
-"""What the drivers of pytest and unittest share: the facts about an exception, receipts, and how a run is watched.
+"""What the drivers of pytest and unittest share: how they let packages in, facts about exceptions, receipts, watching.
 
 They bring this text along. Standard library only, in syntax of Python 3.8.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import site
 import sys
+import warnings
 from typing import Any, Callable
 
 from codegate.grading.drivers.channel_driver import Channel, plain
@@ -73,6 +75,29 @@ def take_receipts(settings: dict[str, Any]) -> Any:
     room: dict[str, Any] = {}
     exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
     return room["install"](settings.pop("instruments"))
+
+
+def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
+    """Let the environment in as the interpreter does by itself; return its first folder and the command's own roots.
+
+    Until now the standard library alone could be imported: the driver's settings are read, and its channel is open.
+    The roots are not on the path yet.
+    """
+    standard = len(sys.path)
+    customize, site.execsitecustomize = site.execsitecustomize, lambda: None
+    site.main()
+    # A folder of the tree can be an import root now, and a file of that name there would run before all that watches.
+    behind = sys.path[standard + 1 :]
+    del sys.path[standard + 1 :]
+    customize()
+    sys.path += behind
+    if len(sys.path) == standard:
+        raise SystemExit("the interpreter %s has no packages" % sys.executable)
+    given = [*os.environ.get("PYTHONWARNINGS", "").split(","), *settings["warnings"]]
+    sys.warnoptions += [words for words in given if words]
+    warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]  # what -I left out, and what -S could not
+    paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return sys.path[standard], [os.getcwd(), *paths] if settings["module"] else paths
 
 
 def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:

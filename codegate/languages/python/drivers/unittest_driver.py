@@ -2,10 +2,9 @@
 
 This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
 (``-I -S -B``), so it uses the standard library and what the environment has only, in syntax that Python 3.8 knows.
-Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. In a
-recorded build the project's own ``manage.py test`` runs, with its options. Standard input brings the settings; argument
-1 is the pipe's descriptor, argument 2 the workspace, argument 3 the folder of the packages, which a recorded build has
-not. ``records.py`` is the other end of the pipe.
+Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. Of Django
+the project's own ``manage.py test`` runs, with its options. Standard input brings the settings; argument 1 is the
+pipe's descriptor, argument 2 the workspace. ``records.py`` is the other end of the pipe.
 """
 
 # ruff: noqa: N802 - a result's methods have unittest's names
@@ -18,7 +17,6 @@ import json
 import os
 import re
 import runpy
-import site
 import sys
 import time
 import types
@@ -26,10 +24,7 @@ import unittest
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import end, explain, take_receipts, watch
-from codegate.languages.python.drivers.recorded_driver import enter_environment
-
-SETTINGS = re.compile(r"""DJANGO_SETTINGS_MODULE["']\s*(?:,|\]\s*=)\s*["']([\w.]+)["']""")
+from codegate.languages.python.drivers.python_driver import end, enter_environment, explain, take_receipts, watch
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], receipts: Any) -> Any:
@@ -157,41 +152,22 @@ def flat(suite: Any) -> Any:
             yield part
 
 
-def run_django(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by Django's own runner: of a project, or of Django itself; return whether everything passed."""
+def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+    """Run the file by the ``runtests.py`` of Django's own repository; return whether everything passed."""
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
-    reverse = settings["order"] == "reversed"
-    own = os.path.join(workspace, "tests", "runtests.py")
-    if os.path.isfile(own) and os.path.isfile(os.path.join(workspace, "django", "__init__.py")):
-        start = os.path.join(workspace, "tests")
-        label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
-        sys.argv = [own, "--settings=test_sqlite", "--parallel=1", "--verbosity=0", "--noinput"]
-        sys.argv += [*(["--reverse"] if reverse else []), label]
-        os.chdir(start)
-        sys.path.insert(sys.path.index(settings["packages"]), start)
-        try:
-            runpy.run_path(own, run_name="__main__")
-        except SystemExit as ending:
-            return not ending.code
-        return True
-    start = os.path.join(workspace, settings["project"])
+    own = os.path.abspath(settings["script"])
+    start = os.path.dirname(own)
+    label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
+    sys.argv = [own, *settings["options"], "--parallel=1", "--noinput"]
+    sys.argv += [*(["--reverse"] if settings["order"] == "reversed" else []), label]
     os.chdir(start)
-    if start not in sys.path:
-        sys.path.insert(sys.path.index(settings["packages"]), start)
-    with open("manage.py", encoding="utf-8", errors="replace") as source:
-        found = SETTINGS.search(source.read())
-    if found is not None:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", found.group(1))
-    configured = importlib.import_module("django.conf").settings
-    for alias, database in configured.DATABASES.items():
-        if "sqlite3" not in database.get("ENGINE", ""):  # no server runs in a sandbox
-            configured.DATABASES[alias] = {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
-    importlib.import_module("django").setup()
-    label = module_name(workspace, settings["file"], start)[1]
-    with contextlib.suppress(unittest.SkipTest):
-        importlib.import_module(label)
-    return not runner(verbosity=0, interactive=False, reverse=reverse).run_tests([label])
+    sys.path.insert(sys.path.index(settings["packages"]), start)
+    try:
+        runpy.run_path(own, run_name="__main__")
+    except SystemExit as ending:
+        return not ending.code
+    return True
 
 
 def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
@@ -249,20 +225,15 @@ def main() -> None:
     """Run the file named by the settings; exit 0 when all passed, 1 when not."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    workspace, packages = (*sys.argv[2:], "")[:2]
+    workspace = sys.argv[2]
     sys.argv[1:] = []
     leave = os._exit
     os.chdir(os.path.join(workspace, settings["folder"]))
-    if settings["recorded"]:
-        packages, roots = enter_environment(settings)
-        sys.path[sys.path.index(packages) : sys.path.index(packages)] = roots
-        run = run_manage if settings["django"] else run_unittest
-    else:
-        site.setquit()
-        roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
-        sys.path += [*roots, packages]
-        os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
-        run = run_django if settings["django"] else run_unittest
+    packages, roots = enter_environment(settings)
+    sys.path[sys.path.index(packages) : sys.path.index(packages)] = roots
+    run = run_unittest
+    if settings["django"]:
+        run = run_own if settings["script"].endswith("runtests.py") else run_manage
     settings["packages"] = packages
     finish_watch = watch(settings, channel, workspace, packages)
     result = make_result_class(channel, settings["file"], roots, take_receipts(settings))
