@@ -238,10 +238,12 @@ def _java_options() -> list[str]:
 def _dates(names: Collection[str], folder: str, day: date, python: str) -> dict[str, str]:
     """Return what keeps packages that were released after ``day`` away; a lock file already does.
 
-    A package that was released before an interpreter was never tried on it: those of its first year count, too.
+    A tree that is older than its interpreter gets those of the interpreter's first year: older ones were never tried
+    on it.
     """
     minor = re.match(r"3\.(\d+)", python)
-    ready = max(day, date(2012 + int(minor[1]), 10, 1)) if minor is not None else day  # 3.8 came in October 2019
+    released = date(2011 + int(minor[1]), 10, 1) if minor is not None else day  # 3.8 came in October 2019
+    ready = day if day >= released else released.replace(year=released.year + 1)
     dates = {"PIP_UPLOADED_PRIOR_TO": _end_of(ready)}
     above = PurePosixPath(folder, "uv.lock")
     uv_lock = any(str(place / "uv.lock") in names for place in above.parents)

@@ -50,6 +50,7 @@ def test_packages_of_an_interpreters_first_year_count_for_older_trees_too() -> N
     newer = of_set_up(python="3.13.0")
     assert newer["UV_EXCLUDE_NEWER"] == newer["PIP_UPLOADED_PRIOR_TO"] == "2025-10-02T00:00:00Z"
     assert newer["npm_config_before"] == END
+    assert of_set_up(python="3.12.4")["UV_EXCLUDE_NEWER"] == END  # the tree is younger: its authors had no later ones
 
 
 def test_a_lock_counts_for_the_recipes_folder_and_those_below_it() -> None:
