@@ -240,7 +240,7 @@ class _Build:
         failures: list[BuildFailed] = []
         kept: list[str] = []
         for line in self._recipe.setup:
-            began, name = time.monotonic(), shown(" ".join(line.split()), 80)
+            began, name = time.monotonic(), shown("; ".join(filter(None, map(str.strip, line.splitlines()))), 80)
             _LOG.info("set-up: %s", name)
             done = self._run(f"{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, step=True)
             self._steps.append((line, round(time.monotonic() - began, 1)))

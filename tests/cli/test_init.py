@@ -277,8 +277,8 @@ def test_a_recipe_whose_tests_have_an_interpreter_of_their_own_is_told_where_to_
     with caplog.at_level("INFO", "codegate"):
         init("--try", "--sandbox", "bwrap")
     first, last = (record.getMessage() for record in caplog.records if record.getMessage().startswith("set-up"))
-    assert first == "set-up: mkdir data touch a", "it is named before it runs, since it may take minutes"
-    assert last.startswith("set-up: mkdir data touch a: done in ")
+    assert first == "set-up: mkdir data; touch a", "it is named before it runs, since it may take minutes"
+    assert last.startswith("set-up: mkdir data; touch a: done in ")
     assert "running 3 test files without a network" in caplog.messages
     said = capsys.readouterr().out
     assert said.count("ModuleNotFoundError: No module named 'pytest'") == 1, "whole, and not once for each file"
