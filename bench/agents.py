@@ -18,6 +18,7 @@ from codegate.grading import Sandboxes
 from codegate.sandbox import AgentRecipe, Command, Completed, Sandbox, select_backend
 from codegate.solving import agent_attempt
 from codegate.suite import Problem
+from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.scripted_model import ScriptedModel, fixing
 from tests.solving.worlds import FIX, PLAIN_TREE, KeepsNothing, agent_spec, fixing_by_blocks, once, small_problem
 
@@ -50,7 +51,7 @@ def attempt(boxes: Sandboxes, name: str) -> tuple[float, Completed]:
         spec = agent_spec(name, model)
         opened = open_provider(spec)
         begun = time.perf_counter()
-        made = agent_attempt(small_problem(), PLAIN_TREE, spec, opened, 0, open_for_agent, once, KeepsNothing())
+        made = agent_attempt(small_problem(), PLAIN_TREE, spec, opened, 0, PYTHON, open_for_agent, once, KeepsNothing())
         seconds = time.perf_counter() - begun
     if "n // 2" not in made.patch:
         message = f"{name} did not fix the bug: {made.stop}"
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("--sandbox", default="bwrap")
     options = parser.parse_args()
     backend = select_backend(options.sandbox, "bench")
-    boxes = Sandboxes(backend, {small_problem().environment.id: ""})
+    boxes = sandboxes_of(backend, PLAIN)
     print(f"{'agent':16} {'version':>9} {'attempt':>9} {'agent':>9} {'processor':>10} {'memory':>8}")
     try:
         for name in options.agents:

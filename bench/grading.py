@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from codegate.environments import recipe_of
 from codegate.grading import Sandboxes, grade
 from codegate.sandbox import select_backend
 from codegate.sandbox.interpreter import find_interpreter
@@ -87,7 +88,7 @@ def write_out(folder: Path, tree: Tree) -> Path:
 
 def site_of(suite: Suite, problem: Problem, folder: Path) -> Path:
     # The floor uses the same packages, in a plain folder.
-    pins = suite.locks[problem.environment.id].splitlines()
+    pins = suite.environments[problem.environment.id].resolved.splitlines()
     site, uv = folder / "site", str(Path(sys.executable).with_name("uv"))
     wanted = [line for line in pins if "==" in line]
     subprocess.run([uv, "pip", "install", "--quiet", "--target", str(site), "--no-deps", *wanted], check=True)
@@ -105,9 +106,10 @@ def main() -> None:
     suite = load_suite(options.suite)
     problems = suite.active[: options.problems]
     bases = {problem.id: load_base(suite, problem) for problem in problems}
-    found = find_interpreter(problems[0].environment.python)
+    version = recipe_of(suite.environments[problems[0].environment.id]).python
+    found = find_interpreter(version)
     if found is None:
-        raise SystemExit(f"there is no Python {problems[0].environment.python}")
+        raise SystemExit(f"there is no Python {version}")
     python = str(found.executable)
     with tempfile.TemporaryDirectory(prefix="codegate-bench-") as name:
         floor, site = [], site_of(suite, problems[0], Path(name))

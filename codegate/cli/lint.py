@@ -10,12 +10,12 @@ from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.suite import load_suite
-from codegate.suite.lint import FIXABLE, fix_suite, lint_suite, take_statements_over
+from codegate.suite.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
 
 
 @click.command()
 @click.argument("suite", type=FOLDER)
-@click.option("--fix", is_flag=True, help="Take over edited statements; write missing titles and canaries.")
+@click.option("--fix", is_flag=True, help="Take over edited statements and recipes; write missing titles and canaries.")
 @json_option
 def command(suite: Path, fix: bool) -> ExitCode:
     """Look for what the files of SUITE lack: a line `CODE problem: message` for each finding.
@@ -23,8 +23,8 @@ def command(suite: Path, fix: bool) -> ExitCode:
     Nothing is executed; `codegate validate` proves by execution that each problem is sound. Exits 0 without findings, 3
     with some, and 2 when the suite cannot be read at all.
     """
-    for name in take_statements_over(suite) if fix else ():
-        say(f"{name}: the edited statement is taken over, which changes the suite's digest")
+    for path in take_texts_over(suite) if fix else ():
+        say(f"{path}: the edited text is taken over, which changes the suite's digest")
     loaded = fix_suite(load_suite(suite)) if fix else load_suite(suite)
     found = lint_suite(loaded, datetime.now(UTC).date())
     for finding in found:

@@ -8,7 +8,7 @@ from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.find import Found, find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
-from codegate.environments.recipe import RECIPE, Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_text
+from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of, recipe_text
 from codegate.environments.store import Built
 from codegate.environments.tools import had_by, on_machine
 from codegate.environments.travel import export_built, import_built, prune_built
@@ -16,7 +16,6 @@ from codegate.environments.variables import VENV
 from codegate.environments.yaml_text import recipe_yaml
 
 __all__ = [
-    "RECIPE",
     "VENV",
     "BuildFailed",
     "Built",
@@ -35,6 +34,7 @@ __all__ = [
     "parse_recipe",
     "parts_of",
     "prune_built",
+    "recipe_of",
     "recipe_text",
     "recipe_yaml",
 ]

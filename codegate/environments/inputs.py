@@ -163,10 +163,8 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
 
 
 def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> Base:
-    python = recipe.tools.get("python", "")
-    minor = ".".join(python.split(".")[:2]) if python.startswith("3.") else _running()
     pin = getattr(backend, "pin_image", None)  # a backend without images takes the machine's own
-    image = pin(recipe.image) if pin and recipe.image else backend.base_image(minor)
+    image = pin(recipe.image) if pin and recipe.image else backend.base_image(recipe.python)
     asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
     try:
         return _shown(recipe, kinds, backend, image, asked)

@@ -10,17 +10,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from codegate.durable import digest, sha256
 from codegate.suite import (
+    RECIPE,
     Base,
+    Environment,
     EnvironmentManifest,
-    LockedEnvironment,
-    PackageFile,
     PlainPath,
-    RecordedBuild,
     check_model,
+    parse_yaml,
 )
 
-RECIPE: Final = "recipe.yml"
-"""The file of a suite's environment that holds the recipe that it is built by."""
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
@@ -93,6 +91,12 @@ class Recipe(BaseModel):
         return self
 
     @property
+    def python(self) -> str:
+        """Return the minor version of its Python; where it asks for none, or for another kind, the running one."""
+        asked = self.tools.get("python", "")
+        return ".".join(asked.split(".")[:2]) if asked.startswith("3.") else f"3.{sys.version_info[1]}"
+
+    @property
     def identity(self) -> str:
         """Return the SHA-256 of all that makes one recipe build or test otherwise than another."""
         return digest(self.model_dump(mode="json", exclude={"seconds"}))
@@ -118,7 +122,7 @@ def parse_recipe(value: Any, place: str) -> Recipe:
 
 def environment_of(
     name: str, recipe: Recipe, resolved: str, *, day: date, base: Base | None = None, inputs: str | None = None
-) -> LockedEnvironment:
+) -> Environment:
     """Return a suite's environment that is built by a recipe.
 
     Args:
@@ -129,16 +133,19 @@ def environment_of(
         base: the tree that it is built from; None: an empty one.
         inputs: of that build, where there is a tree (see ``inputs_of``).
     """
-    folder, text = f"environments/{name}", recipe_text(recipe)
-    python = recipe.tools.get("python", "")
+    text = recipe_text(recipe)
     manifest = EnvironmentManifest(
         id=name,
-        python=".".join(python.split(".")[:2]) if python.startswith("3.") else f"3.{sys.version_info[1]}",
-        lock=f"{folder}/resolved.txt",
-        lock_sha256=sha256(resolved.encode("utf-8")),
-        exclude_newer=day,
-        rung="recipe",
-        packages=(PackageFile(path=f"{folder}/{RECIPE}", sha256=sha256(text.encode("utf-8"))),),
-        recorded=RecordedBuild(base=base, inputs=inputs),
+        recipe=sha256(text.encode("utf-8")),
+        resolved=sha256(resolved.encode("utf-8")),
+        day=day,
+        base=base,
+        inputs=inputs,
     )
-    return LockedEnvironment(manifest, resolved, {RECIPE: text})
+    return Environment(manifest, text, resolved)
+
+
+def recipe_of(environment: Environment) -> Recipe:
+    """Return the recipe of a suite's environment; raises as ``parse_recipe``."""
+    place = f"environment {environment.id}: {RECIPE}"
+    return parse_recipe(parse_yaml(environment.recipe, place), place)

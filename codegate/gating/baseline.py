@@ -5,6 +5,7 @@ baseline is an error with a remedy, never "nothing to compare, so pass".
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from codegate.gating.samples import CandidateSamples
 from codegate.strict import parse_json, read_bytes, shown
 from codegate.suite import is_plain_path
 
-BASELINE_SCHEMA: Literal["codegate.baseline/3"] = "codegate.baseline/3"
+BASELINE_SCHEMA: Literal["codegate.baseline/4"] = "codegate.baseline/4"
 LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
 
 WARN_DAYS: Final = 60
@@ -36,6 +37,7 @@ _MAX_EVENTS = 1000
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _RunId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _MISSING = "Check its name, restore it from version control, or pin it with `codegate baseline pin RUN`."
+_OLDER = re.compile(rb'"schema": ?"(codegate\.baseline/[1-3])"')
 _REPIN = "Pin it again with `codegate baseline pin RUN`, or restore the file from version control."
 
 
@@ -102,7 +104,7 @@ class Baseline(_File):
         digest: SHA-256 of the canonical JSON of everything else in the file.
     """
 
-    baseline_schema: Literal["codegate.baseline/3"] = Field(default=BASELINE_SCHEMA, alias="schema")
+    baseline_schema: Literal["codegate.baseline/4"] = Field(default=BASELINE_SCHEMA, alias="schema")
     created: Moment
     codegate: str
     spec: CandidateSpec
@@ -300,6 +302,11 @@ def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path |
 
 
 def _verified(path: Path | str, data: bytes) -> Baseline:
+    if (older := _OLDER.search(data)) is not None:
+        raise UsageError(
+            f"baseline {path} is of an older form ({older[1].decode('ascii')}), which is not read any more.",
+            "Run its candidate again, on a suite of the present form, and pin that: `codegate baseline pin RUN`.",
+        )
     baseline = parsed(f"baseline {path}", data, Baseline, _REPIN)
     if baseline.computed_digest() != baseline.digest:
         raise UsageError(f"baseline {path} was changed after it was pinned: its digest does not match.", _REPIN)

@@ -11,7 +11,6 @@ from codegate.grading.controls.search import instrument_tests
 from codegate.grading.grade import FailureClass, Grade, TestResult
 from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
 from codegate.grading.sandboxes import RunCount, Sandboxes, base_images, counted_runs
-from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.grading.testrun import run_hidden_tests, run_public_tests, run_tests
 
@@ -23,7 +22,6 @@ __all__ = [
     "Instruments",
     "RunCount",
     "Sandboxes",
-    "SharedSandbox",
     "TestReport",
     "TestResult",
     "TestSelection",

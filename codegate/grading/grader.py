@@ -14,7 +14,6 @@ from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
 from codegate.grading.policy import sort_patch
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.shared import SharedSandbox
 from codegate.grading.stderr import stderr_class
 from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
@@ -68,7 +67,6 @@ def grade_reference(
     sandboxes: Sandboxes,
     rounds: int = 3,
     unproven: TestReport | None = None,
-    shared: SharedSandbox | None = None,
 ) -> tuple[Grade, ControlAudit | None]:
     """Grade a problem's own fix and audit its controls; return both, None where no test was run.
 
@@ -80,7 +78,6 @@ def grade_reference(
         sandboxes: where the code runs.
         rounds: mutants of each fail-to-pass test that the fix has to fail, as far as there are so many.
         unproven: a run of the instrumented tests on the base tree; None: it is made.
-        shared: where the controls are audited; the grade has fresh sandboxes.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -92,7 +89,7 @@ def grade_reference(
         result = _grade(problem, base, patch, sandboxes, runs)
     if result is not None and not runs:
         return result, None
-    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None, unproven, shared)
+    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None, unproven)
     if result is None or audit.unfit:
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": audit})
         result = grade(replace(problem, manifest=manifest), base, patch, sandboxes)

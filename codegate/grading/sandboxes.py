@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from codegate.durable import digest
-from codegate.environments import RECIPE, Recipe, obtain, parse_recipe
+from codegate.environments import obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.sites import Sites
@@ -28,13 +28,12 @@ from codegate.sandbox import (
 )
 from codegate.suite import (
     Base,
+    Environment,
     EnvironmentManifest,
-    LockedEnvironment,
     ProblemLimits,
     Suite,
     Tree,
     load_tree,
-    parse_yaml,
 )
 
 AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, disk_bytes=1 << 30, open_files=4096)
@@ -79,10 +78,9 @@ class Sandboxes:
 
     Args:
         backend: where they run.
-        locks: text of each environment's lock, by environment id.
+        environments: those that are known, by id.
         ahead: how many sandboxes are started before they are asked for.
-        packages: texts of each environment's package files by name, by environment id.
-        tree: returns the tree that a recorded build is built from; None: there are no recorded builds.
+        tree: returns the tree that an environment is built from; None: all are built from an empty one.
 
     Attributes:
         sites: what was found in the hidden tests of the last problems; ``controls/search.py`` fills it.
@@ -91,14 +89,12 @@ class Sandboxes:
     def __init__(
         self,
         backend: Backend,
-        locks: Mapping[str, str],
+        environments: Mapping[str, Environment] | None = None,
         ahead: int = 0,
-        packages: Mapping[str, Mapping[str, str]] | None = None,
         tree: Callable[[Base], Tree] | None = None,
     ) -> None:
         self.backend = backend
-        self._locks = dict(locks)
-        self._packages = dict(packages or {})
+        self._environments = dict(environments or {})
         self._tree = tree
         self._pool = SandboxPool(backend, ahead)
         self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
@@ -110,9 +106,9 @@ class Sandboxes:
     @classmethod
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
         """Return sandboxes for the environments of ``suite``; its base trees are as in ``load_tree``."""
-        return cls(backend, suite.locks, ahead, suite.packages, lambda base: load_tree(suite, base, repository))
+        return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
-    def add(self, environment: LockedEnvironment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
+    def add(self, environment: Environment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
         """Make another environment's texts known, and return what it is made from; raises as ``prepare``.
 
         ``built`` is what a recorded build just gave.
@@ -122,10 +118,13 @@ class Sandboxes:
             self._recipes.get(environment_key(environment.manifest), lambda: built)
         return self._recipe(environment.manifest)
 
-    def learn(self, environment: LockedEnvironment) -> None:
+    def python(self, environment: EnvironmentManifest) -> str:
+        """Return the minor version of the environment's Python."""
+        return recipe_of(self._environments[environment.id]).python
+
+    def learn(self, environment: Environment) -> None:
         """Make another environment's texts known; it is built when it is needed."""
-        self._locks[environment.manifest.id] = environment.lock
-        self._packages[environment.manifest.id] = environment.packages
+        self._environments[environment.id] = environment
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         """Build the environment, or return the one that was built before; wait when it is being built.
@@ -140,8 +139,8 @@ class Sandboxes:
         recipe = self._recipe(environment)
         prepared = self.backend.prepare(recipe)
         # Before anything untrusted runs, through the same code path as everything else.
-        # Environments of one base and interpreter have the same walls: what is in them is not what makes them.
-        kind = (recipe.python, recipe.image, recipe.layer is not None)
+        # Environments of one base have the same walls: what is in them is not what makes them.
+        kind = (recipe.python, recipe.image)
         with self._checking:
             if kind not in self._assurances:
                 self._assurances[kind] = preflight(self.backend, prepared)
@@ -159,30 +158,23 @@ class Sandboxes:
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
-        packages = self._packages.get(environment.id, {})
-        if environment.recorded is not None:
-            return self._recipes.get(environment_key(environment), lambda: self._recorded(environment, packages))
-        return EnvironmentRecipe(
-            environment.python, self._locks[environment.id], tuple(sorted(packages.items())), environment.image
-        )
+        return self._recipes.get(environment_key(environment), lambda: self._obtain(environment))
 
-    def _recorded(self, environment: EnvironmentManifest, packages: Mapping[str, str]) -> EnvironmentRecipe:
-        """Return a recorded build from the cache, or build it anew with the versions that it had."""
-        recorded, day, place = environment.recorded, environment.exclude_newer, f"environment {environment.id}"
-        if recorded is None or day is None or RECIPE not in packages:
-            raise UsageError(f"{place} is a recorded build, and has no {RECIPE} or no `exclude_newer`.")
-        recipe = _read_recipe(packages, place)
-        if recorded.base is not None and self._tree is None:
-            raise UsageError(f"{place} is built from a tree, and there is no repository.")
-        tree = self._tree(recorded.base) if recorded.base is not None and self._tree is not None else Tree()
-        return obtain(recipe, tree, self.backend, day=day, resolved=self._locks[environment.id]).environment
+    def _obtain(self, manifest: EnvironmentManifest) -> EnvironmentRecipe:
+        """Return a build from the cache, or build it anew with the versions that it had."""
+        environment = self._environments[manifest.id]
+        if manifest.base is None:
+            tree = Tree()
+        elif self._tree is None:
+            raise UsageError(f"environment {manifest.id} is built from a tree, and there is no repository.")
+        else:
+            tree = self._tree(manifest.base)
+        recipe, resolved = recipe_of(environment), environment.resolved
+        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved).environment
 
     def _beside(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox with the services of a recorded build's recipe beside each command."""
-        packages = self._packages.get(environment.id, {})
-        if environment.recorded is None or RECIPE not in packages:
-            return sandbox
-        servers = servers_of(_read_recipe(packages, f"environment {environment.id}"))
+        """Return the sandbox with the services of the environment's recipe beside each command."""
+        servers = servers_of(recipe_of(self._environments[environment.id]))
         return Served(sandbox, servers) if servers else sandbox
 
     @contextmanager
@@ -228,9 +220,9 @@ class Sandboxes:
 
 
 def base_images(
-    backend: Backend, environments: Iterable[EnvironmentManifest], wanted: Mapping[str, str] | None = None
+    backend: Backend, environments: Iterable[Environment], wanted: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Choose what environments stand on that name no image of their own: images by content, by version of Python.
+    """Choose what environments stand on whose identity names no image: images by content, by version of Python.
 
     Args:
         backend: where code is to run.
@@ -240,19 +232,15 @@ def base_images(
     Raises:
         SandboxError: one is neither here nor to be had.
     """
-    own = (entry for entry in environments if entry.image is None)
-    versions = {entry.python for entry in own if entry.recorded is None or entry.recorded.inputs is None}
-    found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in sorted(versions)}
+    recipes = (recipe_of(environment) for environment in environments if environment.manifest.inputs is None)
+    versions = sorted({recipe.python for recipe in recipes if recipe.image is None})
+    found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in versions}
     return {python: name for python, name in found.items() if name is not None}
-
-
-def _read_recipe(packages: Mapping[str, str], place: str) -> Recipe:
-    return parse_recipe(parse_yaml(packages[RECIPE], f"{place}: {RECIPE}"), f"{place}: {RECIPE}")
 
 
 def environment_key(environment: EnvironmentManifest) -> tuple[str, ...]:
     """Return the key of an environment within a suite."""
-    return environment.id, environment.lock_sha256, *(entry.sha256 for entry in environment.packages)
+    return environment.id, environment.recipe, environment.resolved
 
 
 def sandbox_limits(limits: ProblemLimits) -> SandboxLimits:

@@ -21,10 +21,9 @@ class TestSelection:
         files: paths in the tree; each runs in a process of its own (of Go: the files of a package do), in this order.
         runner: what runs them.
         command: the words of what runs the tests: of the runner ``junit``, the program and its arguments; of others,
-            in a recorded build, the project's own command, whose options count.
+            the project's own command, whose options count.
         reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
         folder: where the tests run, relative to the tree, by the runners of Python and JavaScript; empty: its root.
-        python_path: import roots, relative to the tree.
         order: of the tests within a file, where the runner can turn it.
         hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
         clock_days: how far the tests' clock is ahead of the real one, in days, where the runner can turn it.
@@ -36,15 +35,12 @@ class TestSelection:
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
         service: what the tests can call; each of its expectations becomes a result of the run.
-        recorded: the environment is a recorded build, in which the tests can write: each process that runs tests gets a
-            sandbox of its own, and runs by the project's interpreter and with all of its options and plugins.
-        before: command lines that run in each of these sandboxes before the tests.
+        before: command lines that run in each sandbox before the tests.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
 
     files: tuple[str, ...]
-    python_path: tuple[str, ...] = ("", "src")
     runner: RunnerName = "pytest"
     command: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
@@ -60,7 +56,6 @@ class TestSelection:
     output_bytes: int = 1 << 20
     instruments: Instruments | None = None
     service: Service | None = None
-    recorded: bool = True
     before: tuple[str, ...] = ()
 
 
@@ -69,7 +64,6 @@ def test_selection(problem: Problem) -> TestSelection:
     limits = problem.manifest.limits
     return TestSelection(
         files=problem.manifest.test_files,
-        python_path=problem.manifest.python_path,
         runner=problem.manifest.runner,
         command=problem.manifest.command,
         reports=problem.manifest.reports,
@@ -77,7 +71,6 @@ def test_selection(problem: Problem) -> TestSelection:
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
         service=problem.manifest.service,
-        recorded=problem.environment.recorded is not None,
         before=problem.manifest.before,
     )
 

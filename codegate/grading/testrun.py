@@ -1,10 +1,10 @@
 """Runs test files in a sandbox and returns what the supervisor's channel reported, test by test.
 
 Nothing is parsed from the tests' output. A test that was not reported to its end has not passed. Every file (of Go:
-every package) gets a process and a workspace of its own: what an earlier one left behind, on disk or running, is gone.
-In a recorded build the tests can write to the environment too, so there every file gets a sandbox of its own.
+every package) gets a sandbox of its own, since tests can write to the environment too.
 """
 
+import json
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
@@ -16,12 +16,12 @@ from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed
 from codegate.grading.controls.instruments import Instruments
+from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes, count
-from codegate.grading.shared import SharedSandbox, tidy
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.sandbox import Command, FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
@@ -32,6 +32,7 @@ from codegate.suite import Changes, Problem, Tree
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
 _LISTED: Final = 64 << 20
+_LOOK_SECONDS: Final = 30.0
 _LIST: Final = """
 import os, sys
 print("interpreter", os.path.realpath(sys.argv[1]))
@@ -58,8 +59,7 @@ def run_tests(
 ) -> TestReport:
     """Put ``tree`` into an empty sandbox that ``opened`` gives, and run the selected files by the selection's runner.
 
-    The run ends early when its time is up, when memory ran out, when what a file left cannot be cleared, or when a
-    command that comes before the tests fails.
+    The run ends early when its time is up, when memory ran out, or when a command that comes before the tests fails.
 
     Raises:
         FilesRefused: the tree cannot be put: it is too large, or its own paths are in each other's way.
@@ -77,7 +77,7 @@ def run_tests(
     with ExitStack() as stack:
         sandbox = stack.enter_context(opened())
         for number, files in enumerate(batches, start=1):
-            if selection.recorded and number > 1:
+            if number > 1:
                 stack.close()
                 sandbox = stack.enter_context(opened())
             put_tree(sandbox, tree)
@@ -95,17 +95,12 @@ def run_tests(
             if report is prepared or report.timed_out or report.memory_exceeded:
                 reports.append(report)
                 break  # the sandbox itself may be gone
-            wipe = number < len(batches) and not selection.recorded
-            reports.append(_after(sandbox, report, watched, wipe=wipe))
-            if report.complete and not reports[-1].complete:
-                break  # what it left cannot be cleared
+            reports.append(_after(sandbox, report, watched))
     count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
     return _with_calls(_merge(reports, len(batches)), service)
 
 
-def run_hidden_tests(
-    problem: Problem, tree: Tree, sandboxes: Sandboxes | SharedSandbox, selection: TestSelection
-) -> TestReport:
+def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
     """Run the hidden tests on ``tree`` (sources as given) in a sandbox of ``sandboxes``; raises as ``run_tests``."""
     opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
     return run_tests(opened, tree.overlay(problem.hidden), selection)
@@ -167,7 +162,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
                 output=_last(output),
             )
     # It may run a candidate's code, which is not to be there before the tests: they would be others.
-    report = _after(sandbox, report, watched, wipe=False)
+    report = _after(sandbox, report, watched)
     after = _programs(sandbox)
     changed = [*(programs - after), *(line for line in after - programs if "/__pycache__/" not in line)]
     if changed:
@@ -197,9 +192,9 @@ def _run_batch(
     token = secrets.token_hex(16)
     command = runner.command(selection, files, token)
     command = replace(command, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True)
-    if selection.recorded:  # what is not varied is the project's to say
-        given = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
-        command = replace(command, environment=given)
+    # What is not varied is the project's to say.
+    given = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
+    command = replace(command, environment=given)
     if service is None:
         completed = sandbox.run(command)
     else:
@@ -252,12 +247,12 @@ def _revealed(results: Mapping[str, TestResult], used: Instruments | None) -> Ma
     }
 
 
-def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool) -> TestReport:
-    """Return the report with what the workspace looks like after the run, and clear it for the next."""
-    changed = tidy(sandbox, watched, wipe=wipe)
-    if changed is None:
+def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
+    """Return the report with which of the ``watched`` files are changed after the run."""
+    done = sandbox.run(driver_command("watched_driver", dict(watched), timeout_seconds=_LOOK_SECONDS))
+    if not done.ok:
         return replace(report, complete=False)
-    if changed:
+    if changed := [str(path) for path in json.loads(done.records)]:
         return replace(report, tampering=f"the run rewrote {', '.join(changed)}")
     return report
 

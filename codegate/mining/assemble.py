@@ -15,9 +15,9 @@ from codegate.mining.units import Prospect
 from codegate.suite import (
     Base,
     ControlAudit,
+    Environment,
     Language,
     LeakAudit,
-    LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
@@ -43,7 +43,7 @@ class Findings:
     language: Language
     settings: RunnerSettings
     python_path: tuple[str, ...]
-    environment: LockedEnvironment
+    environment: Environment
     validated: Validated
     kind: KindOf
     interface: Interface

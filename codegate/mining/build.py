@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from codegate.candidates import CandidateSpec, Usage
 from codegate.environments import BuildFailed
 from codegate.errors import UsageError
-from codegate.grading import Sandboxes, SharedSandbox, grade_reference, instrument_tests
+from codegate.grading import Sandboxes, grade_reference, instrument_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
@@ -34,9 +34,9 @@ from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import (
+    Environment,
     Language,
     LeakAudit,
-    LockedEnvironment,
     Part,
     Problem,
     ProblemLimits,
@@ -56,7 +56,7 @@ class Built:
     """A unit that became a problem, and the environment that it needs."""
 
     problem: Problem
-    environment: LockedEnvironment
+    environment: Environment
 
 
 class LeftOut(Exception):
@@ -125,8 +125,7 @@ class ProblemBuilder:
                 self.check_wanted()
                 cut_parts = parts or self._cut(prospect)
             try:
-                with closing(SharedSandbox(self.sandboxes)) as shared:
-                    return self._making(prospect, steps, cut_parts, given, shared).problem()
+                return self._making(prospect, steps, cut_parts, given).problem()
             except FilesRefused as error:
                 linked = any(file.is_link for file in cut_parts.fixed.values())
                 raise LeftOut(Rejected("symlink" if linked else "too_large", str(error))) from error
@@ -139,23 +138,21 @@ class ProblemBuilder:
         found = cut(unit, base, fixed, self.options.names(), self.options.path)
         return _kept(found if isinstance(found, Cut) else Rejected(found))
 
-    def _making(
-        self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None, shared: SharedSandbox
-    ) -> "_Making":
+    def _making(self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None) -> "_Making":
         language = language_of(parts.fix, parts.test_files, self.options.names())
         support = self.languages.get(language) if language is not None else None
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))
         own = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
-        return _Making(self, prospect, steps, parts, given, support, own, shared)
+        return _Making(self, prospect, steps, parts, given, support, own)
 
-    def opener(self, environment: LockedEnvironment, shared: SharedSandbox) -> OpenSandbox:
-        """Return what gives the ``shared`` sandbox of ``environment``, as long as results are wanted."""
+    def opener(self, environment: Environment) -> OpenSandbox:
+        """Return what gives a sandbox of ``environment``, as long as results are wanted."""
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
             self.check_wanted()
-            with shared.open(environment.manifest, limits) as sandbox:
+            with self.sandboxes.open(environment.manifest, limits) as sandbox:
                 yield sandbox
 
         return opened
@@ -177,7 +174,6 @@ class _Making:
     given: StatementText | None
     support: LanguageSupport
     own: RunnerSettings | None
-    shared: SharedSandbox
 
     def problem(self) -> Built:
         environment, settings, trial = self._try()
@@ -190,10 +186,10 @@ class _Making:
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
         return replace(settings, folder=settings.folder or self.parts.folder)
 
-    def _proven(self, environment: LockedEnvironment, settings: RunnerSettings, trial: Trial) -> Built:
+    def _proven(self, environment: Environment, settings: RunnerSettings, trial: Trial) -> Built:
         """Make a problem of what ``trial``, of these parts, has shown."""
         builder, parts, step = self.builder, self.parts, self.steps.step
-        opener = builder.opener(environment, self.shared)
+        opener = builder.opener(environment)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
         described = self._describe(opener, trial.seen)
         leaks = self._audit(environment, trial.seen.limits)
@@ -232,21 +228,21 @@ class _Making:
             patch = make_patch(parts.base, parts.fix)
             problem = assemble(builder.name, findings, patch, builder.project)
             result, controls = grade_reference(
-                problem, parts.base, builder.sandboxes, builder.options.rounds, trial.instrumented, self.shared
+                problem, parts.base, builder.sandboxes, builder.options.rounds, trial.instrumented
             )
             problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
         return Built(problem, environment)
 
-    def _try(self) -> tuple[LockedEnvironment, RunnerSettings, Trial]:
+    def _try(self) -> tuple[Environment, RunnerSettings, Trial]:
         """Run both states in the nearest build, and in those of the base tree where it may be why tests fail."""
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         builds = builder.recorded
         if builds is None:
             raise LeftOut(Rejected("budget"))
         ladder = builds.ladder(unit.base, parts.base, unit.date)
-        roots, new = support.python_path(Part.of(parts.fixed, parts.folder)), builder.options.include_new_tests
+        new = builder.options.include_new_tests
         first: Rejected | None = None  # the project's own recipe comes first, and those of older trees after it
         while True:
             with self.steps.step("environment"):
@@ -259,12 +255,12 @@ class _Making:
                     raise LeftOut(first or Rejected("env_unresolved"))
                 builder.sandboxes.prepare(rung.environment.manifest)
             limits, settings = limits_of(rung.recipe), self._settings(settings_of(rung.recipe, self.own))
-            opener = builder.opener(rung.environment, self.shared)
+            opener = builder.opener(rung.environment)
             if rung.later and not self._audit(rung.environment, limits).clean:
                 continue  # it was built from a tree with the fix, and shows it
             with self.steps.step("validation"):
                 outcome = try_cut(
-                    parts, opener, roots, builder.today, new, settings, limits, support.narrowed,
+                    parts, opener, builder.today, new, settings, limits, support.narrowed,
                     doubts=partial(builds.doubts, rung), processor_seconds=rung.recipe.seconds,
                 )  # fmt: skip
             if isinstance(outcome, Trial):
@@ -275,7 +271,7 @@ class _Making:
                 builds.passes_none(rung)
                 first = first or outcome
 
-    def _audit(self, environment: LockedEnvironment, limits: ProblemLimits) -> LeakAudit:
+    def _audit(self, environment: Environment, limits: ProblemLimits) -> LeakAudit:
         parts, builder = self.parts, self.builder
         with self.steps.step("leak"), builder.sandboxes.open(environment.manifest, limits) as sandbox:
             return audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)

@@ -22,7 +22,7 @@ from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import known_languages, name_of
-from codegate.mining.options import KINDS, MineOptions, running_python
+from codegate.mining.options import KINDS, MineOptions
 from codegate.mining.profile import Steps
 from codegate.mining.sources.history import Unit, path_from
 from codegate.mining.statements.statement import StatementText
@@ -30,7 +30,7 @@ from codegate.mining.units import BUG_LIKE, BugScore, Prospect, Rejected
 from codegate.sandbox import Backend
 from codegate.strict import read_bytes
 from codegate.suite import (
-    LockedEnvironment,
+    Environment,
     ProblemManifest,
     Provenance,
     Suite,
@@ -176,7 +176,7 @@ class _Proven:
         return [found.recipe for found in find_recipes(tree, has=has) if found.recipe != Recipe()]
 
 
-def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> LockedEnvironment:
+def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> Environment:
     """Return the environment of HumanEval tasks, which declare nothing: by default pytest, and numpy if it is wanted.
 
     Raises:
@@ -184,13 +184,13 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
     packages = " ".join(["pytest", *(["numpy"] if numpy else [])])
-    recipe = recipe or Recipe(tools={"python": running_python()}, setup=(f"uv pip install {packages}",))
+    recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
     today = datetime.now(UTC).date()
     built = obtain(recipe, Tree(), backend, day=today)
     return environment_of("tasks", recipe, built.resolved, day=today)
 
 
-def import_tasks(file: Path, out: Path, name: str, environment: LockedEnvironment) -> ImportReport:
+def import_tasks(file: Path, out: Path, name: str, environment: Environment) -> ImportReport:
     """Import HumanEval tasks, which run in ``environment``; raises as ``import_proven``."""
     _check_new(out)
     rows, unreadable = read_rows(file)

@@ -31,7 +31,6 @@ class RunnerSettings:
         reports: for the runner ``junit``, the files that the command writes.
         folder: where the tests run, relative to the tree.
         before: command lines that come before the tests.
-        recorded: the tests run in a recorded build.
     """
 
     runner: RunnerName
@@ -39,7 +38,6 @@ class RunnerSettings:
     reports: tuple[str, ...] = ()
     folder: str = ""
     before: tuple[str, ...] = ()
-    recorded: bool = False
 
 
 class LanguageSupport(ABC):

@@ -46,7 +46,7 @@ class Ledger:
         if [problem.digest for problem in suite.problems] != [end.get("digest")]:
             return None
         (problem,) = suite.problems
-        return Built(problem, suite.locked(problem.manifest.environment))
+        return Built(problem, suite.environments[problem.manifest.environment])
 
     def record(self, prospect: Prospect, end: Built | Rejected) -> None:
         """Keep the end of a unit.

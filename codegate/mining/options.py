@@ -1,7 +1,6 @@
 """What a person may ask of mining."""
 
 import re
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -88,11 +87,6 @@ class MineOptions:
     def names(self) -> NameOf:
         """Return what says of which language a file is."""
         return names_by(reports=self.recipe is not None and bool(self.recipe.report))
-
-
-def running_python() -> str:
-    """Return the minor version of the interpreter that this runs on."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def check_options(repository: Path, out: Path, options: MineOptions) -> str:

@@ -10,7 +10,7 @@ from codegate.grading import Sandboxes
 from codegate.mining.proving.outcomes import quarantine
 from codegate.mining.proving.proof import prove
 from codegate.sandbox import SandboxError
-from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Suite, is_dropped, load_base, load_suite
+from codegate.suite import Environment, Problem, ProblemManifest, Suite, is_dropped, load_base, load_suite
 from codegate.wording import count_of
 
 
@@ -31,9 +31,9 @@ class Kept:
     faults: dict[str, str]
 
     @property
-    def environments(self) -> dict[str, LockedEnvironment]:
+    def environments(self) -> dict[str, Environment]:
         """Return the suite's environments by id."""
-        return {entry.id: self.suite.locked(entry.id) for entry in self.suite.manifest.environments}
+        return dict(self.suite.environments)
 
     @property
     def commits(self) -> frozenset[str]:
@@ -76,7 +76,7 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
         SandboxError: the sandbox failed, or its limits ended a run of the fix.
     """
     base = load_base(suite, problem, repository)
-    sandboxes.add(suite.locked(problem.manifest.environment))
+    sandboxes.add(suite.environments[problem.manifest.environment])
     proof = prove(problem, base, sandboxes, rounds=1)
     if proof.oracle_resolved:
         return None

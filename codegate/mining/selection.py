@@ -50,7 +50,7 @@ def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
         out,
         name=suite.name,
         repository=_repository_seen_from(suite, out),
-        environments=[suite.locked(environment) for environment in used],
+        environments=[suite.environments[environment] for environment in used],
         problems=problems,
         scanned=suite.manifest.scanned,
     )

@@ -54,7 +54,7 @@ class Strengths:
     """A suite's facts, over its active problems.
 
     Attributes:
-        counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``rung``) and value.
+        counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``) and value.
         hunk_coverage: share of a fix's parts that its tests notice.
         statement_words: length of the statements.
         fail_to_pass: fail-to-pass tests of a problem.
@@ -105,7 +105,6 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
     """
     active = suite.active
     days = {problem.id: _day(problem) for problem in active}
-    rungs = {environment.id: environment.rung for environment in suite.manifest.environments}
     quality = {problem.id: problem.manifest.quality for problem in active}
     return Strengths(
         counts={
@@ -119,7 +118,6 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
                 for problem in active
                 for source in problem.manifest.statement.sources or (problem.manifest.statement.mode,)
             ),
-            "rung": _count(rungs[problem.manifest.environment] for problem in active),
         },
         hunk_coverage=Distribution.of(found.hunk_coverage if found else None for found in quality.values()),
         statement_words=Distribution.of(float(len(problem.statement.split())) for problem in active),

@@ -22,7 +22,7 @@ from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.grading import Sandboxes, base_images
 from codegate.running.engine import Result, Task
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxUnavailable, select_backend
-from codegate.suite import Base, EnvironmentManifest, Problem, Suite, Tree, load_tree
+from codegate.suite import Base, Environment, Problem, Suite, Tree, load_tree
 
 _MOST_SENT: Final = 64
 """Problems whose trees stay in the cluster's memory; others are sent again when they are needed."""
@@ -69,9 +69,7 @@ class _Plan:
     version: str
     run: str
     sandbox: str
-    environments: tuple[EnvironmentManifest, ...]
-    locks: Mapping[str, str]
-    packages: Mapping[str, Mapping[str, str]]
+    environments: Mapping[str, Environment]
     images: Mapping[str, str]
     trees: Mapping[Base, Any]
 
@@ -90,12 +88,9 @@ class RayCluster:
     def __init__(
         self, suite: Suite, run: str, sandbox: str, images: Mapping[str, str], repository: Path | None = None
     ) -> None:
-        environments = tuple(suite.manifest.environments)
-        bases = {entry.recorded.base for entry in environments if entry.recorded is not None}
+        bases = {environment.manifest.base for environment in suite.environments.values()}
         trees = {base: ray.put(load_tree(suite, base, repository)) for base in bases if base is not None}
-        plan = _Plan(
-            __version__, run, sandbox, environments, dict(suite.locks), dict(suite.packages), dict(images), trees
-        )
+        plan = _Plan(__version__, run, sandbox, dict(suite.environments), dict(images), trees)
         self._plan = ray.put(plan)
         self._on_node = ray.remote(num_cpus=1, max_retries=0)(_on_node)
         self._sent: dict[str, Any] = {}
@@ -198,7 +193,7 @@ def _opened(plan: _Plan) -> Sandboxes:
         raise UsageError(f"the Ray node {node} has no sandbox that works: {error.cause}", error.remedy) from error
     try:
         backend.sweep()
-        images = base_images(backend, plan.environments, plan.images)
+        images = base_images(backend, plan.environments.values(), plan.images)
         if images != plan.images:
             raise UsageError(
                 f"the Ray node {node} has other base images: {', '.join(sorted(images.values()))}.",
@@ -207,4 +202,4 @@ def _opened(plan: _Plan) -> Sandboxes:
     except BaseException:
         backend.close()
         raise
-    return Sandboxes(backend, plan.locks, 0, plan.packages, lambda base: ray.get(plan.trees[base]))
+    return Sandboxes(backend, plan.environments, 0, lambda base: ray.get(plan.trees[base]))

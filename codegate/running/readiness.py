@@ -6,7 +6,6 @@ are lost, and a resumed run checks it again.
 """
 
 import os
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from codegate.environments import RECIPE, parse_recipe
+from codegate.environments import recipe_of
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
@@ -22,11 +21,10 @@ from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
-from codegate.suite import Problem, Suite, Tree, make_patch, parse_yaml
+from codegate.suite import RECIPE, Problem, Suite, Tree, make_patch
 
 IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
 SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
-_IMAGE: Final = re.compile(r"(?:[a-z0-9][a-z0-9./:_-]{0,250}@)?sha256:[0-9a-f]{64}")
 
 
 def check_images(suite: Suite) -> None:
@@ -38,35 +36,20 @@ def check_images(suite: Suite) -> None:
     """
     allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
     given = frozenset(os.environ.get(SECRETS_VARIABLE, "").split())
-    for environment in suite.manifest.environments:
-        text = suite.packages.get(environment.id, {}).get(RECIPE) if environment.recorded is not None else None
-        if text is not None:
-            place = f"{suite.folder / 'suite.yml'}: environment {environment.id}: {RECIPE}"
-            recipe = parse_recipe(parse_yaml(text, place), place)
-            if recipe.image is not None and recipe.image not in allowed:
-                raise _strange_image(place, recipe.image)
-            if missing := sorted(set(recipe.secrets) - given):
-                raise UsageError(
-                    f"{place} asks for the secrets {', '.join(missing)}, which are not allowed here.",
-                    f"If you trust the suite, add them to the environment variable {SECRETS_VARIABLE} (separated by "
-                    "blanks).",
-                )
-        if environment.image is None:
-            continue
-        place = f"{suite.folder / 'suite.yml'}: environment {environment.id}"
-        if not _IMAGE.fullmatch(environment.image):
+    for environment in suite.environments.values():
+        place = f"{suite.folder / 'suite.yml'}: environment {environment.id}: {RECIPE}"
+        recipe = recipe_of(environment)
+        if recipe.image is not None and recipe.image not in allowed:
             raise UsageError(
-                f"{place}: {environment.image!r} does not name an image by its content.", "Write name@sha256:…"
+                f"{place} uses the image {recipe.image}, which is not allowed here.",
+                f"If you trust it, add it to the environment variable {IMAGES_VARIABLE} (separated by blanks).",
             )
-        if environment.image not in allowed:
-            raise _strange_image(place, environment.image)
-
-
-def _strange_image(place: str, image: str) -> UsageError:
-    return UsageError(
-        f"{place} uses the image {image}, which is not allowed here.",
-        f"If you trust it, add it to the environment variable {IMAGES_VARIABLE} (separated by blanks).",
-    )
+        if missing := sorted(set(recipe.secrets) - given):
+            raise UsageError(
+                f"{place} asks for the secrets {', '.join(missing)}, which are not allowed here.",
+                f"If you trust the suite, add them to the environment variable {SECRETS_VARIABLE} (separated by "
+                "blanks).",
+            )
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:

@@ -412,7 +412,9 @@ class _Execution:
             return solve(*what, partial(self._public_tests, job.problem), call, self._show)
         # It is not started again when its sandbox fails: its calls are paid.
         paid = self._setup.journal.paid_answers(*job.key, self._redactor)
-        return with_retries(partial(agent_attempt, *what, self._open_for_agent, call, paid), self._stop, "agent")
+        python = self._sandboxes.python(job.problem.environment)
+        attempt = partial(agent_attempt, *what, python, self._open_for_agent, call, paid)
+        return with_retries(attempt, self._stop, "agent")
 
     def _grade(self, problem: Problem, patch: str) -> Grade:
         with self._sandbox_slots, self._doing.grading():

@@ -112,7 +112,7 @@ def run_suite(
         opened_backend(sandbox, run_id) as backend,
     ):
         wanted = images_of(journal.manifest.conditions) if journal is not None else request.images
-        images = base_images(backend, suite.manifest.environments, wanted)
+        images = base_images(backend, suite.environments.values(), wanted)
         if journal is None:
             journal = _new_journal(suite, request, backend.name, images, run_id, announce)
         check_place(journal.manifest, images)

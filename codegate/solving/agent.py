@@ -59,12 +59,14 @@ def agent_attempt(
     candidate: CandidateSpec,
     provider: Provider | None,
     sample: int,
+    python: str,
     open_for_agent: OpenForAgent,
     call: ModelCall,
     paid: Keeps,
 ) -> Attempt:
     """Return the attempt of the candidate's agent: at most ``max_iterations`` model calls, and its other limits.
 
+    ``python`` is the minor version of the environment's interpreter, on which agents in Python run.
     ``paid`` holds the answers of an earlier start of this attempt that was cut off, and keeps those of this one.
 
     Raises:
@@ -77,7 +79,7 @@ def agent_attempt(
         message = "only a candidate with an agent and a provider is solved by one"
         raise ValueError(message)
     agent = _agent(candidate)
-    recipe = agent_recipe(candidate, problem.environment.python)
+    recipe = agent_recipe(candidate, python)
     protocol = protocol_of(candidate)
     limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
 

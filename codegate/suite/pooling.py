@@ -10,8 +10,8 @@ from typing import Final
 
 from codegate.errors import UsageError
 from codegate.suite.git import git
-from codegate.suite.loaded import LockedEnvironment, Problem, Suite
-from codegate.suite.model import Base, RecordedBuild
+from codegate.suite.loaded import Environment, Problem, Suite
+from codegate.suite.model import Base
 from codegate.suite.repository import find_repository, load_base, load_tree
 from codegate.suite.store import write_suite
 from codegate.suite.tree import Tree
@@ -39,19 +39,17 @@ def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, P
     if not _SLUG.fullmatch(name):
         raise UsageError(f"{name!r} is not a name for a suite.", "Use letters, digits, dots, dashes; at most 60.")
     _check(out, suites, repositories)
-    environments: dict[str, LockedEnvironment] = {}
+    environments: dict[str, Environment] = {}
     problems: list[Problem] = []
     folders: dict[str, Tree] = {}
     for suite in suites:
         for environment in suite.manifest.environments:
-            locked = suite.locked(environment.id)
-            built = environment.recorded
-            if built is not None and built.base is not None and built.base.folder is not None:
+            own = suite.environments[environment.id]
+            if environment.base is not None and environment.base.folder is not None:
                 place = f"bases/{environment.id}"
-                folders[place] = load_tree(suite, built.base)
-                recorded = RecordedBuild(base=Base(folder=place), inputs=built.inputs)
-                locked = replace(locked, manifest=environment.model_copy(update={"recorded": recorded}))
-            if environments.setdefault(environment.id, locked) != locked:
+                folders[place] = load_tree(suite, environment.base)
+                own = replace(own, manifest=environment.model_copy(update={"base": Base(folder=place)}))
+            if environments.setdefault(environment.id, own) != own:
                 raise UsageError(f"{suite.folder}: another suite has another environment {environment.id}.")
         for problem in suite.problems:
             changes: dict[str, object] = {"tags": {**problem.manifest.tags, "repository": suite.name}}
@@ -105,7 +103,7 @@ def _check(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path])
 def _copy_bases(suite: Suite, repository: Path | None, bases: Path) -> list[str]:
     """Copy the base commits of ``suite`` with their trees into the repository ``bases``; return their ids."""
     bases_of: list[Base | None] = [problem.manifest.base for problem in suite.problems]
-    bases_of += [entry.recorded.base for entry in suite.manifest.environments if entry.recorded is not None]
+    bases_of += [entry.base for entry in suite.manifest.environments]
     commits = sorted({base.commit for base in bases_of if base is not None and base.commit})
     if not commits:
         return []

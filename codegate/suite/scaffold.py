@@ -29,7 +29,7 @@ def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -
         suite.folder,
         name=suite.name,
         repository=suite.manifest.repository,
-        environments=[suite.locked(entry.id) for entry in suite.manifest.environments],
+        environments=[*suite.environments.values()],
         problems=[*suite.problems, problem],
         scanned=suite.manifest.scanned,
         canary=suite.manifest.canary,

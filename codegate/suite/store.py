@@ -1,4 +1,4 @@
-"""Suites on disk: ``suite.yml``, ``environments/<id>/requirements.lock`` and ``problems/<id>/``.
+"""Suites on disk: ``suite.yml``, ``environments/<id>/`` and ``problems/<id>/``.
 
 A suite's files are untrusted: links are never followed, names are checked, sizes are capped.
 """
@@ -19,7 +19,7 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
-from codegate.suite.loaded import ANSWER, LockedEnvironment, Problem, Suite
+from codegate.suite.loaded import ANSWER, RECIPE, RESOLVED, Environment, Problem, Suite
 from codegate.suite.model import (
     EnvironmentManifest,
     ProblemManifest,
@@ -28,10 +28,11 @@ from codegate.suite.model import (
     TestSets,
 )
 from codegate.suite.proved import read_proved
-from codegate.suite.reader import read_json, read_yaml
+from codegate.suite.reader import MAX_YAML_BYTES, parse_yaml, read_json, read_yaml
 from codegate.suite.tree import Changes, Tree, TreeFile, check_path
 
 _OWN: Final = frozenset({"suite.yml", "environments", "problems"})
+_OLDER: Final = "codegate.suite/1"
 _MINING_REPORTS: Final = frozenset({"funnel.jsonl", "mining.json"})
 
 
@@ -93,26 +94,36 @@ def load_suite(folder: Path) -> Suite:
     place = folder / "suite.yml"
     if not os.path.lexists(place):
         raise UsageError(f"{folder} is not a suite: it has no suite.yml.", "Make one with `codegate mine`.")
-    manifest = read_yaml(place, SuiteManifest)
+    manifest = read_manifest(folder)
     environments = {environment.id: environment for environment in manifest.environments}
     if len(set(manifest.problems)) != len(manifest.problems) or len(environments) != len(manifest.environments):
         raise UsageError(f"{place}: a problem or environment is listed twice.")
-    locks: dict[str, str] = {}
-    packages: dict[str, dict[str, str]] = {}
-    for environment in manifest.environments:
-        locks[environment.id] = _read_checked(folder, environment.lock, environment.lock_sha256)
-        packages[environment.id] = {
-            entry.path.rpartition("/")[2]: _read_checked(folder, entry.path, entry.sha256)
-            for entry in environment.packages
-        }
+    read = {name: _load_environment(folder, environment) for name, environment in environments.items()}
     problems = tuple(_load_problem(folder, name, environments) for name in manifest.problems)
-    return Suite(folder, manifest, problems, locks, _suite_digest(problems), packages, read_proved(folder))
+    return Suite(folder, manifest, problems, read, _suite_digest(problems), read_proved(folder))
 
 
-def _read_checked(folder: Path, path: str, expected: str) -> str:
-    text = read_text(inside(folder, path), MAX_FILE_BYTES)
-    _check_sha256(folder / path, text, expected, "suite.yml")
-    return text
+def read_manifest(folder: Path) -> SuiteManifest:
+    """Return what ``suite.yml`` in ``folder`` says; raises as ``load_suite``."""
+    place = folder / "suite.yml"
+    try:
+        return read_yaml(place, SuiteManifest)
+    except UsageError:
+        written = parse_yaml(read_text(place, MAX_YAML_BYTES), str(place))
+        if not isinstance(written, dict) or written.get("schema") != _OLDER:
+            raise
+        raise UsageError(
+            f"{place} is of an older form ({_OLDER}), which is not read any more.",
+            f"Make the suite anew: `codegate mine REPOSITORY --out {folder}`; of rows: `codegate mine import`.",
+        ) from None
+
+
+def _load_environment(folder: Path, manifest: EnvironmentManifest) -> Environment:
+    home, texts = inside(folder, f"environments/{manifest.id}"), []
+    for name, expected in ((RECIPE, manifest.recipe), (RESOLVED, manifest.resolved)):
+        texts.append(read_text(home / name, MAX_FILE_BYTES))
+        _check_sha256(home / name, texts[-1], expected, "suite.yml")
+    return Environment(manifest, *texts)
 
 
 def _suite_digest(problems: Sequence[Problem]) -> str:
@@ -185,7 +196,7 @@ def write_suite(
     *,
     name: str,
     repository: str | None,
-    environments: Sequence[LockedEnvironment],
+    environments: Sequence[Environment],
     problems: Sequence[Problem],
     scanned: str | None = None,
     canary: str | None = None,
@@ -219,10 +230,9 @@ def write_suite(
         fresh = Path(tempfile.mkdtemp(prefix=".codegate-new-", dir=folder.parent))
         fresh.chmod(0o755)
         for environment in environments:
-            write_atomic(fresh / environment.manifest.lock, environment.lock.encode("utf-8"))
-            for entry in environment.manifest.packages:
-                text = environment.packages[entry.path.rpartition("/")[2]]
-                write_atomic(fresh / entry.path, text.encode("utf-8"))
+            home = fresh / "environments" / environment.id
+            write_atomic(home / RECIPE, environment.recipe.encode("utf-8"))
+            write_atomic(home / RESOLVED, environment.resolved.encode("utf-8"))
         for place, tree in (bases or {}).items():
             for path, file in tree.items():
                 write_atomic(fresh / place / path, file.data)

@@ -65,7 +65,7 @@ def test_each_problem_has_a_wrong_solution_of_each_marked_class(suite: Suite) ->
 def test_failures_are_classified_as_what_they_are(suite: Suite, bwrap_backend: BubblewrapBackend) -> None:
     sandboxes = Sandboxes(bwrap_backend, {})
     for entry in suite.manifest.environments:
-        sandboxes.add(suite.locked(entry.id))
+        sandboxes.add(suite.environments[entry.id])
     problems = {problem.id: problem for problem in suite.problems}
     mistaken = []
     for wrong in WRONG:

@@ -114,7 +114,7 @@ def test_each_problem_has_a_wrong_solution(suite: Suite) -> None:
 def test_wrong_solutions_fail(suite: Suite, bwrap_backend: BubblewrapBackend) -> None:
     sandboxes = Sandboxes(bwrap_backend, {})
     for entry in suite.manifest.environments:
-        sandboxes.add(suite.locked(entry.id))
+        sandboxes.add(suite.environments[entry.id])
     problems = {problem.id: problem for problem in suite.problems}
     found = []
     for name, path, _, old, new in WRONG:

@@ -399,10 +399,9 @@ def test_the_limit_that_init_writes_lets_its_own_workflows_finish(own_suite: Sui
                      one.fix, one.environment)
         for copy in range(4) for one in own_suite.problems
     ]  # fmt: skip
-    environments = [own_suite.locked(one.id) for one in own_suite.manifest.environments]
     repository = os.path.relpath(own_suite.folder.parent / "repository", empty / "suites" / "mine")
-    write_suite(empty / "suites" / "mine", name="mine", repository=repository, environments=environments,
-                problems=problems)  # fmt: skip
+    write_suite(empty / "suites" / "mine", name="mine", repository=repository,
+                environments=[*own_suite.environments.values()], problems=problems)  # fmt: skip
     init()
     config = empty / "codegate.yml"
     settings = yaml.safe_load(config.read_text())

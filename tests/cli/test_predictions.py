@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codegate.suite import LockedEnvironment, Provenance, Suite, make_problem, write_suite
+from codegate.suite import Provenance, Suite, make_problem, write_suite
 from tests.running.world import BODIES, NAMES, codegate, lines, results
 
 pytestmark = pytest.mark.bwrap
@@ -48,7 +48,7 @@ def test_grade_takes_the_ids_that_an_export_writes(own_suite: Suite, tmp_path: P
         own_suite.folder.parent / "pulls",
         name="calc",
         repository="../repository",
-        environments=[LockedEnvironment(one, own_suite.locks[one.id]) for one in own_suite.manifest.environments],
+        environments=[*own_suite.environments.values()],
         problems=[
             make_problem(manifest, one.statement, one.tests, one.hidden, one.fix, one.environment)
             for manifest, one in zip(pulls, own_suite.problems, strict=True)

@@ -20,7 +20,7 @@ from codegate.operations import judge
 from codegate.running import Journal, Outcome, RunOptions, RunRequest, run_suite
 from codegate.running.config import load_config
 from codegate.running.outcome import json_text
-from codegate.suite import Base, EnvironmentManifest, Problem, Suite, load_base, load_suite, write_suite
+from codegate.suite import Base, Problem, Suite, load_base, load_suite, write_suite
 from tests.bundled import test_tiers
 from tests.bundled import wrong as arbiter
 from tests.kit.http import Reply, Request, Server, as_json
@@ -48,10 +48,8 @@ def pooled(out: Path) -> Suite:
     environments, problems, bases = [], [], {}
     for suite in (load_suite(ROOT / "suites" / name) for name in SUITES):
         for entry in suite.manifest.environments:
-            name = f"{suite.name}-{entry.id}"
-            facts = json.loads(entry.model_dump_json().replace(f"environments/{entry.id}/", f"environments/{name}/"))
-            locked = suite.locked(entry.id)
-            environments.append(replace(locked, manifest=EnvironmentManifest(**facts | {"id": name})))
+            own = entry.model_copy(update={"id": f"{suite.name}-{entry.id}"})
+            environments.append(replace(suite.environments[entry.id], manifest=own))
         for problem in suite.problems:
             place = f"bases/{problem.id}"
             bases[place] = load_base(suite, problem)

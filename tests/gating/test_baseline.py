@@ -207,7 +207,7 @@ def _baseline_text() -> str:
 
 BROKEN = {
     "no JSON": "schema: codegate.baseline/1",
-    "other schema": _baseline_text().replace("codegate.baseline/3", "codegate.baseline/1"),
+    "other schema": _baseline_text().replace("codegate.baseline/4", "codegate.baseline/5"),
     "unknown key": _baseline_text().replace('"runs"', '"trust_me": true, "runs"', 1),
     "passed as text": _baseline_text().replace('"passed": true', '"passed": "true"', 1),
     "no zone": _baseline_text().replace("+00:00", ""),
@@ -216,6 +216,15 @@ BROKEN = {
     "negative index": _baseline_text().replace('"index": 0', '"index": -1', 1),
     "too large": _baseline_text() + " " * (16 * 1024 * 1024),
 }
+
+
+def test_a_baseline_of_an_older_form_is_refused_with_the_command_that_makes_it_anew(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text(_baseline_text().replace("codegate.baseline/4", "codegate.baseline/3"))
+    with pytest.raises(UsageError, match=r"is of an older form \(codegate.baseline/3\)") as caught:
+        load_baseline(path)
+    assert "`codegate baseline pin RUN`" in str(caught.value.remedy)
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize("name", list(BROKEN))

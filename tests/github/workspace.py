@@ -55,12 +55,12 @@ SLOW = HandwrittenProblem(
 
 def write_suite(folder: Path, problems: tuple[HandwrittenProblem, ...] = PROBLEMS) -> None:
     """Write the suite, file by file, as a person would."""
-    for name, text in {**PLAIN.packages, "resolved.txt": PLAIN.lock}.items():
-        path = folder / "environments" / PLAIN.manifest.id / name
+    for name, text in {"recipe.yml": PLAIN.recipe, "resolved.txt": PLAIN.resolved}.items():
+        path = folder / "environments" / PLAIN.id / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     manifest = {
-        "schema": "codegate.suite/1",
+        "schema": "codegate.suite/2",
         "name": "handwritten",
         "canary": "codegate-canary-of-the-tests",
         "environments": [PLAIN.manifest.model_dump(mode="json", by_alias=True)],

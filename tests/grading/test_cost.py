@@ -10,6 +10,7 @@ import pytest
 
 from bench.grading import patch_like, run_floor, run_graded, site_of, timed, write_out
 from bench.history import build_history
+from codegate.environments import recipe_of
 from codegate.grading import Sandboxes
 from codegate.mining import MineOptions, mine
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -28,7 +29,7 @@ def test_an_attempt_takes_a_few_times_as_long_as_its_bare_tests(
     folder = tmp_path / "suite"
     mine(build_history(tmp_path / "history", 3), folder, MineOptions(concurrency=2), bwrap_backend, lambda _: None)
     suite = load_suite(folder)
-    found = find_interpreter(suite.active[0].environment.python)
+    found = find_interpreter(recipe_of(suite.environments[suite.active[0].environment.id]).python)
     assert found is not None
     python = str(found.executable)
     site = site_of(suite, suite.active[0], tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.suite import LockedEnvironment, ProblemLimits
+from codegate.suite import Environment, ProblemLimits
 from tests.grading.worlds import BASE, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World, tree
 from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
 
@@ -24,7 +24,7 @@ WATCHERS = ("pytest-xdist", "pytest-cov", "pytest-randomly", "pytest-rerunfailur
 class Room:
     """One environment, and runs in it."""
 
-    def __init__(self, sandboxes: Sandboxes, environment: LockedEnvironment = PLAIN) -> None:
+    def __init__(self, sandboxes: Sandboxes, environment: Environment = PLAIN) -> None:
         self.sandboxes = sandboxes
         self.environment = environment
 
@@ -45,7 +45,7 @@ def plain(sandboxes: Sandboxes) -> Room:
     return Room(sandboxes)
 
 
-def _room(backend: BubblewrapBackend, environment: LockedEnvironment) -> Iterator[Room]:
+def _room(backend: BubblewrapBackend, environment: Environment) -> Iterator[Room]:
     with closing(sandboxes_of(backend, environment)) as sandboxes:
         yield Room(sandboxes, environment)
 

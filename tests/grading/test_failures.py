@@ -10,7 +10,8 @@ from codegate.grading.testreport import TestReport
 from codegate.suite import ProblemLimits
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, Files, World
-from tests.kit.problem import changes, locked, problem
+from tests.kit.environment import PLAIN
+from tests.kit.problem import changes, problem
 
 pytestmark = pytest.mark.bwrap
 
@@ -233,7 +234,7 @@ def test_every_class_that_docker_decides_by_itself(docker_sandboxes: object, mak
 def test_an_answer_is_graded_by_the_code_in_it(
     wanted: str, text: str, has_code: bool, failure: FailureClass | None
 ) -> None:
-    fix, environment = changes({"answer.md": "Right."}), locked("").manifest
+    fix, environment = changes({"answer.md": "Right."}), PLAIN.manifest
     question = problem("q", environment, hidden={}, fix=fix, wanted=[f"answer::{wanted}"], answer=wanted, test_files=())
     grade = grade_answer(question, text, contains_code=has_code)
     assert (grade.resolved, grade.failure) == (failure is None, failure)

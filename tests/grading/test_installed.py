@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.grading.installed import installed_files
-from codegate.suite import LockedEnvironment, ProblemLimits, Tree, TreeFile, is_plain_path
+from codegate.suite import Environment, ProblemLimits, Tree, TreeFile, is_plain_path
 from tests.grading.worlds import tree
 from tests.kit.environment import PLAIN
 
@@ -121,7 +121,7 @@ OWN = {
 }
 
 
-def _run(sandboxes: Sandboxes, files: dict[str, str], test: str, environment: LockedEnvironment = PLAIN) -> TestReport:
+def _run(sandboxes: Sandboxes, files: dict[str, str], test: str, environment: Environment = PLAIN) -> TestReport:
     return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree(files), TestSelection((test,)))
 
 

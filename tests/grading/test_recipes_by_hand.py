@@ -10,13 +10,13 @@ from codegate.errors import CodegateError
 from codegate.grading import Sandboxes
 from codegate.sandbox import Command
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import LockedEnvironment, ProblemLimits
+from codegate.suite import Environment, ProblemLimits
 from tests.conftest import PYTHON
 
 pytestmark = pytest.mark.bwrap
 
 
-def by_hand(resolved: str = "", *setup: str, python: str = PYTHON) -> LockedEnvironment:
+def by_hand(resolved: str = "", *setup: str, python: str = PYTHON) -> Environment:
     return environment_of("hand", Recipe(tools={"python": python}, setup=setup), resolved, day=date(2026, 1, 1))
 
 

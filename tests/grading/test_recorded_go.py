@@ -48,9 +48,7 @@ def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFa
 
 
 def run(opened: Opener, content: Files, command: str = "go test ./...", used: Instruments | None = None) -> TestReport:
-    selection = TestSelection(
-        ("shop_test.go",), runner="go", command=tuple(command.split()), recorded=True, instruments=used
-    )
+    selection = TestSelection(("shop_test.go",), runner="go", command=tuple(command.split()), instruments=used)
     return run_tests(opened, tree({"go.mod": MODULE, "shop.go": "package shop\n", **content}), selection)
 
 
@@ -108,7 +106,7 @@ def test_a_package_that_fails_without_a_failing_test_proves_nothing(opened: Open
     ],
 )
 def test_which_options_the_compiler_gets_and_which_the_tests(command: str, build: list[str], test: list[str]) -> None:
-    selection = TestSelection(("a_test.go",), runner="go", command=tuple(command.split()), recorded=True)
+    selection = TestSelection(("a_test.go",), runner="go", command=tuple(command.split()))
     settings = GO.command(selection, ("a_test.go",), "0" * 32).stdin.decode()
     assert f'"build_options": {build}'.replace("'", '"') in settings
     assert f'"test_options": {test}'.replace("'", '"') in settings

@@ -47,9 +47,7 @@ def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFa
 
 
 def run(opened: Opener, content: Files, command: str = "", *files: str, runner: str = "pytest") -> TestReport:
-    selection = TestSelection(
-        files or (FILE,), runner=runner, command=tuple(command.split()), recorded=True, timeout_seconds=100
-    )
+    selection = TestSelection(files or (FILE,), runner=runner, command=tuple(command.split()), timeout_seconds=100)
     return run_tests(opened, tree(content), selection)
 
 
@@ -306,9 +304,7 @@ def test_unittests_run_in_the_projects_environment(opened: Opener) -> None:
 
 def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> None:
     text = "def test_it(): assert open('/opt/env/home/made').read() == 'django\\n'\n"
-    selection = TestSelection(
-        (FILE,), recorded=True, before=("python -c 'import django; print(django.__name__)' > ~/made",)
-    )
+    selection = TestSelection((FILE,), before=("python -c 'import django; print(django.__name__)' > ~/made",))
     assert statuses(run_tests(opened, tree({FILE: text}), selection)) == {"test_it": "passed"}
     failing = replace(selection, before=("python -c 'import nothing_of_this_name'",))
     assert "nothing_of_this_name" in run_tests(opened, tree({FILE: text}), failing).unprepared
@@ -341,7 +337,7 @@ def test_commands_before_the_tests_run_in_the_environment(opened: Opener) -> Non
     ],
 )
 def test_commands_before_the_tests_that_touch_these_are_tampering(opened: Opener, before: str, what: str) -> None:
-    selection = TestSelection((FILE,), recorded=True, before=(before,))
+    selection = TestSelection((FILE,), before=(before,))
     report = run_tests(opened, tree({FILE: "def test_it(): assert 0\n"}), selection)
     assert what in report.tampering
     assert report.results == {}
@@ -367,7 +363,7 @@ def test_receipts_and_variations_work_there_too(opened: Opener) -> None:
     content = tree({FILE: ASSERTING})
     used = instrument(find_sites(content, (FILE,), "pytest"))
     assert used.receipts
-    selection = TestSelection((FILE,), recorded=True, instruments=used, timeout_seconds=100)
+    selection = TestSelection((FILE,), instruments=used, timeout_seconds=100)
     report = run_tests(opened, content, selection)
     assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "failed"}
     passed = {receipt.test for receipt in used.receipts.values()} - {"test_year"}
@@ -394,7 +390,7 @@ def test_the_projects_variables_count_where_nothing_is_varied(
     opened: Opener, command: str, varied: str, found: str
 ) -> None:
     text = f"import os\n\ndef test_it(): assert os.environ['TZ'] == {found!r}\n"
-    selection = TestSelection((FILE,), recorded=True, command=tuple(command.split()), timezone=varied)
+    selection = TestSelection((FILE,), command=tuple(command.split()), timezone=varied)
     assert statuses(run_tests(opened, tree({FILE: text}), selection)) == {"test_it": "passed"}
 
 

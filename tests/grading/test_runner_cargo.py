@@ -61,7 +61,7 @@ def crate(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFac
 
 
 def run(crate: Recorded, *files: str, command: tuple[str, ...] = (), source: str = SOURCE) -> TestReport:
-    return crate.run(TestSelection(files, runner="cargo", command=command, recorded=True), **{"src/lib.rs": source})
+    return crate.run(TestSelection(files, runner="cargo", command=command), **{"src/lib.rs": source})
 
 
 @pytest.fixture(scope="module")

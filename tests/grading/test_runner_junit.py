@@ -37,12 +37,11 @@ sys.exit(int(open("status.txt").read()))
 def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
     """Runs a program that copies a report to where the settings say."""
 
-    def run(report: str, status: int = 1, recorded: bool = False, **files: str) -> TestReport:
+    def run(report: str, status: int = 1, **files: str) -> TestReport:
         content = {"run.py": PROGRAM, "report.txt": report, "status.txt": str(status), "t/a b.x": "", **files}
         tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
         selection = TestSelection(
-            ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",),
-            recorded=recorded,
+            ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",)
         )  # fmt: skip
         return run_tests(partial(sandboxes.open, PLAIN.manifest, ProblemLimits()), tree, selection)
 
@@ -105,11 +104,11 @@ def test_a_report_that_cannot_be_read_is_a_collection_error(run, text: str) -> N
         ("<testsuites/>", 0),
     ],
 )
-def test_in_a_recorded_build_a_run_that_shows_no_failure_or_no_test_proves_nothing(run, report, status) -> None:  # type: ignore[no-untyped-def]
-    found = run(report, status, recorded=True)
+def test_a_run_that_shows_no_failure_or_no_test_proves_nothing(run, report, status) -> None:  # type: ignore[no-untyped-def]
+    found = run(report, status)
     assert found.results == {}
     assert not found.proven
-    assert run(REPORT, recorded=True).proven
+    assert run(REPORT).proven
 
 
 def test_a_suite_that_counts_failures_which_none_of_its_tests_has_is_no_result() -> None:

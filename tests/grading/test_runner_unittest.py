@@ -6,7 +6,7 @@ import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.languages.python.environments import choose_python_runner, django_project
-from codegate.suite import LockedEnvironment, ProblemLimits
+from codegate.suite import Environment, ProblemLimits
 from tests.grading.worlds import Files, tree
 from tests.kit.environment import PLAIN
 
@@ -79,7 +79,7 @@ PROJECT: Files = {
 
 
 def started(
-    sandboxes: Sandboxes, content: Files, selection: TestSelection, environment: LockedEnvironment = PLAIN
+    sandboxes: Sandboxes, content: Files, selection: TestSelection, environment: Environment = PLAIN
 ) -> TestReport:
     return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree(content), selection)
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from codegate.durable import sha256
-from codegate.environments import RECIPE, Recipe, ServiceRecipe, recipe_text
+from codegate.environments import Recipe, ServiceRecipe, environment_of
 from codegate.grading import Sandboxes
 from codegate.sandbox import Command
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, PackageFile, ProblemLimits, RecordedBuild
-from tests.conftest import PYTHON
+from codegate.suite import Base, ProblemLimits
 from tests.kit.recorded import Recorded
 
 SERVE = "exec python3 -c \"import http.server as s; s.test(s.SimpleHTTPRequestHandler, port=8125, bind='127.0.0.1')\""
@@ -22,19 +20,12 @@ ASK = "python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.
 @pytest.mark.bwrap
 def test_tests_and_agents_meet_the_services_of_the_recipe(bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
     built = Recorded(bwrap_backend, {}, (), (), {}, tmp_path)
-    text = recipe_text(Recipe(services=(ServiceRecipe(run=SERVE, ready=ASK),)))
-    manifest = EnvironmentManifest(
-        id="shop",
-        python=PYTHON,
-        lock="environments/shop/resolved.txt",
-        lock_sha256=sha256(b""),
-        exclude_newer=date(2026, 1, 1),
-        rung="recipe",
-        packages=(PackageFile(path=f"environments/shop/{RECIPE}", sha256=sha256(text.encode())),),
-        recorded=RecordedBuild(base=Base(commit="a" * 40), inputs="b" * 64),
-    )
+    recipe = Recipe(services=(ServiceRecipe(run=SERVE, ready=ASK),))
+    base = Base(commit="a" * 40)
+    environment = environment_of("shop", recipe, "", day=date(2026, 1, 1), base=base, inputs="b" * 64)
+    manifest = environment.manifest
     with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
-        sandboxes.add(LockedEnvironment(manifest, "", {RECIPE: text}), built.recipe)
+        sandboxes.add(environment, built.recipe)
         with sandboxes.open(manifest, ProblemLimits()) as sandbox:
             asked = sandbox.run(Command(("sh", "-c", ASK)))
         with sandboxes.open_for_agent(manifest, None, 60) as sandbox:

@@ -9,7 +9,7 @@ import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import LockedEnvironment, ProblemLimits
+from codegate.suite import Environment, ProblemLimits
 from tests.grading.worlds import tree
 from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
 
@@ -115,7 +115,7 @@ def test_waits():
 
 
 class _Room:
-    def __init__(self, sandboxes: Sandboxes, environment: LockedEnvironment = PLAIN) -> None:
+    def __init__(self, sandboxes: Sandboxes, environment: Environment = PLAIN) -> None:
         self.sandboxes = sandboxes
         self.manifest = environment.manifest
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from codegate.grading import Grade, Sandboxes, audit_controls, grade
-from codegate.suite import LockedEnvironment, ProblemLimits, Tree, make_patch
+from codegate.suite import Environment, ProblemLimits, Tree, make_patch
 from tests.kit.environment import PLAIN
 from tests.kit.problem import changes, problem
 
@@ -68,7 +68,7 @@ class World:
         run: Iterable[str] | None = None,
         limits: ProblemLimits | None = None,
         python_path: tuple[str, ...] = ("", "src"),
-        environment: LockedEnvironment = PLAIN,
+        environment: Environment = PLAIN,
     ) -> None:
         self.sandboxes = sandboxes
         self.base = tree({**BASE, **(base or {})})

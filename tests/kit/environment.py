@@ -7,7 +7,7 @@ from typing import Final
 from codegate.environments import Recipe, environment_of
 from codegate.grading import Sandboxes
 from codegate.sandbox import Backend
-from codegate.suite import LockedEnvironment
+from codegate.suite import Environment
 
 PYTHON: Final = "3.11"
 PYTEST: Final = "pytest==8.3.4"
@@ -15,7 +15,7 @@ DAY: Final = date(2026, 11, 1)
 """Package indexes answer as of its end."""
 
 
-def recorded(name: str, *setup: str, env: Mapping[str, str] | None = None, **tools: str) -> LockedEnvironment:
+def recorded(name: str, *setup: str, env: Mapping[str, str] | None = None, **tools: str) -> Environment:
     """Return the environment that the commands ``setup`` leave; it is built when it is needed.
 
     Args:
@@ -27,7 +27,7 @@ def recorded(name: str, *setup: str, env: Mapping[str, str] | None = None, **too
     return environment_of(name, Recipe(tools=tools, setup=setup, env=dict(env or {})), "", day=DAY)
 
 
-def with_packages(name: str, *requirements: str) -> LockedEnvironment:
+def with_packages(name: str, *requirements: str) -> Environment:
     """Return an environment of Python packages; what is tested may also be in a folder ``src``."""
     return recorded(name, f"uv pip install {' '.join(requirements)}", env={"PYTHONPATH": "src"}, python=PYTHON)
 
@@ -65,7 +65,7 @@ WITH_GO: Final = recorded("go", _WARM, go="1.26")
 """Go, with its standard library compiled."""
 
 
-def with_node(name: str, *packages: str) -> LockedEnvironment:
+def with_node(name: str, *packages: str) -> Environment:
     """Return an environment of Node with packages of npm in the tree's ``node_modules``."""
     install = f"npm install {' '.join(packages)} && rm package.json package-lock.json"
     return recorded(name, *([install] if packages else []), node="22")
@@ -74,7 +74,7 @@ def with_node(name: str, *packages: str) -> LockedEnvironment:
 WITH_NODE: Final = with_node("node")
 
 
-def sandboxes_of(backend: Backend, *environments: LockedEnvironment, ahead: int = 0) -> Sandboxes:
+def sandboxes_of(backend: Backend, *environments: Environment, ahead: int = 0) -> Sandboxes:
     """Return sandboxes that know ``environments``; the caller closes them."""
     found = Sandboxes(backend, {}, ahead)
     for environment in environments:

@@ -1,14 +1,14 @@
 """Problems and suites in a few words."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 from codegate.durable import sha256
 from codegate.suite import (
     Base,
     Changes,
+    Environment,
     EnvironmentManifest,
-    LockedEnvironment,
-    PackageFile,
     Problem,
     ProblemManifest,
     Provenance,
@@ -21,24 +21,24 @@ from codegate.suite import (
 STATEMENT = "It returns a wrong number.\n"
 
 
-def locked(
-    lock: str,
+def environment_with(
+    resolved: str = "",
     name: str = "py311",
     *,
-    python: str = "3.11",
-    packages: Mapping[str, str] | None = None,
-) -> LockedEnvironment:
-    """Return an environment with the text of its lock; ``packages`` are files that belong to it."""
-    folder, files = f"environments/{name}", dict(packages or {})
+    recipe: str = "tools: {python: '3.11'}\n",
+    base: Base | None = None,
+    inputs: str | None = None,
+) -> Environment:
+    """Return an environment with these texts; with a ``base`` it is built from that, and has ``inputs``."""
     manifest = EnvironmentManifest(
         id=name,
-        python=python,
-        lock=f"{folder}/requirements.lock",
-        lock_sha256=sha256(lock.encode()),
-        rung="manual",
-        packages=tuple(PackageFile(path=f"{folder}/{file}", sha256=sha256(files[file].encode())) for file in files),
+        recipe=sha256(recipe.encode()),
+        resolved=sha256(resolved.encode()),
+        day=date(2026, 1, 1),
+        base=base,
+        inputs=inputs,
     )
-    return LockedEnvironment(manifest, lock, files)
+    return Environment(manifest, recipe, resolved)
 
 
 def changes(files: Mapping[str, str | bytes | TreeFile | None]) -> Changes:

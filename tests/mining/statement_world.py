@@ -1,7 +1,6 @@
 """A small change of each language, as parts of a cut: what statements are made from in these tests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Literal
 
@@ -80,9 +79,8 @@ def validate_cut(
     support: LanguageSupport | None = None,
 ) -> Validated | Rejected:
     """Run the test files of ``cut`` in both states until it is proven: by pytest, or as ``support`` does."""
-    found = (support.runner(cut.fixed) if support else None) or RunnerSettings("pytest")
-    settings = replace(found, recorded=True)
+    settings = (support.runner(cut.fixed) if support else None) or RunnerSettings("pytest")
     compiled = ProblemLimits(seconds=240.0, memory_mb=3072, pids=512, disk_mb=1024)
     limits = compiled if support else ProblemLimits(seconds=120.0)
-    trial = try_cut(cut, open_sandbox, ("",), today, include_new_tests, settings, limits)
+    trial = try_cut(cut, open_sandbox, today, include_new_tests, settings, limits)
     return trial if isinstance(trial, Rejected) else trial.confirm(rounds)

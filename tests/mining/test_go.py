@@ -97,12 +97,12 @@ def test_tests_of_new_names_are_left_out_where_others_fail_too(bwrap_backend: Bu
     fix = tree(shop_go=f'{right}\nfunc Name() string {{ return "SHOP" }}\n')
     hidden = tree(shop_test_go="\n".join((head, helper, new, asked)))
     parts = Cut(base, hidden, fix, base.overlay(fix), ("shop_test.go",), (), 1)
-    go, settings = Go(), RunnerSettings("go", recorded=True)
+    go, settings = Go(), RunnerSettings("go")
     limits = ProblemLimits(seconds=240, memory_mb=2048, pids=512, disk_mb=1024)
     with closing(sandboxes_of(bwrap_backend, WITH_GO)) as sandboxes:
         opened = partial(sandboxes.open, WITH_GO.manifest)
         tried = [
-            try_cut(replace(parts, hidden=tests), opened, (), DAY, False, settings, limits, go.narrowed)
+            try_cut(replace(parts, hidden=tests), opened, DAY, False, settings, limits, go.narrowed)
             for tests in (hidden, tree(shop_test_go="\n".join((head, helper, new))))
         ]
     assert isinstance(tried[0], Trial)

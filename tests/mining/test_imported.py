@@ -16,7 +16,6 @@ from codegate.mining.importing import ImportedUnit, ImportReport, compare, cut_r
 from codegate.mining.units import Rejected
 from codegate.suite import (
     Base,
-    LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
@@ -102,8 +101,8 @@ def built(unit: ImportedUnit) -> Built:
         provenance=Provenance(kind="direct"),
     )
     tests = TestSets(FAIL_TO_PASS=("tests/test_price.py::test_one",), PASS_TO_PASS=("tests/test_price.py::test_none",))
-    problem = make_problem(manifest, "x", tests, parts.hidden, parts.fix, builders.ENVIRONMENT)
-    return Built(problem, LockedEnvironment(builders.ENVIRONMENT, builders.LOCK))
+    problem = make_problem(manifest, "x", tests, parts.hidden, parts.fix, builders.ENVIRONMENT.manifest)
+    return Built(problem, builders.ENVIRONMENT)
 
 
 def exported(folder: Path, repository: Path, problem: Problem, slug: str | None = None) -> list[dict[str, Any]]:

@@ -160,7 +160,7 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert crlf.manifest.hidden_deleted == ("tests/data/naïve.bin",)
     assert "tests/test_ünits.py::test_factor" in crlf.tests.FAIL_TO_PASS
     (environment,) = suite.manifest.environments
-    assert environment.recorded is not None  # of the newest tree: one build serves the whole history
+    assert environment.base is not None  # of the newest tree: one build serves the whole history
 
 
 def test_the_profile_counts_every_test_run_of_units_kept_and_rejected(mined: Mined) -> None:

@@ -14,7 +14,7 @@ from codegate.mining.proving.proof import judge
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
-    LockedEnvironment,
+    Environment,
     Problem,
     ProblemLimits,
     ProblemManifest,
@@ -112,7 +112,7 @@ FLAKY_SETS = TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test
 
 @pytest.mark.bwrap
 class TestValidateSuite:
-    def _suite(self, history: HistoryBuilder, *problems: Problem, environment: LockedEnvironment = PLAIN) -> Suite:
+    def _suite(self, history: HistoryBuilder, *problems: Problem, environment: Environment = PLAIN) -> Suite:
         history.commit("begin", {"pkg.py": "x = 1\n"})
         base = Base(commit=history.git("rev-parse", "HEAD"))
         placed = [

@@ -21,10 +21,8 @@ from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Layer, SandboxError
 from codegate.suite import (
     Base,
-    LockedEnvironment,
     ProblemLimits,
     Provenance,
-    RecordedBuild,
     Tree,
     TreeFile,
     load_suite,
@@ -122,9 +120,8 @@ def test_an_application_is_mined_proved_run_and_gated_by_its_own_recipe(
     assert empty.tests.FAIL_TO_PASS == ("tests/test_title.py::test_empty",)
     assert (empty.manifest.runner, empty.manifest.before) == ("pytest", ("python seed.py",))
     # The newest tree's build serves the newer fix; the older one was tried in it, and has one of its own base tree.
-    assert [each.environment.rung for each in suite.problems] == ["recipe", "recipe"]
-    assert "iniconfig==1.1.1" in suite.locks[nothing.environment.id]
-    assert "iniconfig==2.0.0" in suite.locks[empty.environment.id]
+    assert "iniconfig==1.1.1" in suite.environments[nothing.environment.id].resolved
+    assert "iniconfig==2.0.0" in suite.environments[empty.environment.id].resolved
 
     repository = ("--repository", shop.folder)
     proved = codegate("validate", out, *repository, *place, "--rounds", "1", cwd=tmp_path)
@@ -255,7 +252,7 @@ class Builds:
 
     def ladder(self, number: int, lock: str) -> list[tuple[str, bool, bool]]:
         rungs = self.builds.ladder("a" * 40, self.tree(lock), DAYS[number])
-        return [(rung.environment.lock, rung.exact, rung.later) for rung in rungs]
+        return [(rung.environment.resolved, rung.exact, rung.later) for rung in rungs]
 
     @staticmethod
     def tree(lock: str) -> Tree:
@@ -298,20 +295,18 @@ def test_a_test_run_may_take_the_recipes_seconds_of_the_processor(monkeypatch: p
     passed = TestReport(results={"t.py::a": TestResult(id="t.py::a", status="passed")}, cpu_seconds=5.0, seconds=2.0)
     monkeypatch.setattr(Trial, "run", lambda *_: passed)
     parts = cut_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, {"t.py": "def a(): pass\n"})
-    settings = RunnerSettings("pytest", recorded=True)
+    settings = RunnerSettings("pytest")
     tried = try_cut(
-        parts, lambda _: pytest.fail("no sandbox"), (), date(2025, 1, 1), False, settings, ProblemLimits(),
+        parts, lambda _: pytest.fail("no sandbox"), date(2025, 1, 1), False, settings, ProblemLimits(),
         processor_seconds=4.0,
     )  # fmt: skip
     assert tried == Rejected("timeout", "the fixed tests took over 4 s of processor time")
 
 
 def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    locked = kit.locked("six 1\n", "recorded", packages={"recipe.yml": "setup: [make]\n"})
-    build = RecordedBuild(base=Base(commit="b" * 40), inputs="0" * 64)
-    manifest = locked.manifest.model_copy(update={"recorded": build, "exclude_newer": DAYS[0].date()})
-    entry = LockedEnvironment(manifest, locked.lock, locked.packages)
-    one = problem(environment=manifest, provenance=Provenance(kind="direct", date=DAYS[1]))
+    base = Base(commit="b" * 40)
+    entry = kit.environment_with("six 1\n", "recorded", recipe="setup: [make]\n", base=base, inputs="0" * 64)
+    one = problem(environment=entry.manifest, provenance=Provenance(kind="direct", date=DAYS[1]))
     suite = write_suite(tmp_path / "s", name="demo", repository=None, environments=[entry], problems=[one])
     sandboxes = Sandboxes(None, {}, tree=lambda _: Tree())  # type: ignore[arg-type]
     builds = written(Recipe(setup=("make",)), sandboxes, recorded_of(suite, sandboxes))

@@ -25,7 +25,7 @@ from codegate.suite import (
     TestSets,
     load_suite,
 )
-from tests.suite.builders import ENVIRONMENT, LOCK, problem, suite
+from tests.suite.builders import ENVIRONMENT, problem, suite
 
 TODAY = date(2026, 1, 1)
 
@@ -42,9 +42,12 @@ def _dated(number: int, component: str, *, tier: str = "S", days: int = 0, **cha
 
 def _suite(problems: list[Problem]) -> Suite:
     manifest = SuiteManifest(
-        name="many", canary="canary-12345678", environments=(ENVIRONMENT,), problems=tuple(one.id for one in problems)
+        name="many",
+        canary="canary-12345678",
+        environments=(ENVIRONMENT.manifest,),
+        problems=tuple(one.id for one in problems),
     )
-    return Suite(Path("nowhere"), manifest, tuple(problems), {ENVIRONMENT.id: LOCK})
+    return Suite(Path("nowhere"), manifest, tuple(problems), {ENVIRONMENT.id: ENVIRONMENT})
 
 
 def test_no_component_crowds_out_the_others_and_the_freshest_come_first() -> None:

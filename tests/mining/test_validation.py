@@ -301,9 +301,7 @@ class TestExecution:
         own = "\ndef test_own():\n    assert '    assert pkg.x == 2' in open(__file__).read()\n"
         parts = _cut("x = 1", "x = 2", tests + own if reads else tests)
         used = instrument_tests(parts.base.overlay(parts.hidden), parts.test_files, "pytest", sandboxes)
-        trial = try_cut(
-            parts, opener, ("",), TODAY, False, RunnerSettings("pytest", recorded=True), ProblemLimits(seconds=120.0)
-        )
+        trial = try_cut(parts, opener, TODAY, False, RunnerSettings("pytest"), ProblemLimits(seconds=120.0))
         assert isinstance(trial, Trial)
 
         found = trial.confirm(3, used)

@@ -6,18 +6,15 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.running.readiness import check_images
-from codegate.suite import Base, LockedEnvironment, RecordedBuild, Suite, write_suite
+from codegate.suite import Suite, write_suite
 from tests.kit import problem as kit
 from tests.suite.builders import problem
 
 
 def suite_with(folder: Path, recipe: str) -> Suite:
-    locked = kit.locked("six 1\n", "recorded", packages={"recipe.yml": recipe})
-    build = RecordedBuild(base=Base(commit="b" * 40), inputs="0" * 64)
-    manifest = locked.manifest.model_copy(update={"recorded": build})
-    environments = [LockedEnvironment(manifest, locked.lock, locked.packages)]
-    problems = [problem(environment=manifest)]
-    return write_suite(folder, name="demo", repository=None, environments=environments, problems=problems)
+    environment = kit.environment_with("six 1\n", "recorded", recipe=recipe)
+    problems = [problem(environment=environment.manifest)]
+    return write_suite(folder, name="demo", repository=None, environments=[environment], problems=problems)
 
 
 def test_a_suites_recipe_gets_only_the_secrets_that_are_allowed(

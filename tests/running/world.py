@@ -16,7 +16,7 @@ from typing import Any
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
 from codegate.running import Run, RunOptions, RunRequest, run_suite
-from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, Problem, Suite, write_suite
+from codegate.suite import Base, Environment, EnvironmentManifest, Problem, Suite, write_suite
 from tests.kit.command import FORKER, Done
 from tests.kit.environment import PLAIN
 from tests.kit.http import Reply, Request, Server, as_json
@@ -41,7 +41,7 @@ def answer(name: str, *, right: bool = True) -> str:
     return f"calc/{name}.py\n<<<<<<< SEARCH\n{wrong}\n=======\n{replacement}\n>>>>>>> REPLACE\n"
 
 
-def make_suite(folder: Path, environment: LockedEnvironment = PLAIN) -> Suite:
+def make_suite(folder: Path, environment: Environment = PLAIN) -> Suite:
     """Write ``folder/suite`` and the repository ``folder/repository`` that its base commit is in."""
     files = {f"calc/{name}.py": source(name, fixed=False).encode() for name in NAMES}
     public = b"from calc.half import half\n\n\ndef test_zero():\n    assert half(0) == 0\n"
@@ -59,7 +59,7 @@ def make_suite(folder: Path, environment: LockedEnvironment = PLAIN) -> Suite:
 
 def write_recipe(suite: Path, text: str) -> None:
     """Give the environment of the suite in a folder another recipe, with the digest that it needs."""
-    manifest, path = suite / "suite.yml", suite / PLAIN.manifest.packages[0].path
+    manifest, path = suite / "suite.yml", suite / "environments" / PLAIN.id / "recipe.yml"
     before = sha256(path.read_bytes())
     path.write_text(text)
     manifest.write_text(manifest.read_text().replace(before, sha256(text.encode())))

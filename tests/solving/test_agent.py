@@ -24,6 +24,7 @@ from codegate.solving import Attempt, agent_attempt, collecting
 from codegate.solving.agent import AgentFailed
 from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, TreeFile, apply_patch
+from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
 from tests.solving.worlds import (
@@ -93,7 +94,7 @@ END
 
 @contextlib.contextmanager
 def opened_boxes(backend: Backend) -> Iterator[Sandboxes]:
-    found = Sandboxes(backend, {"py311": ""})
+    found = sandboxes_of(backend, PLAIN)
     try:
         yield found
     finally:
@@ -153,7 +154,7 @@ def attempt(
 
     try:
         return agent_attempt(
-            asked or small_problem(), PLAIN_TREE, spec, opened, 0, open_for_agent, call, KeepsNothing()
+            asked or small_problem(), PLAIN_TREE, spec, opened, 0, PYTHON, open_for_agent, call, KeepsNothing()
         )
     finally:
         opened.close()

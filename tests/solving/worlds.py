@@ -10,7 +10,8 @@ from codegate.candidates import CandidateSpec, Completion, Forwarded, SolverName
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.replay import ReplayProvider
 from codegate.suite import Problem, Tree, TreeFile
-from tests.kit.problem import changes, locked, problem
+from tests.kit.environment import PLAIN
+from tests.kit.problem import changes, problem
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn
 
 BUGGY = "def half(n):\n    return n // 3\n"
@@ -45,7 +46,7 @@ def small_tree() -> Tree:
 def small_problem(fix: str = FIXED) -> Problem:
     return problem(
         "small-1",
-        locked("").manifest,
+        PLAIN.manifest,
         hidden=changes({"tests/test_hidden.py": "SECRET = 'hidden-test-text'\n"}),
         fix=changes({"src/pkg/maths.py": fix}),
         wanted=["tests/test_hidden.py::test_half"],

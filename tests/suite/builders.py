@@ -6,7 +6,6 @@ from codegate.suite import (
     Base,
     Changes,
     EnvironmentManifest,
-    LockedEnvironment,
     Problem,
     Provenance,
     Suite,
@@ -16,8 +15,7 @@ from codegate.suite import (
 )
 from tests.kit import problem as kit
 
-LOCK = "pytest==8.3.0 --hash=sha256:" + "0" * 64 + "\n"
-ENVIRONMENT = kit.locked(LOCK).manifest
+ENVIRONMENT = kit.environment_with("pytest==8.3.0\n")
 STATEMENT = "`add` must add. Größer ist besser.\n"
 HIDDEN: Changes = {
     "tests/test_add.py": TreeFile(b"def test_add():\n    assert True\n"),
@@ -38,7 +36,7 @@ def problem(
     tests: TestSets = TESTS,
     hidden: Changes = HIDDEN,
     fix: Changes = FIX,
-    environment: EnvironmentManifest = ENVIRONMENT,
+    environment: EnvironmentManifest = ENVIRONMENT.manifest,
     **changes: object,
 ) -> Problem:
     """A problem that is in order, but for what ``changes`` says about its manifest."""
@@ -66,6 +64,6 @@ def problem(
 def suite(folder: Path, *problems: Problem, repository: str | None = None) -> Suite:
     """Write a suite of ``problems``, or of one."""
     return write_suite(
-        folder, name="demo", repository=repository, environments=[LockedEnvironment(ENVIRONMENT, LOCK)],
+        folder, name="demo", repository=repository, environments=[ENVIRONMENT],
         problems=problems or (problem(),),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from codegate.environments import Recipe, environment_of
 from codegate.errors import UsageError
-from codegate.suite import Base, LockedEnvironment, Suite, TestSets, TreeFile, write_suite
+from codegate.suite import Base, Suite, TestSets, TreeFile, write_suite
 from codegate.suite.exchange import export_suite, read_tasks
 from tests.kit.repository import make_repository
 
@@ -180,21 +180,17 @@ def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
     go = builders.problem("go-1", base=Base(commit=commit), language="go", runner="go")
     recorded = environment_of("e-1", Recipe(), "", day=date(2026, 11, 1))
     good = builders.problem("good-3", base=Base(commit=commit), environment=recorded.manifest)
-    wheels = builders.problem("wheels-6", base=Base(commit=commit))
     service = builders.problem("service-4", base=Base(commit=commit), service={})
     asked, right = TestSets(FAIL_TO_PASS=("answer::prose",)), {"answer.md": TreeFile(b"Yes.")}
     question = builders.problem(
         "question-5", base=Base(commit=commit), tests=asked, hidden={}, fix=right, answer="prose", test_files=()
     )
     suite = write_suite(
-        tmp_path / "suite", name="demo", repository=None, problems=[go, good, service, question, wheels],
-        environments=[recorded, LockedEnvironment(builders.ENVIRONMENT, builders.LOCK)],
+        tmp_path / "suite", name="demo", repository=None, problems=[go, good, service, question],
+        environments=[recorded, builders.ENVIRONMENT],
     )  # fmt: skip
     report = export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
-    assert (list(report.ids), list(report.left_out)) == (
-        ["good-3"], ["go-1", "service-4", "question-5", "wheels-6"],
-    )  # fmt: skip
-    assert report.left_out["wheels-6"] == "its environment has no recipe that a task folder could be set up by."
+    assert (list(report.ids), list(report.left_out)) == (["good-3"], ["go-1", "service-4", "question-5"])
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["good-3"]
     assert tomllib.loads((tmp_path / "tasks/good-3/task.toml").read_text())["task"]["name"] == "local/good-3"
     with pytest.raises(UsageError, match="exists already"):

@@ -10,7 +10,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.suite import Suite, add_problem, load_suite
-from codegate.suite.lint import CODES, fix_suite, lint_suite, take_statements_over
+from codegate.suite.lint import CODES, fix_suite, lint_suite, take_texts_over
 from tests.running.world import codegate
 
 TODAY = date(2025, 6, 1)
@@ -44,7 +44,7 @@ def test_every_bundled_suite_is_clean(folder: Path) -> None:
 def test_every_finding_has_its_code(functions: Suite) -> None:
     home = functions.folder / "problems" / "chunks"
     (home / "statement.md").write_text("Make test_chunks.py pass.\n")
-    take_statements_over(functions.folder)
+    take_texts_over(functions.folder)
     rewrite(functions, "chunks", functions.manifest.canary, "nothing")
     rewrite(functions, "chunks", "tags:\n  category: structure\n", "")
     path = home / "problem.yml"
@@ -86,8 +86,24 @@ def test_an_edited_statement_is_refused_until_it_is_taken_over(functions: Suite)
     (functions.folder / "problems" / "luhn" / "statement.md").write_text("Another one.\n")
     with pytest.raises(UsageError, match="is not what"):
         load_suite(functions.folder)
-    assert take_statements_over(functions.folder) == ("luhn",)
+    assert take_texts_over(functions.folder) == ("problems/luhn/statement.md",)
     assert load_suite(functions.folder).digest != functions.digest
+
+
+def test_an_edited_recipe_is_refused_until_it_and_what_it_resolved_are_taken_over(functions: Suite) -> None:
+    home, manifest = functions.folder / "environments" / "py311", functions.folder / "suite.yml"
+    known, text = functions.environments["py311"].manifest, manifest.read_text()
+    recipe, resolved = f"  recipe: {known.recipe}\n", f"  resolved: {known.resolved}\n"
+    # As somebody may have written it by hand: in another order, and nothing is known of either text.
+    manifest.write_text(text.replace(recipe + resolved, f"  resolved: '{'0' * 64}'\n  recipe: '{'0' * 64}'\n"))
+    (home / "recipe.yml").write_text("tools: {python: '3.11'}\n")
+    with pytest.raises(UsageError, match="is not what"):
+        load_suite(functions.folder)
+    changed = take_texts_over(functions.folder)
+    assert changed == ("environments/py311/recipe.yml", "environments/py311/resolved.txt")
+    taken = load_suite(functions.folder)
+    assert taken.environments["py311"].recipe == "tools: {python: '3.11'}\n"
+    assert taken.digest != functions.digest
 
 
 def test_the_command_exits_by_its_findings(functions: Suite, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from codegate.errors import UsageError
 from codegate.suite import (
     Base,
-    LockedEnvironment,
     Suite,
     Tree,
     TreeFile,
@@ -21,7 +20,6 @@ from codegate.suite import (
 from tests.kit.repository import make_repository, run_git
 from tests.suite import builders
 
-LOCKED = LockedEnvironment(builders.ENVIRONMENT, builders.LOCK)
 FOLDER = Tree({"src/add.py": TreeFile(b"x = 3\n")})
 
 
@@ -36,10 +34,10 @@ def _suite(home: Path, name: str) -> Suite:
         builders.problem(f"{name}-2", base=Base(commit=base)),
     ]
     problems.append(builders.problem(f"{name}-3", base=Base(folder="base"), base_digest=FOLDER.digest()))
-    place = home / name / "suite"
     return write_suite(
-        place, name=name, repository="..", environments=[LOCKED], problems=problems, bases={"base": FOLDER}
-    )
+        home / name / "suite", name=name, repository="..", environments=[builders.ENVIRONMENT], problems=problems,
+        bases={"base": FOLDER},
+    )  # fmt: skip
 
 
 @pytest.mark.requirement("M8")

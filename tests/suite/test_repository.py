@@ -54,7 +54,7 @@ def test_the_suite_itself_may_be_a_repository(tmp_path: Path) -> None:
     made = suite(tmp_path / "other", problem(base=Base(commit=commit)))
     for path in (tmp_path / "other").iterdir():
         path.rename(tmp_path / "s" / path.name)
-    found = Suite(tmp_path / "s", made.manifest, made.problems, made.locks, made.digest)
+    found = Suite(tmp_path / "s", made.manifest, made.problems, made.environments, made.digest)
     assert set(load_base(found, found.problems[0])) == {"src/add.py"}
 
 

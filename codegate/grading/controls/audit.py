@@ -1,7 +1,6 @@
 """Validates the controls: the reference fix has to pass the instrumented tests and to fail their mutants."""
 
 from collections.abc import Collection
-from contextlib import closing, nullcontext
 from typing import Final
 
 from codegate.grading.controls.control import (
@@ -19,7 +18,6 @@ from codegate.grading.controls.sites import Function, Mutant, Sites, function_of
 from codegate.grading.grade import file_of
 from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport
 from codegate.suite import ControlAudit, Problem, Tree
 
@@ -35,7 +33,6 @@ def audit_controls(
     rounds: int = 3,
     first: tuple[Instruments, TestReport] | None = None,
     unproven: TestReport | None = None,
-    shared: SharedSandbox | None = None,
 ) -> ControlAudit:
     """Find ``rounds`` mutants of each fail-to-pass test that the reference fix fails; a control draws from them.
 
@@ -47,7 +44,6 @@ def audit_controls(
             the fix passed some.
         first: a run of the instrumented tests on the reference fix; None: it is made.
         unproven: a run of them on the base tree; None: it is made.
-        shared: the one sandbox for all runs, since the reference fix is all that runs; None: it is opened.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -59,27 +55,13 @@ def audit_controls(
         return ControlAudit(tried=0, unfit=files)
     if not sites:
         return ControlAudit(tried=0)
-    with nullcontext(shared) if shared is not None else closing(SharedSandbox(sandboxes)) as opened:
-        return _audit(problem, base, sites, opened, rounds, first, unproven)
-
-
-def _audit(
-    problem: Problem,
-    base: Tree,
-    sites: Sites,
-    shared: SharedSandbox,
-    rounds: int,
-    first: tuple[Instruments, TestReport] | None,
-    unproven: TestReport | None,
-) -> ControlAudit:
-    fixed, files = base.overlay(problem.fix), problem.manifest.test_files
     if first is None:
         used = instrument(sites)
-        first = used, run_instrumented(problem, fixed, used, shared)
+        first = used, run_instrumented(problem, fixed, used, sandboxes)
     used, report = first
     if unproven is None:
         own = tuple(dict.fromkeys(file_of(test) for test in controlled_tests(problem, sites)))
-        unproven = run_instrumented(problem, base, used, shared, files=own)
+        unproven = run_instrumented(problem, base, used, sandboxes, files=own)
     unfit = _unfit(problem, sites, used, report, unproven)
     sites = {path: found for path, found in sites.items() if path not in unfit}
     left = {function: _in_turn(sites, function, rows) for function, rows in _rows(problem, report, sites).items()}
@@ -102,7 +84,7 @@ def _audit(
         used = instrument(sites, tuple(chosen.values()))
         mutated = {path for (path, _), _ in chosen}
         own = tuple(file for batch in batches if mutated.intersection(batch) for file in batch)
-        changed = run_instrumented(problem, fixed, used, shared, files=own, seconds=seconds)
+        changed = run_instrumented(problem, fixed, used, sandboxes, files=own, seconds=seconds)
         for place, mutant in chosen.items():
             if _is_killed(mutant, problem, report, changed, sites, used):
                 killed.append(mutant.name)

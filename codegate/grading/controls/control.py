@@ -14,7 +14,6 @@ from typing import Final
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.shared import SharedSandbox
 from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
 from codegate.suite import Problem, Tree
@@ -26,7 +25,7 @@ def run_instrumented(
     problem: Problem,
     sources: Tree,
     used: Instruments,
-    sandboxes: Sandboxes | SharedSandbox,
+    sandboxes: Sandboxes,
     *,
     files: tuple[str, ...] = (),
     seconds: float | None = None,

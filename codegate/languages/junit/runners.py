@@ -30,8 +30,8 @@ class JUnit:
     """One process for all files, or one for each when the command takes ``{files}``.
 
     A test's id is the path in its ``file`` attribute, else its ``classname``, then ``::`` and its name. Tests with
-    equal ids count as one, which passes when all of them pass. In a recorded build a command that writes no test, or
-    that fails where none of its tests does, proves nothing.
+    equal ids count as one, which passes when all of them pass. A command that writes no test, or that fails where none
+    of its tests does, proves nothing.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -50,19 +50,17 @@ class JUnit:
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
-        found, status, broken, forged = read_reports(completed.records, token, counted=selection.recorded)
+        found, status, broken, forged = read_reports(completed.records, token)
         results: dict[str, TestResult] = {}
         for result in found:
             results[result.id] = worst(results.get(result.id), result)
         failing = any(result.status in _FAILED for result in found)
-        if selection.recorded and not broken and (not found or (status and not failing)):
+        if not broken and (not found or (status and not failing)):
             return RunnerReport(results={}, status=None, forged=forged)
         return RunnerReport(results=results, status=status, collection_errors=broken, forged=forged)
 
 
-def read_reports(
-    records: bytes, token: str, *, counted: bool = True
-) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
+def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
     """Return the tests of all files that the driver sent, the command's status, broken files, and what else was sent.
 
     There are neither tests nor a status where there are more of them than anybody writes.
@@ -72,7 +70,7 @@ def read_reports(
     broken: list[CollectionError] = []
     for report in reports:
         try:
-            found += read_report(base64.b64decode(report.data, validate=True), counted=counted)
+            found += read_report(base64.b64decode(report.data, validate=True))
         except (ValueError, binascii.Error) as error:
             broken.append(CollectionError(report.path, f"the report cannot be read: {error}"))
     if len(found) > _MOST_TESTS:
@@ -80,17 +78,17 @@ def read_reports(
     return found, status, tuple(broken), forged
 
 
-def read_report(data: bytes, *, counted: bool = True) -> Iterator[TestResult]:
+def read_report(data: bytes) -> Iterator[TestResult]:
     """Yield the tests of one JUnit XML file.
 
     Raises:
-        ValueError: it is no XML, has a document type (the door to entities), is nested beyond sense, or (if told to
-            look at what is ``counted``) counts failures that none of its tests has: what failed is not known then.
+        ValueError: it is no XML, has a document type (the door to entities), is nested beyond sense, or counts
+            failures that none of its tests has: what failed is not known then.
     """
     root = parse_xml(data)
     for suite in root.below():
         failures = sum(_number(suite.attributes.get(name, "")) for name in ("failures", "errors"))
-        if counted and failures and suite.name.startswith("testsuite"):
+        if failures and suite.name.startswith("testsuite"):
             cases = (_result(case) for case in suite.below() if case.name == "testcase")
             if not any(case.status in _FAILED for case in cases):
                 raise ValueError(f"it counts {failures} failures, and none of its tests has failed")

@@ -1,1 +1,1 @@
-"""What a tree needs to run its tests: read from its files without running them, and resolved to locks."""
+"""What the trees of a mining run their tests in: the builds of the project's recipe, or of one that is found."""

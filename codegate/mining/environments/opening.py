@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import RECIPE, VENV, BuildFailed, Found, Recipe, find_recipes, had_by, parse_recipe
+from codegate.environments import VENV, BuildFailed, Found, Recipe, find_recipes, had_by, recipe_of
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.languages import PathClassifier
@@ -21,7 +21,7 @@ from codegate.mining.proving.validation import graded_selection
 from codegate.mining.units import Prospect
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxFile
 from codegate.strict import shown
-from codegate.suite import Base, Language, Suite, Tree, git, load_tree, parse_yaml, read_commit
+from codegate.suite import Base, Language, Suite, Tree, git, load_tree, read_commit
 from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -100,12 +100,9 @@ def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
         return []
     found = []
     for name, when in _known(old).items():
-        environment = old.locked(name)
-        if environment.manifest.recorded is not None:
-            sandboxes.learn(environment)
-            place = f"environment {name}"
-            recipe = parse_recipe(parse_yaml(environment.packages[RECIPE], place), place)
-            found.append(Recorded(environment, recipe, when))
+        environment = old.environments[name]
+        sandboxes.learn(environment)
+        found.append(Recorded(environment, recipe_of(environment), when))
     return found
 
 
@@ -217,7 +214,7 @@ def try_recipe(
     limits = limits_of(recipe)
     opened = partial(sandboxes.open, built.environment.manifest, limits)
     runnable = tree.overlay(dict.fromkeys(refused))
-    report = decided(run_tests(opened, runnable, graded_selection(chosen, support.python_path(tree), limits, settings)))
+    report = decided(run_tests(opened, runnable, graded_selection(chosen, limits, settings)))
     statuses = {test: result.status for test, result in report.results.items()}
     failed = tuple(sorted(test for test, status in statuses.items() if status in {"failed", "error"}))
     builds.doubts(Rung(built.environment, recipe, exact=True, later=False), frozenset(failed))

@@ -20,7 +20,7 @@ from codegate.mining.languages import RunnerSettings
 from codegate.plugins import runner_places
 from codegate.suite import (
     Base,
-    LockedEnvironment,
+    Environment,
     ProblemLimits,
     RunnerName,
     Tree,
@@ -44,7 +44,7 @@ class Recorded:
         asked: inputs that it was made for, where parts of the recipe failed; empty: its own.
     """
 
-    environment: LockedEnvironment
+    environment: Environment
     recipe: Recipe
     date: datetime
     asked: str = ""
@@ -61,7 +61,7 @@ class Rung:
         later: it was built from a tree that may have the fix.
     """
 
-    environment: LockedEnvironment
+    environment: Environment
     recipe: Recipe
     exact: bool
     later: bool
@@ -175,9 +175,7 @@ class RecordedBuilds:
         same = (
             one
             for one in self._serving()
-            if one.date <= date
-            and (made := one.environment.manifest.recorded) is not None
-            and inputs in {made.inputs, one.asked}
+            if one.date <= date and inputs in {one.environment.manifest.inputs, one.asked}
         )
         return max(same, key=lambda one: one.date, default=None)
 
@@ -202,12 +200,12 @@ def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | 
     if recipe.tests is None:
         if own is None:
             return None
-        return replace(own, folder=recipe.folder or own.folder, before=recipe.before, recorded=True)
+        return replace(own, folder=recipe.folder or own.folder, before=recipe.before)
     command = tuple(shlex.split(recipe.tests))
     runner = "junit" if recipe.report else runner_of(command) or (own.runner if own is not None else None)
     if runner is None:
         return None
-    return RunnerSettings(runner, command, recipe.report, recipe.folder, recipe.before, recorded=True)
+    return RunnerSettings(runner, command, recipe.report, recipe.folder, recipe.before)
 
 
 def runner_of(command: tuple[str, ...]) -> RunnerName | None:

@@ -63,9 +63,8 @@ _MOST_SECONDS: Final = 3600.0
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 """What a virtual environment begins with: of the day that it is made."""
 _PROGRAM: Final = """\
-import importlib.metadata, json, platform, sys
-path = sys.argv[1:] or sys.path
-found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions(path=path)}
+import importlib.metadata, json, platform
+found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions()}
 print(json.dumps([platform.python_version(), sorted(found)]))
 """
 
@@ -153,9 +152,8 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         return _prove_question(problem, rounds, day)
     patch = make_patch(base, problem.fix)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        built, folder = problem.environment.recorded, problem.manifest.folder
-        from_tree = built is None or built.base is not None
-        leaks = audit(base, problem.hidden, problem.fix, sandbox, folder, from_tree=from_tree)
+        from_tree = problem.environment.base is not None
+        leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder, from_tree=from_tree)
     controls = problem.manifest.controls
     if controls is None:
         controls = audit_controls(problem, base, sandboxes, rounds)
@@ -316,8 +314,8 @@ def validate_suite(
             try:
                 proofs.append(wait_for(future))
             except SandboxError as error:
-                lock = suite.folder / problem.environment.lock
-                faults[problem.id] = f"{error} (environment {lock})"
+                place = suite.folder / "environments" / problem.environment.id
+                faults[problem.id] = f"{error} ({place})"
                 continue
             suite = _write_back(suite, problem, proofs[-1], day)
         proven = [proof.problem for proof in proofs if proof.proven]
@@ -366,7 +364,7 @@ def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rou
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(
-        place=place_of(sandboxes.backend.name, base_images(sandboxes.backend, suite.manifest.environments)),
+        place=place_of(sandboxes.backend.name, base_images(sandboxes.backend, suite.environments.values())),
         validated=datetime.now(UTC).isoformat(timespec="seconds"),
         rounds=rounds,
         environments={name: _installed(problem, sandboxes) for name, problem in sorted(first.items())},
@@ -375,17 +373,11 @@ def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rou
 
 
 def _installed(problem: Problem, sandboxes: Sandboxes) -> ProvedEnvironment:
-    recorded = problem.environment.recorded is not None
-    start = ("{interpreter}",) if recorded else ("{python}", "-S")
-    places = () if recorded else ("{site}",)
-    command = Command((*start, "-I", "-B", "-c", _PROGRAM, *places), timeout_seconds=_SECONDS)
+    command = Command(("{interpreter}", "-I", "-B", "-c", _PROGRAM), timeout_seconds=_SECONDS)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         done = sandbox.run(command)
     if not done.ok:
         raise SandboxError(f"cannot list the packages of environment {problem.environment.id}: {done.stderr[-300:]!r}.")
     python, found = json.loads(done.stdout)
-    packages = [entry for entry in found if not recorded or entry[0] not in _SEEDS]
-    # What other package managers install is locked by hash, and what is installed follows from that.
-    return ProvedEnvironment(
-        python=python, packages=digest([packages, [entry.sha256 for entry in problem.environment.packages]])
-    )
+    packages = [entry for entry in found if entry[0] not in _SEEDS]
+    return ProvedEnvironment(python=python, packages=digest([packages, [problem.environment.recipe]]))

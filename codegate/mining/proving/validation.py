@@ -54,19 +54,15 @@ class Validated:
     seconds: float
 
 
-def graded_selection(
-    files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings
-) -> TestSelection:
+def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings) -> TestSelection:
     """Return how test files are run when a problem is graded."""
     return TestSelection(
         files=files,
-        python_path=python_path,
         runner=settings.runner,
         command=settings.command,
         reports=settings.reports,
         folder=settings.folder,
         before=settings.before,
-        recorded=settings.recorded,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
     )
@@ -175,7 +171,6 @@ class Trial:
 def try_cut(
     cut: Cut,
     open_sandbox: OpenSandbox,
-    python_path: tuple[str, ...],
     today: date,
     include_new_tests: bool,
     settings: RunnerSettings,
@@ -194,7 +189,6 @@ def try_cut(
     Args:
         cut: the unit's parts.
         open_sandbox: gives sandboxes of the environment to try, with nothing in them.
-        python_path: import roots.
         today: the day that quarantines count from.
         include_new_tests: keep a unit whose tests cannot be imported before the fix.
         settings: the test runner.
@@ -209,7 +203,7 @@ def try_cut(
     """
     allowed = with_room(allowed, cut.fixed)
     trial = Trial(cut, open_sandbox, today, allowed)
-    first = trial.run("after", graded_selection(cut.test_files, python_path, allowed, settings))
+    first = trial.run("after", graded_selection(cut.test_files, allowed, settings))
     rejected = _reject_fixed(first)
     if rejected is None and first.cpu_seconds > processor_seconds:
         rejected = Rejected("timeout", f"the fixed tests took over {processor_seconds:.0f} s of processor time")
@@ -220,7 +214,7 @@ def try_cut(
     if doubts(failing):
         return Rejected("env_no_passing_test", f"after the fix these fail: {', '.join(sorted(failing))}"[:300])
     trial.limits = allowed.model_copy(update={"seconds": max(least, time_limit(first, allowed.seconds))})
-    graded = graded_selection(cut.test_files, python_path, trial.limits, settings)
+    graded = graded_selection(cut.test_files, trial.limits, settings)
     trial.run("before", graded)
     outcomes = trial.outcomes()
     if not outcomes.fail_to_pass:
@@ -230,9 +224,7 @@ def try_cut(
         outcome = None
         if smaller is not None:
             least = trial.limits.seconds
-            outcome = try_cut(
-                smaller, open_sandbox, python_path, today, include_new_tests, settings, allowed, least=least
-            )
+            outcome = try_cut(smaller, open_sandbox, today, include_new_tests, settings, allowed, least=least)
         new = Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
         return outcome if isinstance(outcome, Trial) else new
     trial.seen = trial.validated(graded, outcomes)

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import sys
 import tarfile
 from collections.abc import Mapping
 from importlib import resources
@@ -21,15 +22,15 @@ from typing import Any, Final
 from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import parse_json, read_text
+from codegate.suite.declared import mapping
 from codegate.suite.exchange.rows import MAX_ROWS, Row, Skipped
 from codegate.suite.folder import inside
-from codegate.suite.loaded import LockedEnvironment, Problem, Suite
+from codegate.suite.loaded import RECIPE, Problem, Suite
 from codegate.suite.patch import make_patch
 from codegate.suite.reader import MAX_JSON_BYTES, parse_yaml
 from codegate.suite.tree import Changes, Tree
 
 WORKSPACE: Final = "/workspace"
-_RECIPE: Final = "recipe.yml"
 _ADAPTER_ROW: Final = "tests/config.json"
 _AGENT_SECONDS: Final = 1800.0
 _AROUND_TESTS: Final = 60.0
@@ -77,14 +78,12 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
         UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows, or its
             environment is not one that a Dockerfile can make.
     """
-    environment = suite.locked(problem.environment.id)
+    environment = suite.environments[problem.environment.id]
     if problem.manifest.runner != "pytest":
         raise UsageError(f"its tests are run by {problem.manifest.runner}; task folders are written for pytest only.")
     if problem.manifest.folder:
         raise UsageError("its tests run in a folder of the repository; task folders are written for its root only.")
-    if _RECIPE not in environment.packages:
-        raise UsageError("its environment has no recipe that a task folder could be set up by.")
-    recipe = parse_yaml(environment.packages[_RECIPE], _RECIPE)
+    recipe = mapping(parse_yaml(environment.recipe, RECIPE))
     if lacking := [key for key in _NOT_HERE if recipe.get(key)]:
         raise UsageError(f"its environment has {', '.join(lacking)}, which task folders lack.")
     expected = {
@@ -100,9 +99,11 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
     files = {
         "task.toml": _config(suite, problem, task).encode("utf-8"),
         "instruction.md": problem.statement.encode("utf-8"),
-        "environment/Dockerfile": _dockerfile(recipe, environment).encode("ascii"),
+        "environment/Dockerfile": _dockerfile(recipe).encode("ascii"),
         "environment/set-up.sh": _set_up(recipe, base).encode("utf-8"),
-        "environment/constraints.txt": "".join(f"{pin}\n" for pin in _PIN.findall(environment.lock)).encode("utf-8"),
+        "environment/constraints.txt": "".join(f"{pin}\n" for pin in _PIN.findall(environment.resolved)).encode(
+            "utf-8"
+        ),
         "environment/base.tar": _archive(base),
         "tests/test.sh": _TEST.encode("ascii"),
         "tests/codegate_verify.py": driver,
@@ -122,8 +123,9 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
         raise InfrastructureError(f"cannot write {folder}: {error.strerror or error}.") from error
 
 
-def _dockerfile(recipe: Mapping[str, Any], environment: LockedEnvironment) -> str:
-    image = recipe.get("image") or f"python:{environment.manifest.python}-slim-bookworm"
+def _dockerfile(recipe: Mapping[str, Any]) -> str:
+    python = str(mapping(recipe.get("tools")).get("python") or f"3.{sys.version_info[1]}")
+    image = recipe.get("image") or f"python:{'.'.join(python.split('.')[:2])}-slim-bookworm"
     names = recipe.get("packages") or []
     if odd := [name for name in (image, *names) if not _PLAIN.fullmatch(name)]:
         raise UsageError(f"{odd[0]!r} of its environment cannot be written into a Dockerfile.")

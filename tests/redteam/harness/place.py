@@ -75,7 +75,7 @@ class Place:
 
     def environment(self, line: str) -> None:
         """Add a line to the suite's environment."""
-        self.suite_yml("  rung: recipe\n", f"  rung: recipe\n  {line}\n")
+        self.suite_yml("  day: ", f"  {line}\n  day: ")
 
     def recipe_text(self, text: str) -> None:
         """Give the suite's environment another recipe."""

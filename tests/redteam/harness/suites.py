@@ -74,10 +74,7 @@ _SUITES: Final[dict[str, tuple[Change, str]]] = {
     "hidden-holes": (_many_files, "is larger than"),
     "base-file-link": (_linked_file_in_base, "is a symbolic link"),
     "privileged": (_environment("privileged: true"), "privileged: there is no such key"),
-    "image-not-allowed": (
-        _environment(f"image: 'evil.example/x@sha256:{'1' * 64}'"), "which is not allowed here"
-    ),
-    "lock-outside": (_edit("lock: environments", "lock: ../../outside/file #"), "plain relative path"),
+    "environment-outside": (_edit("- id: tests\n", "- id: ../../outside\n"), "environments.0.id"),
     "recipe-takes-an-image": (_recipe("image: evil.example/x:1\n"), "which is not allowed here"),
     "recipe-takes-a-key": (_recipe("secrets: [OPENAI_API_KEY]\n"), "asks for the secrets OPENAI_API_KEY, which"),
     "repository-outside": (_edit("repository: ../repository", "repository: ../../outside/repository"), "leads out of"),
