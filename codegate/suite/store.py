@@ -238,9 +238,9 @@ def write_suite(
                 write_atomic(fresh / place / path, file.data)
         for problem in problems:
             _write_problem(fresh / "problems" / problem.id, problem, manifest.canary)
-            base = problem.manifest.base.folder
-            if base is not None and not os.path.lexists(fresh / base):
-                shutil.copytree(inside(folder, base), fresh / base, symlinks=True)
+        for base in (*(each.manifest.base for each in problems), *(each.base for each in manifest.environments)):
+            if base is not None and base.folder is not None and not os.path.lexists(fresh / base.folder):
+                shutil.copytree(inside(folder, base.folder), fresh / base.folder, symlinks=True)
         write_atomic(fresh / "suite.yml", _yaml(manifest, manifest.canary))
         written = load_suite(fresh)
         _replace(folder, fresh)

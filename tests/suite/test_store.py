@@ -26,6 +26,7 @@ from codegate.suite import (
     TreeFile,
     load_base,
     load_suite,
+    load_tree,
     update_problem,
     write_suite,
 )
@@ -368,6 +369,15 @@ def test_an_environment_by_hand_is_known_by_its_recipe_and_what_was_resolved() -
 
     assert digest() == digest()
     assert len({digest(), digest(setup="uv pip install six pytest"), digest(resolved="six==1.16.0\n")}) == 3
+
+
+def test_a_suite_that_is_written_again_keeps_the_tree_that_an_environment_is_built_from(tmp_path: Path) -> None:
+    built = kit.environment_with("", "built", base=Base(folder="bases/built"), inputs="0" * 64)
+    one = problem(environment=built.manifest, base=Base(folder="bases/one"), base_digest=BASE.digest())
+    fields: dict[str, Any] = {"name": "demo", "repository": None, "environments": [built], "problems": [one]}
+    write_suite(tmp_path / "s", **fields, bases={"bases/one": BASE, "bases/built": BASE})
+    again = write_suite(tmp_path / "s", **fields)
+    assert load_tree(again, Base(folder="bases/built")) == BASE
 
 
 def test_a_base_folder_is_part_of_the_suite_and_of_the_digest(tmp_path: Path) -> None:
