@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.durable import sha256
+from codegate.durable import digest, sha256
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Grade, TestReport, TestResult
 from codegate.grading.grade import TestStatus
@@ -29,7 +29,9 @@ from codegate.suite import (
     make_problem,
     write_suite,
 )
+from tests.kit import problem as kit
 from tests.kit.environment import PLAIN, PYTHON, recorded
+from tests.kit.problem import changes
 from tests.kit.repository import HistoryBuilder
 
 TODAY = date(2025, 6, 1)
@@ -270,6 +272,18 @@ class TestValidateSuite:
         assert "`exit 7` failed with exit code 7" in report.faults["p"]
         assert load_suite(suite.folder).problems[0].active
         assert not report.proven
+
+    def test_a_proof_says_nothing_of_packages_that_every_virtual_environment_begins_with(
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        bare = recorded("bare", python=PYTHON)
+        question = {"hidden": {}, "fix": changes({"answer.md": "Yes."}), "answer": "prose", "test_files": ()}
+        problem = kit.problem("q", bare.manifest, wanted=["answer::prose"], **question)  # type: ignore[arg-type]
+        suite = self._suite(history, problem, environment=bare)
+
+        assert validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen).proven
+        (proved,) = load_suite(suite.folder).proved
+        assert proved.environments["bare"].packages == digest([[], [bare.manifest.recipe]])
 
     def test_an_empty_suite_proves_nothing(self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend) -> None:
         with pytest.raises(UsageError, match="has no problems"):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codegate.durable import digest
+from codegate.environments import VENV
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import (
     Grade,
@@ -60,11 +61,12 @@ _WORKED: Final = 0.5
 """Share of a time limit in processor time, above which tests that reached the limit are slow themselves."""
 _LONGER: Final = 3.0
 _MOST_SECONDS: Final = 3600.0
-_SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
+_SEEDS: Final = frozenset({"packaging", "pip", "setuptools", "wheel"})
 """What a virtual environment begins with: of the day that it is made."""
 _PROGRAM: Final = """\
-import importlib.metadata, json, platform
-found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions()}
+import glob, importlib.metadata, json, platform, sys
+path = glob.glob(sys.argv[1])
+found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions(path=path)}
 print(json.dumps([platform.python_version(), sorted(found)]))
 """
 
@@ -373,11 +375,12 @@ def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rou
 
 
 def _installed(problem: Problem, sandboxes: Sandboxes) -> ProvedEnvironment:
-    command = Command(("{interpreter}", "-I", "-B", "-c", _PROGRAM), timeout_seconds=_SECONDS)
+    place = f"{VENV}/lib/python3*/site-packages"
+    command = Command(("{interpreter}", "-I", "-S", "-B", "-c", _PROGRAM, place), timeout_seconds=_SECONDS)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         done = sandbox.run(command)
     if not done.ok:
         raise SandboxError(f"cannot list the packages of environment {problem.environment.id}: {done.stderr[-300:]!r}.")
-    python, found = json.loads(done.stdout)
+    version, found = json.loads(done.stdout)
     packages = [entry for entry in found if entry[0] not in _SEEDS]
-    return ProvedEnvironment(python=python, packages=digest([packages, [problem.environment.recipe]]))
+    return ProvedEnvironment(python=version, packages=digest([packages, [problem.environment.recipe]]))
