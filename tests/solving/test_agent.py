@@ -369,11 +369,11 @@ def test_attempts_run_side_by_side(boxes: Sandboxes) -> None:
     assert json.dumps([done.iterations for done in found]) == "[2, 2, 2, 2]"
 
 
-def test_commands_of_an_agent_import_what_the_tests_do(boxes: Sandboxes) -> None:
-    look = "cd /; python3 -c 'import pkg.maths, sys; print(pkg.maths.half(9), \"/opt/codegate/site\" in sys.path)'"
+def test_commands_of_an_agent_have_the_variables_of_the_environment(boxes: Sandboxes) -> None:
+    look = "python3 -c 'import os, pkg.maths; print(pkg.maths.half(9), os.environ[\"PYTHONPATH\"])'"
     with ScriptedModel(fixing(look)) as model:
         done = attempt(boxes, model)
-    assert "3 True" in next(message.text for message in done.messages if message.role == "tool")
+    assert "3 src" in next(message.text for message in done.messages if message.role == "tool")
 
 
 def test_commands_of_an_agent_call_the_service(boxes: Sandboxes) -> None:

@@ -25,9 +25,7 @@ def main() -> None:
         program = found[-1]
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    environment = {**os.environ, **asked["environment"]}
-    environment["PATH"] = os.pathsep.join([*filter(os.path.isdir, asked["programs"]), environment["PATH"]])
-    os.execvpe(program, [program, *arguments], environment)
+    os.execvpe(program, [program, *arguments], {**os.environ, **asked["environment"]})
 
 
 main()
