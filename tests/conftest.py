@@ -15,7 +15,14 @@ from docker.utils import kwargs_from_env
 from hypothesis import HealthCheck, settings
 from uv import find_uv_bin
 
-from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, SandboxUnavailable, cache_folder
+from codegate.sandbox import (
+    AgentRecipe,
+    Backend,
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    SandboxUnavailable,
+    cache_folder,
+)
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
@@ -159,9 +166,9 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 
 @pytest.fixture(scope="session")
-def recipe(tmp_path_factory: pytest.TempPathFactory) -> EnvironmentRecipe:
-    """A locked environment with pytest: the only use of the network in these fixtures."""
-    folder = tmp_path_factory.mktemp("recipe")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> AgentRecipe:
+    """An agent of wheels, pytest among them."""
+    folder = tmp_path_factory.mktemp("locked")
     (folder / "requirements.in").write_text(f"{PYTEST}\n")
     lock = folder / "requirements.lock"
     subprocess.run(
@@ -173,10 +180,10 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> EnvironmentRecipe:
         env=index_environment(),
         check=True,
     )  # fmt: skip
-    return EnvironmentRecipe(PYTHON, Path(lock).read_text())
+    return AgentRecipe(PYTHON, lock.read_text())
 
 
 @pytest.fixture(scope="session")
-def environment(backend: Backend, recipe: EnvironmentRecipe) -> PreparedEnvironment:
-    """The locked environment, prepared by ``backend``."""
-    return backend.prepare(recipe)
+def environment(backend: Backend) -> PreparedEnvironment:
+    """An environment with nothing in it, prepared by ``backend``."""
+    return backend.prepare(EnvironmentRecipe(PYTHON))

@@ -185,7 +185,7 @@ def _shown(
 ) -> Base:
     """Return what the sandbox shows, with the packages ``servers`` in its image."""
     system = (*recipe.packages, *servers)
-    environment = EnvironmentRecipe(_running(), "", image=image, toolchains=tuple(asked), system=system)
+    environment = EnvironmentRecipe(_running(), image=image, toolchains=tuple(asked), system=system)
     sandbox = backend.open_build(environment, LIMITS)
     try:
         programs = {kind: _PROGRAMS.get(kind, kind) for kind in sorted(kinds)}

@@ -242,7 +242,6 @@ def _built(described: LayerFile) -> Built | None:
         return None
     environment = EnvironmentRecipe(
         python=described.interpreter,
-        lock="",
         image=described.image,
         layer=layer,
         toolchains=tuple(Toolchain(name, version) for name, version in sorted(described.toolchains.items())),

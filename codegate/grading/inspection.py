@@ -62,7 +62,7 @@ def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[s
         return Inspection(lint=_lint({}, {}))
     lease.sandbox.put(tuple(placed))
     settings = {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
-    command = driver_command("inspect_driver", settings, "{tools}", "{site}", interpreter=("{interpreter}",))
+    command = driver_command("inspect_driver", settings, "{tools}", interpreter=("{interpreter}",))
     done = lease.sandbox.run(command)
     lease.reusable = done.ok
     records: list[dict[str, Any]] = [json.loads(line) for line in done.records.split(b"\n")[:-1]]

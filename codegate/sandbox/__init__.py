@@ -32,7 +32,6 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
     Toolchain,
 )
-from codegate.sandbox.environment import TOOLS_LOCK
 from codegate.sandbox.layer_images import remove_layer_images
 from codegate.sandbox.pool import Lease, SandboxPool
 from codegate.sandbox.preflight import Assurance, preflight
@@ -41,7 +40,6 @@ from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, rea
 __all__ = [
     "CHOICE_PATTERN",
     "INDEX",
-    "TOOLS_LOCK",
     "AgentRecipe",
     "Assurance",
     "Backend",

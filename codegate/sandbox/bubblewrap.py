@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
-from codegate.durable import digest, sha256, write_atomic
+from codegate.durable import sha256, write_atomic
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BubblewrapBuild, BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
@@ -52,7 +52,7 @@ from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.layers import BUILT
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import AGENT, ENVIRONMENT, LIBRARIES, PACKAGES, PYTHON, SITE, SandboxSession
+from codegate.sandbox.session import AGENT, ENVIRONMENT, LIBRARIES, PYTHON, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.system_files import binds, hidden, masked, shown
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
@@ -67,7 +67,6 @@ class BubblewrapEnvironment:
 
     Attributes:
         python: minor version that the interpreter has to have; empty: any that the supervisor runs on.
-        wheels: packages, of an environment that is no recorded build.
         agent: the folder of the agent that works there, if one does.
         recorded: the environment is a recorded build, or is for one: the interpreter is shown at its own place.
         laid: what a recorded build left.
@@ -79,7 +78,6 @@ class BubblewrapEnvironment:
     shown: tuple[str, ...]
     hidden: tuple[str, ...]
     python: str = ""
-    wheels: EnvironmentFolder | None = None
     agent: EnvironmentFolder | None = None
     recorded: bool = False
     laid: LaidLayer | None = None
@@ -87,10 +85,10 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of what is in the folders, or of the recorded build."""
+        """Return the SHA-256 of the recorded build, or of the tools where there is none."""
         if self.laid is not None:
             return self.laid.layer.sha256
-        return digest([self.tools.content, self.wheels.content if self.wheels else None])
+        return self.tools.content
 
     @property
     def layer(self) -> Layer | None:
@@ -164,7 +162,6 @@ class BubblewrapBackend:
             tuple(binds(shown(interpreter))),
             tuple(masks),
             recipe.python,
-            build_environment(recipe),
             agent,
         )
 
@@ -367,9 +364,6 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground
         executable = Path(PYTHON) / executable.relative_to(prefix)
         arguments += [part for name, value in LIBRARIES.items() for part in ("--setenv", name, value)]
     arguments += environment.hidden
-    if environment.wheels is not None:
-        for part, place in ((environment.wheels.site, SITE), (environment.wheels.packages, PACKAGES)):
-            arguments += ["--ro-bind", str(part), place]
     if environment.agent is not None:
         for part in (environment.agent.site, environment.agent.packages):
             arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]

@@ -12,7 +12,7 @@ from typing import Final
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import NODE_MODULES, PACKAGES, TOOLS, USER_ID, WORKSPACE, Scope
+from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
@@ -115,7 +115,6 @@ def contents(
     usual = (
         "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
         "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
-        "--symlink", f"{PACKAGES}/node_modules", NODE_MODULES,
     )  # fmt: skip
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     return [

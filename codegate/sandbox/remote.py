@@ -35,7 +35,7 @@ from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.remote_builds import PLACES, SYSTEM, Recorded, RemoteBuild, pack, upload_seconds, written_on
 from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote_link import INTERPRETER, MASKED
-from codegate.sandbox.session import AGENT, PACKAGES, SITE, USER_ID, SandboxSession
+from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
 from codegate.sandbox.system_files import MASKED_FILES
 from codegate.sandbox.watched import WatchedSandbox
 
@@ -201,9 +201,9 @@ class RemoteBackend:
         packages = checked_packages(recipe.system)
         layer, recorded = recipe.layer, recipe.layer is not None or uv is not None
         tools = tools_folder(_MACHINE)
-        what = Recorded(layer, uv) if recorded else build_environment(recipe, _MACHINE)
+        what = Recorded(layer, uv) if recorded else None
         agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
-        identity = digest([tools.content, image, packages, layer.sha256 if layer else getattr(what, "content", None)])
+        identity = digest([tools.content, image, packages, layer.sha256 if layer else None])
         key = digest([identity, agent.content if agent else None, uv is not None])
         archive = Path(self._archives.name, f"{key}.tar.gz")
         with self._packing:
@@ -361,7 +361,6 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
     if environment.recorded:
         argv += contents(folder / "opt/codegate/tools", [INTERPRETER], [MASKED], limits, PLACES)
     else:
-        argv += ["--ro-bind", f"{FOLDER}/site", SITE, "--ro-bind", f"{FOLDER}/packages", PACKAGES]
         argv += contents(folder / "tools", [INTERPRETER], [MASKED], limits)
     return {
         "argv": argv,

@@ -41,24 +41,22 @@ class Recorded:
     uv: Path | None
 
 
-def pack(
-    target: Path, tools: EnvironmentFolder, agent: EnvironmentFolder | None, what: Recorded | EnvironmentFolder
-) -> None:
+def pack(target: Path, tools: EnvironmentFolder, agent: EnvironmentFolder | None, what: Recorded | None) -> None:
     """Write what is sent to a machine and unpacked in ``FOLDER``: of a recorded build, at its places below that.
 
     Args:
         target: a new file.
         tools: the folders of the tools.
         agent: those of the agent that works there, if one does.
-        what: a recorded build, or packages.
+        what: a recorded build; None: the tools alone.
 
     Raises:
         SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
-        if isinstance(what, EnvironmentFolder):
-            for part in (what.site, tools.tools, what.packages, tools.etc):
+        if what is None:
+            for part in (tools.tools, tools.etc):
                 add_folder(archive, part, part.name)
         else:
             layer = () if what.layer is None else layer_entries(what.layer)

@@ -26,11 +26,8 @@ from codegate.strict import shown
 _LOG: Final = logging.getLogger(__name__)
 
 WORKSPACE: Final = "/workspace"
-SITE: Final = "/opt/codegate/site"
 TOOLS: Final = "/opt/codegate/tools"
-PACKAGES: Final = "/opt/codegate/packages"
 AGENT: Final = "/opt/codegate/agent"
-NODE_MODULES: Final = "/node_modules"  # where Node looks above the workspace; a link into PACKAGES
 USER_ID: Final = 10001
 RECORDS_BYTES: Final = 16 << 20
 
@@ -197,8 +194,6 @@ class SandboxSession:
         places = {
             "{python}": self._python,
             "{interpreter}": self._scope.interpreter or self._python,
-            "{site}": SITE,
-            "{packages}": PACKAGES,
             "{tools}": TOOLS,
             "{agent}": AGENT,
             "{workspace}": WORKSPACE,

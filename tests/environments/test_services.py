@@ -30,14 +30,14 @@ class Built:
     def __init__(self, backend: Backend, recipe: Recipe, folder: Path) -> None:
         self.servers, self.backend = servers_of(recipe), backend
         variables = {"HOME": "/opt/env/home", **service_variables(recipe), **recipe.env}
-        with closing(backend.open_build(EnvironmentRecipe(PYTHON, ""), LIMITS)) as build:
+        with closing(backend.open_build(EnvironmentRecipe(PYTHON), LIMITS)) as build:
             for server in self.servers:
                 for line in (server.present, server.prepare or "true"):
                     done = build.run(Command(("bash", "-e", "-o", "pipefail", "-c", line), environment=variables))
                     assert done.ok, (done.stdout + done.stderr).decode()
             archive = folder / "layer.tar"
             layer = Layer(build.freeze((), archive), archive, tuple(variables.items()))
-        self.prepared = backend.prepare(EnvironmentRecipe(PYTHON, "", layer=layer))
+        self.prepared = backend.prepare(EnvironmentRecipe(PYTHON, layer=layer))
 
     def open(self) -> Sandbox:
         return self.backend.open(self.prepared, LIMITS)

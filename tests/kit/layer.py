@@ -55,6 +55,6 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 def opener(backend: Backend, layer: Layer, *toolchains: Toolchain) -> Callable[[], AbstractContextManager[Sandbox]]:
     """Return what opens sandboxes of a layer."""
     version = "{}.{}".format(*sys.version_info)
-    prepared = backend.prepare(EnvironmentRecipe(version, "", layer=layer, toolchains=toolchains))
+    prepared = backend.prepare(EnvironmentRecipe(version, layer=layer, toolchains=toolchains))
     limits = SandboxLimits(memory_bytes=1 << 30, disk_bytes=512 << 20)
     return lambda: closing(backend.open(prepared, limits))

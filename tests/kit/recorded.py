@@ -35,7 +35,7 @@ class Recorded:
     ) -> None:
         self.backend, self.files = backend, files
         variables = {"HOME": "/opt/env/home", **variables}
-        recipe = EnvironmentRecipe(PYTHON, "", toolchains=toolchains)
+        recipe = EnvironmentRecipe(PYTHON, toolchains=toolchains)
         with closing(backend.open_build(recipe, LIMITS)) as build:
             put(build, files)
             for line in setup:
@@ -43,7 +43,7 @@ class Recorded:
                 assert done.ok, (done.stdout + done.stderr).decode()
             archive = folder / "layer.tar"
             layer = Layer(build.freeze(list(files), archive), archive, tuple(variables.items()))
-        self.recipe = EnvironmentRecipe(PYTHON, "", layer=layer, toolchains=toolchains)
+        self.recipe = EnvironmentRecipe(PYTHON, layer=layer, toolchains=toolchains)
         self.prepared = backend.prepare(self.recipe)
 
     def run(self, selection: TestSelection, **files: str) -> TestReport:

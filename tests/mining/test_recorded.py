@@ -244,7 +244,7 @@ class Builds:
         self.days.append(day)
         inputs = sha256(tree["lock"].data)
         layer = Layer(inputs, Path("x.tar"))
-        environment = EnvironmentRecipe("3.11", "", layer=layer)
+        environment = EnvironmentRecipe("3.11", layer=layer)
         return Built(layer, environment, recipe, inputs, tree["lock"].data.decode(), 1.0, {})
 
     def build(self, number: int, lock: str) -> None:

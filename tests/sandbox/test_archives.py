@@ -14,7 +14,7 @@ from codegate.durable import sha256
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import (
     INDEX,
-    EnvironmentRecipe,
+    AgentRecipe,
     export_environments,
     import_environments,
     prune_environments,
@@ -63,21 +63,19 @@ def test_what_was_not_used_for_a_while_is_removed(tmp_path: Path) -> None:
     assert not any(environments.iterdir())
 
 
-def test_an_environment_that_is_found_again_counts_as_used(
-    machine: Callable[[str], Path], recipe: EnvironmentRecipe
-) -> None:
-    folder = machine("first") / build_environment(recipe).key
+def test_an_environment_that_is_found_again_counts_as_used(machine: Callable[[str], Path], locked: AgentRecipe) -> None:
+    folder = machine("first") / build_environment(locked).key
     os.utime(folder / "complete", (1, 1))
-    build_environment(recipe)
+    build_environment(locked)
     assert prune_environments(1) == (0, 0)
 
 
 @pytest.mark.requirement("S4")
 def test_a_machine_with_imported_environments_builds_nothing(
-    machine: Callable[[str], Path], tmp_path: Path, recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
+    machine: Callable[[str], Path], tmp_path: Path, locked: AgentRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = machine("first")
-    built = build_environment(recipe)
+    built = build_environment(locked)
     digests = export_environments(tmp_path / "kept")
     assert digests == {built.key: built.content} == dict(read_index(tmp_path / "kept" / INDEX).sha256)
     assert sha256((tmp_path / "kept" / f"{built.key}.tar").read_bytes()) == built.content
@@ -86,7 +84,7 @@ def test_a_machine_with_imported_environments_builds_nothing(
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
     monkeypatch.setenv("UV_OFFLINE", "1")
     assert import_environments(tmp_path / "kept", digests) == (1, ())
-    found = build_environment(recipe)
+    found = build_environment(locked)
     assert (found.key, found.content) == (built.key, built.content)
     assert listing(second / found.key) == listing(first / built.key)
     assert import_environments(tmp_path / "kept", digests) == (0, ())

@@ -38,7 +38,7 @@ def own(bwrap_backend: BubblewrapBackend) -> Iterator[BubblewrapBackend]:
 
 @pytest.fixture(scope="module")
 def plain(bwrap_backend: BubblewrapBackend) -> BubblewrapEnvironment:
-    return bwrap_backend.prepare(EnvironmentRecipe("3.11", ""))
+    return bwrap_backend.prepare(EnvironmentRecipe("3.11"))
 
 
 @pytest.mark.parametrize("check", resources.CHECKS, ids=lambda check: check.__name__)
@@ -47,7 +47,7 @@ def test_limits_per_process_do_where_no_control_group_can_be_made(
 ) -> None:
     own._parents = None  # as on a machine that delegates none
     assert callable(check)
-    check(Subject(own, plain, EnvironmentRecipe("3.11", ""), totals=False))
+    check(Subject(own, plain, EnvironmentRecipe("3.11"), totals=False))
 
 
 def test_a_peak_near_the_limit_counts_as_memory_without_a_control_group(
@@ -142,7 +142,7 @@ def test_bubblewrap_absent_old_or_blocked_is_said_with_its_remedy(
 
 def test_an_interpreter_that_is_not_here_is_said_with_its_remedy(bwrap_backend: BubblewrapBackend) -> None:
     with pytest.raises(SandboxError, match=r"no Python 3\.99 .*uv python install 3\.99"):
-        bwrap_backend.prepare(EnvironmentRecipe("3.99", ""))
+        bwrap_backend.prepare(EnvironmentRecipe("3.99"))
 
 
 def test_the_interpreter_is_outside_any_virtual_environment() -> None:
@@ -166,14 +166,14 @@ def test_an_installer_sees_only_what_reaching_an_index_takes(monkeypatch: pytest
 
 def test_a_build_finds_the_machines_toolchains(own: BubblewrapBackend) -> None:
     there = machine_toolchains(())
-    sandbox = own.open_build(EnvironmentRecipe("3.11", ""), SandboxLimits())
+    sandbox = own.open_build(EnvironmentRecipe("3.11"), SandboxLimits())
     path = sandbox.run(Command(("sh", "-c", "echo $PATH"))).stdout.decode().strip().split(":")
     assert {str(one.programs) for one in there} <= set(path)
     assert path[-3:] == ["/usr/local/bin", "/usr/bin", "/bin"]
 
 
 def test_the_user_of_a_build_is_at_home_where_layers_keep_it(own: BubblewrapBackend) -> None:
-    sandbox = own.open_build(EnvironmentRecipe("3.11", ""), SandboxLimits())
+    sandbox = own.open_build(EnvironmentRecipe("3.11"), SandboxLimits())
     program = "import os, pwd; print(pwd.getpwuid(os.getuid()).pw_dir)"
     assert sandbox.run(Command(("{python}", "-c", program))).stdout == b"/opt/env/home\n"
 

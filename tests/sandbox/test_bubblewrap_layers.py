@@ -34,7 +34,7 @@ from codegate.sandbox.toolchains import MachineToolchain
 
 pytestmark = pytest.mark.bwrap
 
-RECIPE = EnvironmentRecipe("3.11", "")
+RECIPE = EnvironmentRecipe("3.11")
 LIMITS = SandboxLimits(memory_bytes=256 << 20, disk_bytes=16 << 20)
 
 
@@ -80,7 +80,7 @@ def test_a_layer_is_laid_as_the_kernel_allows(
 def test_roots_overlays_rename_folders_of_the_layer(own: BubblewrapBackend, tmp_path: Path) -> None:
     layer = made(tmp_path / "a.tar", ("tree/old", tarfile.DIRTYPE, ""), ("tree/old/file", tarfile.REGTYPE, ""))
     assert own._overlays == _ROOTS
-    sandbox = own.open(own.prepare(EnvironmentRecipe("3.11", "", layer=layer)), LIMITS)
+    sandbox = own.open(own.prepare(EnvironmentRecipe("3.11", layer=layer)), LIMITS)
     done = sandbox.run(Command(("{python}", "-c", "import os; os.rename('old', 'new'); print(os.listdir('new'))")))
     assert done.stdout == b"['file']\n", done.stderr
 
@@ -127,7 +127,7 @@ def test_a_build_that_begins_with_a_hostile_layer_writes_nothing_of_the_host(
     outside.mkdir()
     links = (("env/bin", tarfile.SYMTYPE, str(outside)), ("env/home", tarfile.SYMTYPE, str(outside)))
     layer = made(tmp_path / "a.tar", *links)
-    sandbox = own.open_build(EnvironmentRecipe("3.11", "", layer=layer), LIMITS)
+    sandbox = own.open_build(EnvironmentRecipe("3.11", layer=layer), LIMITS)
     done = shell(sandbox, "readlink /opt/env/bin; touch /opt/env/bin/file")
     assert (done.exit_code, done.stdout.decode().strip()) == (1, str(outside))
     sandbox.freeze((), tmp_path / "frozen.tar")

@@ -7,15 +7,14 @@ import pytest
 from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, cache_folder
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject
+from tests.conftest import PYTHON
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.requirement("S2")
-def test_backend_conforms(
-    check: Check, backend: Backend, environment: PreparedEnvironment, recipe: EnvironmentRecipe
-) -> None:
+def test_backend_conforms(check: Check, backend: Backend, environment: PreparedEnvironment) -> None:
     totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
-    check(Subject(backend, environment, recipe, totals))
+    check(Subject(backend, environment, EnvironmentRecipe(PYTHON), totals))
 
 
 @pytest.mark.usefixtures("layers_removed")
@@ -26,6 +25,6 @@ def test_backend_conforms_in_recorded_builds(
 ) -> None:
     (tmp_path / "environments").symlink_to(cache_folder() / "environments")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))  # the checks' layers go with it
-    recipe = EnvironmentRecipe("3.11", "")
+    recipe = EnvironmentRecipe("3.11")
     totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
     check(Subject(backend, backend.prepare(recipe), recipe, totals))

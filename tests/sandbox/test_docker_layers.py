@@ -36,7 +36,7 @@ from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("layers_removed")]
 
-PLAIN = EnvironmentRecipe("3.11", "")
+PLAIN = EnvironmentRecipe("3.11")
 LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, disk_bytes=64 << 20)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
-from codegate.sandbox import EnvironmentRecipe, SandboxError, environment
+from codegate.sandbox import AgentRecipe, SandboxError, environment
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.environment import build_environment, check_lock, environment_key, tools_folder
 from tests.kit.http import Reply, Request, Server
@@ -54,7 +54,7 @@ def test_a_lock_line_that_is_not_a_pinned_wheel_is_refused(line: str) -> None:
 def test_a_refused_lock_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
     with pytest.raises(UsageError, match="lock has a line"):
-        build_environment(EnvironmentRecipe("3.11", "--index-url https://example.com/simple\n"))
+        build_environment(AgentRecipe("3.11", "--index-url https://example.com/simple\n"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,20 +69,20 @@ def test_no_line_smuggles_an_option_or_an_address_in(text: str) -> None:
         assert not plain or ("==" in plain and HASH[:14] in plain)
 
 
-def test_what_a_lock_tool_writes_is_accepted(recipe: EnvironmentRecipe) -> None:
-    check_lock(recipe.lock)
+def test_what_a_lock_tool_writes_is_accepted(locked: AgentRecipe) -> None:
+    check_lock(locked.lock)
     check_lock(f"# a comment\n\nname[extra]==1.0+local.1 ; sys_platform == 'linux' \\\n    {HASH} \\\n    {HASH}\n")
-    assert "pytest==" in recipe.lock
+    assert "pytest==" in locked.lock
 
 
 @pytest.mark.requirement("S4")
 def test_the_keys_cover_everything_that_goes_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = EnvironmentRecipe("3.11", "")
+    recipe = AgentRecipe("3.11", "")
     keys = {
         environment_key(recipe, "x86_64"),
         environment_key(recipe, "aarch64"),
-        environment_key(EnvironmentRecipe("3.12", ""), "x86_64"),
-        environment_key(EnvironmentRecipe("3.11", "#"), "x86_64"),
+        environment_key(AgentRecipe("3.12", ""), "x86_64"),
+        environment_key(AgentRecipe("3.11", "#"), "x86_64"),
     }
     assert len(keys) == 4
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
@@ -93,15 +93,15 @@ def test_the_keys_cover_everything_that_goes_in(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_cache_is_used_without_a_network_and_readable_by_all(
-    recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
+    locked: AgentRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built, tools = build_environment(recipe), tools_folder()
+    built, tools = build_environment(locked), tools_folder()
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
-    assert (build_environment(recipe), tools_folder()) == (built, tools)
+    assert (build_environment(locked), tools_folder()) == (built, tools)
     assert (built.site / "pytest" / "__init__.py").is_file()
     compiled = list((built.site / "pytest" / "__pycache__").glob("__init__.*.pyc"))
     assert compiled
-    assert b"/opt/codegate/site/pytest" in compiled[0].read_bytes()
+    assert b"/opt/codegate/agent/site/pytest" in compiled[0].read_bytes()
     assert str(built.site).encode() not in compiled[0].read_bytes()
     assert all(path.is_symlink() or path.stat().st_mode & 0o444 == 0o444 for path in built.site.rglob("*"))
     assert os.access(tools.tools / "ruff", os.X_OK)
@@ -154,7 +154,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("index")
 def test_a_package_that_cannot_be_had_is_explained(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match=r"cannot be built; uv says: .*nothing-here") as raised:
-        build_environment(EnvironmentRecipe("3.11", f"nothing-here==1.0 {HASH}\n"))
+        build_environment(AgentRecipe("3.11", f"nothing-here==1.0 {HASH}\n"))
     assert raised.value.exit_code == ExitCode.INFRASTRUCTURE
     assert list((tmp_path / "environments").iterdir()) == []
 
@@ -162,14 +162,14 @@ def test_a_package_that_cannot_be_had_is_explained(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("index")
 def test_a_wheel_with_another_hash_is_refused() -> None:
     with pytest.raises(SandboxError, match=r"(?i)hash mismatch"):
-        build_environment(EnvironmentRecipe("3.11", f"tiny==1.0 {HASH}\n"))
+        build_environment(AgentRecipe("3.11", f"tiny==1.0 {HASH}\n"))
 
 
 def test_a_cache_that_cannot_be_written_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "file"))
     with pytest.raises(SandboxError, match="CODEGATE_CACHE"):
-        build_environment(EnvironmentRecipe("3.11", ""))
+        build_environment(AgentRecipe("3.11", ""))
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from codegate.sandbox import (
+    AgentRecipe,
     Command,
     EnvironmentRecipe,
     SandboxError,
@@ -24,7 +25,7 @@ from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.environment import COMPLETE, PARTS, build_environment
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
 from codegate.sandbox.packing import pack
-from codegate.sandbox.session import SITE
+from codegate.sandbox.session import AGENT
 from tests.conftest import PYTHON
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def test_what_a_hostile_image_says_of_itself_changes_nothing(
     )
     backend = DockerBackend(f"hostile-{secrets.token_hex(4)}")
     with crafted(client, *instructions) as image:
-        environment = backend.prepare(EnvironmentRecipe(PYTHON, "", image=image))
+        environment = backend.prepare(EnvironmentRecipe(PYTHON, image=image))
         assert preflight(backend, environment).words.startswith("verified (docker")
         sandbox = backend.open(environment, SandboxLimits())
         container = client.containers(filters={"label": f"{RUN_LABEL}={backend.run_id}"})[0]
@@ -120,7 +121,7 @@ def test_an_image_that_would_act_by_itself_is_refused(
         crafted(client, instruction) as image,
         pytest.raises(SandboxError, match=rf"\({instruction.split(maxsplit=1)[0]}\).*without that instruction"),
     ):
-        docker_backend.prepare(EnvironmentRecipe(PYTHON, "", image=image))
+        docker_backend.prepare(EnvironmentRecipe(PYTHON, image=image))
 
 
 @pytest.mark.parametrize(
@@ -136,9 +137,9 @@ def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
     docker_backend: DockerBackend, client: "APIClient", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = secrets.token_hex(8)
-    recipe = EnvironmentRecipe(PYTHON, f"# {name}\n")
+    agent = AgentRecipe(PYTHON, f"# {name}\n")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "attacker"))
-    poisoned = build_environment(recipe).site.parent
+    poisoned = build_environment(agent).site.parent
     (poisoned / "site" / name).write_text("")
     (poisoned / COMPLETE).write_text(pack(poisoned, PARTS))
     digests = export_environments(tmp_path / "kept")
@@ -148,9 +149,9 @@ def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
     environments, found = [], []
     for cache in ("machine", "machine after its cache was cleared"):
         monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / cache))
-        environments.append(backend.prepare(recipe))
+        environments.append(backend.prepare(EnvironmentRecipe(PYTHON, agent=agent)))
         sandbox = backend.open(environments[-1], SandboxLimits())
-        found.append(sandbox.run(Command(("ls", SITE))).stdout.decode().split())
+        found.append(sandbox.run(Command(("ls", f"{AGENT}/site"))).stdout.decode().split())
     backend.close()
     client.remove_image(environments[0].image, force=True)
     assert found == [[name], []]

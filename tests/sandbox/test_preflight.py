@@ -30,7 +30,7 @@ from codegate.sandbox.preflight import _held, judge_limits, judge_walls
 from codegate.sandbox.probe import CALLS, FAMILIES
 from tests.sandbox.daemons import relay
 
-PLAIN = EnvironmentRecipe("3.11", "")
+PLAIN = EnvironmentRecipe("3.11")
 DESCRIBED = Description("docker", "runc", "Docker 28.0.0", "runc 1.3.5", "6.1.0")
 WALLS: dict[str, Any] = {
     "uid": [10001, 10001, 10001, 10001],

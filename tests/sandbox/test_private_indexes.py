@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import CodegateError, InfrastructureError
-from codegate.sandbox import EnvironmentRecipe, SandboxError
+from codegate.sandbox import AgentRecipe, SandboxError
 from codegate.sandbox.environment import build_environment, toolchain_site
 from codegate.sandbox.npm import NODE, resolve_npm
 from codegate.sandbox.resolution import Question, resolve
@@ -103,7 +103,7 @@ def test_an_index_that_refuses_credentials_is_named_without_them(
     for wrong in (address(index, "sesame77x"), address(index).replace(":", ":x", 1), "http://ada-of-acme:sesame77@[/"):
         monkeypatch.setenv("UV_INDEX", wrong)
         with pytest.raises(SandboxError) as failed:
-            build_environment(EnvironmentRecipe(PYTHON, lock))
+            build_environment(AgentRecipe(PYTHON, lock))
         errors.append(failed.value)
     monkeypatch.setenv("UV_INDEX", address(index, "sesame77x"))
     with pytest.raises(InfrastructureError, match=f"{index.url}/simple/"):
@@ -123,14 +123,14 @@ def test_a_registry_of_a_users_npmrc_is_asked_and_its_token_is_in_no_file(
     settings.write_text(f"@acme:registry={index.url}/npm/\n{place}/npm/:_auth=${{ACME_TOKEN}}\n")
     monkeypatch.setenv("NPM_CONFIG_USERCONFIG", str(settings))
     monkeypatch.setenv("ACME_TOKEN", ENCODED)
-    toolchain = EnvironmentRecipe(PYTHON, NODE_LOCK)
+    toolchain = AgentRecipe(PYTHON, NODE_LOCK)
     node = toolchain_site(toolchain, NODE)
     manifest = json.dumps({"name": "sums", "dependencies": {"@acme/core": "^1.0.0"}})
 
     locked = resolve_npm(node, manifest, None)
     assert locked is not None
     files = (("package-lock.json", locked), ("package.json", manifest))
-    built = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files))
+    built = build_environment(AgentRecipe(PYTHON, toolchain.lock, files))
 
     assert (built.packages / "node_modules" / "@acme" / "core" / "index.js").is_file()
     assert_unknown(locked.encode(), "lock")

@@ -69,10 +69,10 @@ def rented(service: Service) -> Iterator[Backend]:
 
 
 @pytest.fixture(scope="module")
-def there(recipe: EnvironmentRecipe) -> EnvironmentRecipe:
+def there() -> EnvironmentRecipe:
     """The environment of the tests, for the interpreter that the machines have."""
     question = [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-    return replace(recipe, python=subprocess.run(question, capture_output=True, text=True, check=True).stdout.strip())
+    return EnvironmentRecipe(subprocess.run(question, capture_output=True, text=True, check=True).stdout.strip())
 
 
 @pytest.fixture(scope="module")
@@ -215,14 +215,14 @@ def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, mon
 def test_a_rented_machine_conforms_in_recorded_builds(
     check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
 ) -> None:
-    check(Subject(rented, prepared, replace(there, lock=""), totals=True))
+    check(Subject(rented, prepared, there, totals=True))
 
 
 def test_a_recipes_image_and_system_packages_make_the_machine(
     service: Service, rented: Backend, there: EnvironmentRecipe, tmp_path: Path
 ) -> None:
     image = "debian@sha256:" + "0" * 64
-    recipe = replace(there, lock="", layer=make_layer(tmp_path), image=image, system=("zip", "jq"))
+    recipe = replace(there, layer=make_layer(tmp_path), image=image, system=("zip", "jq"))
     before = set(service.orders)
     rented.open(rented.prepare(recipe), LIMITS).close()
     (name,) = set(service.orders) - before

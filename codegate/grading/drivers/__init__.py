@@ -42,7 +42,7 @@ def driver_command(
     Args:
         driver: its name.
         settings: what it reads from its standard input, as JSON.
-        places: its arguments behind the pipe's descriptor: ``{site}`` and the like, see ``Command.argv``.
+        places: its arguments behind the pipe's descriptor: ``{tools}`` and the like, see ``Command.argv``.
         package: where it is.
         interpreter: what runs it, with options of the project's own behind it.
         environment: as of a command.

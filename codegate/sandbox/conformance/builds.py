@@ -94,7 +94,7 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 @contextlib.contextmanager
 def build(subject: Subject, layer: Layer | None = None) -> Iterator[BuildSandbox]:
     """Give a sandbox for a build for the length of a ``with`` block."""
-    sandbox = subject.backend.open_build(EnvironmentRecipe(subject.recipe.python, "", layer=layer), BUILD_LIMITS)
+    sandbox = subject.backend.open_build(EnvironmentRecipe(subject.recipe.python, layer=layer), BUILD_LIMITS)
     try:
         yield sandbox
     finally:
@@ -129,7 +129,7 @@ def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
 
 
 def _prepared(subject: Subject, layer: Layer) -> Any:
-    return subject.backend.prepare(EnvironmentRecipe(subject.recipe.python, "", layer=layer))
+    return subject.backend.prepare(EnvironmentRecipe(subject.recipe.python, layer=layer))
 
 
 def builder(subject: Subject) -> None:

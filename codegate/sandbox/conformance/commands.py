@@ -2,7 +2,7 @@
 
 from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
-from codegate.sandbox.session import ENVIRONMENT, LIBRARIES, SITE, TOOLS, WORKSPACE
+from codegate.sandbox.session import ENVIRONMENT, LIBRARIES, TOOLS, WORKSPACE
 
 
 def exit_statuses(subject: Subject) -> None:
@@ -79,15 +79,15 @@ def records(subject: Subject) -> None:
 def placeholders(subject: Subject) -> None:
     """The places in ``argv`` are the sandbox's own, and what they name works."""
     with subject.sandbox() as sandbox:
-        done = sandbox.run(Command(("printf", "%s\n", "{site}", "{tools}", "{workspace}", "x{site}")))
-        expect(done.stdout.decode().split() == [SITE, TOOLS, WORKSPACE, "x{site}"], "places", done.stdout)
+        done = sandbox.run(Command(("printf", "%s\n", "{tools}", "{workspace}", "x{tools}")))
+        expect(done.stdout.decode().split() == [TOOLS, WORKSPACE, "x{tools}"], "places", done.stdout)
         done = sandbox.run(Command(("{python}", "-I", "-c", "import sys; print(*sys.version_info[:2], sep='.')")))
         expect(done.stdout.decode().strip() == subject.recipe.python, subject.recipe.python, done)
         done = sandbox.run(Command((f"{TOOLS}/ruff", "--version")))
         expect(done.ok and done.stdout.startswith(b"ruff "), "ruff runs", done)
         listing = "import json, os; print(json.dumps([os.path.isdir(place), os.access(place, os.W_OK)]))"
-        listing = f"place = {SITE!r}; {listing}"
-        expect(answer(python(sandbox, listing)) == [True, False], "packages to read only", SITE)
+        listing = f"place = {TOOLS!r}; {listing}"
+        expect(answer(python(sandbox, listing)) == [True, False], "tools to read only", TOOLS)
 
 
 def fixed_environment(subject: Subject) -> None:

@@ -133,7 +133,7 @@ def killed_harness(subject: Subject) -> None:
     """A harness that is killed leaves nothing running, and a sweep removes the rest but nothing live."""
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
-    given = (subject.backend.name, subject.recipe.python, subject.recipe.lock, mark)
+    given = (subject.backend.name, subject.recipe.python, mark)
     with subject.sandbox() as alive:
         holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         with holder:
@@ -155,10 +155,10 @@ def hold() -> None:
     """Be the second harness of ``killed_harness``: open a sandbox, run a marked command, wait to be killed."""
     import ast  # noqa: PLC0415 - only the second process needs it
 
-    name, version, lock, mark = ast.literal_eval(sys.stdin.read())
+    name, version, mark = ast.literal_eval(sys.stdin.read())
     choice: Choice = "docker" if name == "docker" else "bwrap"
     backend = select_backend(choice, "conformance")
-    environment = backend.prepare(EnvironmentRecipe(version, lock))
+    environment = backend.prepare(EnvironmentRecipe(version))
     sandbox = backend.open(environment, SandboxLimits(lifetime_seconds=60))
     os.write(1, b"open\n")
     sandbox.run(Command(("sleep", mark), timeout_seconds=60))
