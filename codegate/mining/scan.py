@@ -14,7 +14,7 @@ from codegate.mining.options import DEFAULT_KINDS, Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
-from codegate.mining.units import BUG_LIKE, Prospect, Rejected, reject_by_text, reversed_units
+from codegate.mining.units import Prospect, Rejected, reject_by_text, reversed_units
 from codegate.suite import GitError, git, read_commit
 
 _NEIGHBOURS: Final = 20
@@ -118,4 +118,4 @@ def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
     """Return the sort key of a prospect: what calls itself a bug first where ``fixes`` are wanted, then the newest."""
-    return (entry.bug.score < BUG_LIKE) == fixes, -entry.unit.date.timestamp(), entry.unit.commit
+    return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

@@ -31,9 +31,8 @@ or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 
-BUG_LIKE: Final = 1.0
-"""The score from which on a change is taken for a bug fix: of the steps of one half, the lowest at which nine of ten
-such changes of the labelled repositories, and of four others, are bug fixes."""
+BUG_LIKE: Final = 0.0
+"""The score from which on a change is taken for a bug fix: unless more speaks for another kind."""
 
 MAX_BRANCH_SOURCES: Final = 10
 """Source files of a merged branch that no pull request stands for; one with more is no single change."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut, cut
-from codegate.mining.kinds.kind import WEIGHTS, KindOf, classify_kind, signals
+from codegate.mining.kinds.kind import KindOf, classify_kind, signals
 from codegate.mining.kinds.names import declared_names
 from codegate.mining.kinds.words import label_signals, title_signals
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
@@ -172,6 +172,21 @@ def test_how_the_tests_fail_counts(history: HistoryBuilder, kind: TestKind, mess
     assert name not in names_of(classify_kind(unit, parts, fails("tests/test_limits.py::test_half")))
 
 
+@pytest.mark.parametrize("title", ["Allow swapped bounds", "Support swapped bounds", "Accept a new option of bounds"])
+def test_a_wish_is_no_feature_where_a_test_of_existing_behaviour_fails(history: HistoryBuilder, title: str) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": HALF, "tests/test_limits.py": SWAPPED},
+        title,
+    )
+    test = "tests/test_limits.py::test_swapped"
+    ran, missing = fails(test), fails(test, message="cannot import name 'half'", kind="exception")
+    assert classify_kind(unit, parts, ran).kind == "bugfix"
+    assert "title: allow" not in " ".join(classify_kind(unit, parts, ran).evidence)
+    assert "-1.0 title: allow" in " ".join(classify_kind(unit, parts, missing).evidence)
+
+
 def test_an_attribute_that_none_lacks_is_no_missing_new_name(history: HistoryBuilder) -> None:
     unit, parts = change(
         history,
@@ -217,7 +232,7 @@ def test_the_changelogs_section_counts(
         "Swapped bounds",
     )
     found = signals(unit, parts, fails("tests/test_limits.py::test_swapped"))
-    assert [signal.kind for signal in found if signal.name == "changelog section"] == [kind]
+    assert [signal.kind for signal in found if signal.name == "section"] == [kind]
 
 
 def test_what_was_in_the_changelog_before_does_not_count(history: HistoryBuilder) -> None:
@@ -232,8 +247,8 @@ def test_what_was_in_the_changelog_before_does_not_count(history: HistoryBuilder
         "Halves",
     )
     found = signals(unit, parts, fails("tests/test_limits.py::test_half"))
-    assert [(signal.name, signal.kind) for signal in found if signal.name.startswith("changelog")] == [
-        ("changelog section", "feature")
+    assert [(signal.name, signal.kind) for signal in found if signal.name in {"section", "changelog"}] == [
+        ("section", "feature")
     ]
 
 
@@ -275,9 +290,9 @@ def test_a_title_that_says_nothing_is_helped_by_the_texts_first_line(history: Hi
         history,
         {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
         {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Swapped bounds (#12)\n\n* Allow bounds in any order",
+        "Swapped bounds (#12)\n\n* Add bounds in any order",
     )
-    assert "-1.0 body: add: allow" in classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).evidence
+    assert "-1.0 body: add: add" in classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).evidence
 
 
 @pytest.mark.parametrize(
@@ -346,11 +361,11 @@ def test_other_languages_are_judged_by_words_shape_and_failures(
         ("Fixed #12345 -- Added support for X", {"title: add"}),
         ("fix(parser)!: handle null", {"title type", "title: handle"}),
         ("net/http: fix data race", {"title: fix"}),
-        ("[BUG] Bounds", {"title tag"}),
+        ("[BUG] Bounds", {"tag"}),
         ("Issue 1001: fix last()", {"title: fix"}),
         ("🐛 Fix empty input", {"title: fix"}),
         ("fix: allow a nil default of flags", {"title type"}),
-        ("fix: adding missing names", {"title type", "title defect"}),
+        ("fix: adding missing names", {"title type", "title: defect"}),
         ("ENH: Add param", {"title type", "title: add"}),
         ("Encode: add bound check for large numbers", {"title: handle"}),
         ("Add OSError handling in find_imports", {"title: handle"}),
@@ -358,7 +373,7 @@ def test_other_languages_are_judged_by_words_shape_and_failures(
         ("Add tests of error handling", {"title: add"}),
         ("Add handling for several flags", {"title: add"}),
         ("Fix #12", {"title: fix"}),
-        ("PROJ-123: Crash when saving", {"title defect"}),
+        ("PROJ-123: Crash when saving", {"title: defect"}),
         ("Raise ValueError on collision", set()),
         ("", set()),
     ],
@@ -369,9 +384,9 @@ def test_titles_are_read_past_what_stands_before_them(title: str, expected: set[
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=600), st.text(max_size=200))
-def test_no_text_breaks_it_and_every_signal_has_a_weight(title: str, label: str) -> None:
+def test_no_text_breaks_it_and_every_signal_has_bits(title: str, label: str) -> None:
     found = [*title_signals(title, "title"), *title_signals(f"Fix #1: {title}", "title"), *label_signals([label])]
-    assert {signal.name for signal in found} <= WEIGHTS.keys()
+    assert all(signal.bits > 0 for signal in found)
 
 
 def test_broken_and_binary_files_are_no_obstacle(history: HistoryBuilder) -> None:
