@@ -26,10 +26,11 @@ from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import without_untold
 from codegate.mining.proving.quality import PartialRun, is_shown, measure_quality, run_partial_fixes, told, untold_tests
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
+from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.rewrite import rewrite_statement
-from codegate.mining.statements.statement import StatementText, gates_of, required_form, write_statement
+from codegate.mining.statements.statement import StatementText, required_form, write_statement
 from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox

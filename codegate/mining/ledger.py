@@ -17,7 +17,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.suite import load_suite, write_suite
 
-MINER_VERSION: Final = "20"
+MINER_VERSION: Final = "21"
 """Raised when the same unit may come to another end than before."""
 
 # Not the unit's own end: another day, a package index that answers, or more time may bring another one. A fix that the

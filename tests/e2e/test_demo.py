@@ -21,12 +21,12 @@ from tests.kit.runs import manifest, outcome
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1800)]
 
 SUBSET = 6
-PROBLEMS = 7  # of the shorter demo
+PROBLEMS = 10  # of the shorter demo
 # What the answers written by hand solve of the demo's problems, in the order of their ids.
 SOLVED = {
-    "pinned": "11111011111011011011001111111",
-    "good": "11111111111111111111011111111",
-    "worse": "11011100000000100100001111100",
+    "pinned": "111111111110110111011100111111",
+    "good": "111111111111111111111101111111",
+    "worse": "110000000100001000101000111100",
 }
 
 

@@ -14,12 +14,13 @@ from codegate.mining.probes.example import Example, Found, chosen
 from codegate.mining.probes.finding import beside_tests, differing, find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
-from codegate.mining.probes.line_example import declared, failing_literals, last_called, literals_to_hide
+from codegate.mining.probes.line_example import failing_literals, literals_to_hide
 from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
 from codegate.mining.probes.literals import Pieces
 from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE
-from codegate.mining.statements.statement import gates_of, write_statement
+from codegate.mining.statements.statement import write_statement
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, Tree
@@ -506,35 +507,6 @@ class TestGates:
         found = write_statement(unit, cut, failing(("greet.test.js::greets",)))
         assert not isinstance(found, str)
         assert "These texts are expected exactly:\n\n- `welcome, a stranger`\n" in found.text
-
-    @pytest.mark.parametrize(
-        ("code", "name"),
-        [
-            ('_, err := NewConstraint("2.0.0")\nfmt.Println(err)', "NewConstraint"),
-            ("const info = scan(pattern, {});\nObject.keys(info)", "scan"),
-            ("doc.get(1).resolve(doc, {})", "resolve"),
-            ("const found = $('.pear').prevUntil((i) => i === 2);\nfound[0].name", "prevUntil"),
-            ("JSON.parse(JSON.stringify(parseURL(url)))", "parseURL"),
-            ("fmt.Println(x)", ""),
-        ],
-    )
-    def test_the_function_that_is_called_last_is_named(self, code: str, name: str) -> None:
-        known = {"NewConstraint", "scan", "get", "resolve", "prevUntil", "parseURL"}
-        assert last_called(code, known) == name
-
-    def test_functions_that_sources_declare_are_known(self) -> None:
-        script = (
-            "if (x) {\n}\nexport async function scan(a) {}\nclass Stack {\n  push(x) {\n  }\n}\nconst low = (a) => a;\n"
-            "exports.high = function (a) {};\n"
-        )
-        cut = cut_of(
-            {"greet.js": script, "greet.test.js": "function helper() {}\n"}, {"greet.js": "y"}, {"greet.test.js": "z"}
-        )
-        assert declared(cut, (".js",)) - {""} == {"scan", "Stack", "push", "low", "high"}
-        cut = cut_of({"a.go": "func Sum(x int) int {\nfunc (t Time) Low() {\nf := func() int {\n"}, {"a.go": ""}, {})
-        assert declared(cut, (".go",)) - {""} == {"Sum", "Low"}
-        cut = cut_of({"a.py": "class A:\n    async def low(self): ...\n\nhigh = low\nx == 1\n"}, {"a.py": ""}, {})
-        assert declared(cut, (".py",)) - {""} == {"A", "low", "high"}
 
     def test_an_example_is_marked_with_its_language(self) -> None:
         cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})

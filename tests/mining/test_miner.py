@@ -140,7 +140,7 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert suite.digest == (report.suite.digest if report.suite else "")
     merge, flaky, crlf = suite.problems
     assert [problem.id for problem in suite.problems] == list(report.problems)
-    assert merge.statement.startswith("# The total of an empty list raises an IndexError\n")
+    assert merge.statement.startswith("# Sum up nothing\n\nThe commit that fixed it says:\n\n> The total of an empty")
     assert merge.manifest.statement.sources == ("commit",)
     assert flaky.manifest.statement.mode == "sources"
     assert merge.manifest.base.commit == history.git("rev-parse", f"{commits['merge']}^1")

@@ -19,7 +19,6 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures, with_bases
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, is_free, shows
 from codegate.mining.probes.methods import classes_of, standalone
-from codegate.mining.probes.python_example import called_by
 from codegate.mining.probes.python_probe import HELPERS, probe_module
 from codegate.mining.probes.records import MARK, records
 from codegate.mining.probes.reduction import shortest
@@ -370,15 +369,6 @@ class TestExamples:
         assert what == "text.split()"
         assert len(observed.split(",")) == 1
         assert len(expected.split(",")) == 3
-
-    def test_what_an_operator_gives_is_no_functions_result(self) -> None:
-        assert called_by("a = join(1)", "a < join(2)") == ""
-        assert called_by("a = join(1)", "a") == "join"
-        assert called_by("with mock.patch.dict(os.environ):\n    a = lists.join(1)", "a") == "join"
-        assert called_by("words.lookup(join(1))", "") == "lookup"
-        assert called_by("a = join(1)", "a.strip()") == "join"
-        assert called_by("import lists\na = lists.format(1)", "a") == "format"
-        assert called_by("from lists import merge", "merge(1)") == "merge"
 
     def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes) -> None:
         tests = (

@@ -17,10 +17,11 @@ from codegate.candidates import (
 from codegate.candidates.replay import transcript_header
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import public_text
-from codegate.mining.statements.interface import interface_of
+from codegate.mining.probes.example import Example, public_text
+from codegate.mining.statements.gates import Gates, gates_of
+from codegate.mining.statements.interface import NO_INTERFACE, interface_of
 from codegate.mining.statements.rewrite import Rewritten, rewrite_statement
-from codegate.mining.statements.statement import Gates, StatementText, gates_of, required_form, write_statement
+from codegate.mining.statements.statement import StatementText, required_form, write_statement
 from tests.kit.model_server import as_json, chat_answer, messages_answer, wire_server
 from tests.mining.statement_world import BASE, FAILED, FIXED, TEST, cut_of, outcomes_of, sums_cut, unit_of
 
@@ -91,6 +92,25 @@ def test_an_answer_that_is_no_good_is_paid_for_and_not_used(
     assert found.statement is None
     assert found.reason == reason
     assert found.usage.input_tokens == 7
+
+
+def test_an_answer_has_every_example_as_it_was_executed(tmp_path: Path) -> None:
+    example = Example("from pkg.sums import total", "total([])", "raises IndexError: list index out of range", "0")
+    own = write_statement(unit_of("Sum up lists of nothing"), sums_cut(), outcomes_of(TEST, FAILED), examples=[example])
+    assert isinstance(own, StatementText)
+    good = own.text.replace("For example:", "The total of an empty list is an error, for example:")
+    for answer, used in ((good, True), (good.replace("\n0\n", "\n1\n"), False), (REPORT, False)):
+        line = transcript_line(
+            ProblemKey(problem="p", sample=0),
+            [Message(role="assistant", text=answer)],
+            usage=Usage(input_tokens=7, output_tokens=5),
+        )
+        header = transcript_header("handwritten", "writer-2025-01-01")
+        (tmp_path / "answers.jsonl").write_bytes(header + b"\n" + line + b"\n")
+        gates = gates_of(sums_cut(), outcomes_of(TEST, FAILED), NO_INTERFACE, "")
+        found = rewrite_statement(parse_candidate("replay:answers.jsonl"), "p", own, gates, folder=tmp_path)
+        assert (found.statement is not None) == used
+        assert used or found.reason == "the answer has not the examples that were executed"
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,6 @@ class Example:
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
         expected: the same after it.
         fixtures: pytest fixtures that ``code`` uses, but those whose value it makes itself.
-        called: name of the function whose result is shown; empty where none is called.
         also: further values after ``code``: their expression, what is observed and what is expected.
         fence: what its code block is marked with.
         tests: the failing tests, as ``function_of`` names them, that it stands for: its own and those of its shape.
@@ -72,7 +71,6 @@ class Example:
     observed: str
     expected: str
     fixtures: tuple[str, ...] = ()
-    called: str = ""
     also: tuple[tuple[str, str, str], ...] = ()
     fence: str = "python"
     tests: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ reader would be shown, and nothing else of the test: what is shown is what was e
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -46,19 +46,6 @@ _APART: Final = 1000
 Shown = dict[tuple[str, str], list[Record]]
 """The records of each probe, by its file and its name."""
 
-_CALL: Final = re.compile(r"(?<!\bJSON\.)\b([A-Za-z_$][\w$]*)\(")
-#: What is called of another call's result, at the end.
-_CHAINED: Final = re.compile(r"\)\.([A-Za-z_$][\w$]*)\((?:[^()]|\([^()]*\))*\);?$")
-#: Declarations of functions, methods and classes in Go, JavaScript, TypeScript and Python.
-_DECLARED: Final = re.compile(
-    r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)|^(\w+)[ \t]*=(?!=)"
-    r"|^func\s+(?:\([^()\n]*\)\s*)?(\w+)|\b(?:function\b\s*\*?|class)\s*([\w$]+)"
-    r"|^[ \t]*(?:(?:export|default|static|async|public|private|protected|get|set|const|let|var)\s+)*(?:[\w$]+\.)*"
-    r"(?!(?:catch|for|function|if|switch|while)\b)([\w$]+)"
-    r"\s*(?:[:=]\s*(?:async\s*)?(?:function\b|(?:\([^()\n]*\)|[\w$]+)\s*=>)|\([^()\n]*\)\s*(?::[^{\n]+)?\{)",
-    re.MULTILINE,
-)
-
 
 @dataclass(frozen=True)
 class _File:
@@ -72,7 +59,6 @@ class _File:
         literals: those that only it has.
         hidden: those of them that may not be shown.
         unseen: modules that no reader has.
-        declared: functions of the project.
     """
 
     path: str
@@ -82,7 +68,6 @@ class _File:
     literals: frozenset[str]
     hidden: frozenset[str]
     unseen: tuple[str, ...]
-    declared: frozenset[str]
     probes: dict[str, Line]
 
 
@@ -165,8 +150,7 @@ def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[
             probes = {str(_APART * len(files) + number): line for number, line in enumerate(found)}
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, dialect, source, public)
-            names_here = declared(cut, dialect.suffixes)
-            files += [_File(path, source, base, dialect, own, texts, unseen, names_here, probes)] if probes else []
+            files += [_File(path, source, base, dialect, own, texts, unseen, probes)] if probes else []
     return files
 
 
@@ -301,33 +285,11 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
     code = apart.join(part for part in (context, line.code) if part)
     example = dialect.example(file.path, code, difference.expression, difference.before, difference.after)
     unseen = _READS.search(code) or any(module in example.code for module in file.unseen)
-    return None if unseen else replace(example, called=last_called(text, file.declared))
+    return None if unseen else example
 
 
 def _texts(steps: Iterable[Step]) -> list[str]:
     return [text for step in steps for text in (step.text, *step.checked) if text]
-
-
-def declared(cut: Cut, suffixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the names of the functions that the base's source files declare.
-
-    Args:
-        cut: the problem's parts.
-        suffixes: of the files of the language.
-    """
-    tests = {*cut.hidden, *cut.public_tests}
-    sources = (file for path, file in cut.base.items() if path.endswith(suffixes) and path not in tests)
-    return frozenset(name for file in sources for names in _DECLARED.findall(decode(file.data)) for name in names)
-
-
-def last_called(code: str, known: Collection[str]) -> str:
-    """Return the name of the last of the ``known`` functions that ``code`` calls; empty where it calls none."""
-    for line in reversed(code.splitlines()):
-        chained = _CHAINED.search(line)
-        names = [name for name in _CALL.findall(line) if name in known]
-        if names:
-            return chained[1] if chained and chained[1] in names else str(names[0])
-    return ""
 
 
 def _shortened(file: _File, parts: list[str]) -> str:

@@ -27,11 +27,7 @@ _LAST_LINE: Final = 1 << 30
 _MAX_SHORTENED: Final = 4  # examples of each test: not each of them gives the same again
 _MAX_ALSO: Final = 100
 _BUILTINS: Final = frozenset(dir(builtins))
-#: Methods of plain values.
-_METHODS: Final = frozenset[str]().union(*(dir(kind) for kind in (str, bytes, list, dict, set)))
 _QUERIES: Final = frozenset({"bool", "dict", "len", "list", "repr", "set", "sorted", "str", "tuple"})
-#: Functions of test helpers that start others.
-_STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 
 
 @dataclass(frozen=True)
@@ -193,8 +189,7 @@ def _confirmed(tried: Sequence[_Tried], hidden: frozenset[str], again: Rerun) ->
         places.setdefault(each.function, []).append(place)
     clearest = [place for own in places.values() for place in own[:_MAX_SHORTENED]]
     for number, example in shortest([each.example for each in tried], clearest, is_own, again).items():
-        called = called_by(example.code, example.expression)
-        yield replace(tried[number], example=replace(example, called=called))
+        yield replace(tried[number], example=example)
 
 
 def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
@@ -255,7 +250,7 @@ def _example(
     if modules.unseen.intersection(fixtures):
         return None
     shown = "\n".join(filter(None, (context, *given, code)))
-    return Example(shown, text, observed, expected, fixtures, called_by(code, text))
+    return Example(shown, text, observed, expected, fixtures)
 
 
 def _statements(tree: ast.Module | None, literals: frozenset[str]) -> frozenset[str]:
@@ -280,38 +275,6 @@ def _same_in_another_order(observed: str, expected: str) -> bool:
         return bool(ast.literal_eval(observed) == ast.literal_eval(expected))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return False
-
-
-def called_by(code: str, expression: str) -> str:
-    """Return the name of the function whose result is shown; of a local one, of what made it.
-
-    An empty string where there is none: what an operator gives is not the result of what its sides call.
-    """
-    body = ast.parse(f"{code}\n{expression}").body
-    statements = [node for node in _flat(body) if not isinstance(node, ast.Import | ast.ImportFrom)]
-    if expression and isinstance(statements[-1], ast.Expr) and isinstance(statements[-1].value, ast.Compare):
-        return ""
-    local = {name: getattr(node, "value", None) for node in statements for name in _bound(node)}
-    for statement in reversed(statements):
-        for call in [node for node in ast.walk(statement) if isinstance(node, ast.Call)]:
-            function = call.func
-            made = local.get(function.id) if isinstance(function, ast.Name) else None
-            function = made.func if isinstance(made, ast.Call) else function
-            name = ast.unparse(function).rpartition(".")[2]
-            if name in _STARTERS:
-                return ""
-            owner = function.value if isinstance(function, ast.Attribute) else None
-            module = isinstance(owner, ast.Name) and local.get(owner.id) is None
-            everyday = name in (_BUILTINS if owner is None else frozenset() if module else _METHODS)
-            if name.isidentifier() and not everyday and name not in local:
-                return name
-    return ""
-
-
-def _flat(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements, and in place of a ``with`` those in it."""
-    for node in statements:
-        yield from _flat(node.body) if isinstance(node, ast.With) else [node]
 
 
 def _data(code: str) -> set[str]:

@@ -1,46 +1,19 @@
-"""What a repository's own texts tell about a bug: changelogs, messages, issues, docstrings of tests."""
+"""What people wrote about a change: issues, changelogs, the texts of pull requests and commits."""
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codegate.languages.syntax import IDENTIFIER, decode
+from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.kinds.words import CHANGELOG
-from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.scrub import scrub_text
-from codegate.mining.statements.sentences import Sentence, sentences
-from codegate.mining.statements.testsource import python_tests
 from codegate.suite import Tree
 
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
-_DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
-_CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
-
-
-def collect(
-    unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None, later: Iterable[str]
-) -> list[Sentence]:
-    """Return the sentences of all sources that describe a state of the program, the best source first.
-
-    Args:
-        unit: the change.
-        cut: its parts.
-        outcomes: what its tests showed.
-        enrichment: what the forge knows of the change.
-        later: entries of later changelogs that name the change or its issue.
-    """
-    found: list[Sentence] = []
-    for text, source in _texts(unit, cut, outcomes, enrichment, later):
-        for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*+•] )", scrub_text("", text)):
-            # What tells neither a symptom nor a demand is about the change in all texts but an issue's.
-            found += (each for each in sentences(paragraph, source) if each.slot != "context" or source == "issue")
-    return list({_key(each.text): each for each in reversed(found)}.values())[::-1]
 
 
 def entries_of(tip: Tree, numbers: Iterable[int]) -> list[str]:
@@ -60,25 +33,32 @@ def _key(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def _texts(
-    unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None, later: Iterable[str]
-) -> Iterator[tuple[str, str]]:
-    for issue in enrichment.issues if enrichment is not None else ():
-        if issue.created <= unit.date:
-            yield issue.body, "issue"
-    yield from ((entry, "changelog") for entry in added_entries(unit, cut))
-    yield from ((entry, "later changelog") for entry in later)
-    if enrichment is not None and enrichment.body.strip():
+def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, str]]:
+    """Yield what the change is called, the best title first, each with its source."""
+    if enrichment is not None:
+        yield from ((issue.title, "issue") for issue in enrichment.issues if issue.created <= unit.date)
+        yield enrichment.title, "pull request"
+    yield unit.title, "commit"
+
+
+def texts_of(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield what was written about the change, the best text first, each with its source.
+
+    Args:
+        unit: the change.
+        cut: its parts.
+        enrichment: what the forge knows of the change.
+        later: entries of later changelogs that name the change or its issue.
+    """
+    if enrichment is not None:
+        yield from ((issue.body, "issue") for issue in enrichment.issues if issue.created <= unit.date)
+    yield from ((entry, "changelog") for entry in (*_added_entries(unit, cut), *later))
+    if enrichment is not None:
         yield enrichment.body, "pull request"
-    yield enrichment.title if enrichment is not None and enrichment.title.strip() else unit.title, "title"
     yield unit.message.partition("\n")[2], "commit"
-    for node in python_tests(cut, outcomes.fail_to_pass):
-        docstring = ast.get_docstring(node)
-        if docstring:
-            yield docstring, "test"
 
 
-def added_entries(unit: Unit, cut: Cut) -> list[str]:
+def _added_entries(unit: Unit, cut: Cut) -> list[str]:
     """Return the changelog entries that the change adds: those that name it, or all."""
     found: list[str] = []
     for change in unit.changes:
@@ -108,18 +88,3 @@ def _entries(text: str) -> list[str]:
         elif line.strip():
             indent = -1
     return [" ".join(lines) for lines in found]
-
-
-def internal_names(cut: Cut) -> frozenset[str]:
-    """Return names of code in the lines that the fix changes and that no hidden test and no documentation mentions."""
-    changed: set[str] = set()
-    for path, file in cut.fix.items():
-        new = decode(file.data).splitlines() if file is not None else []
-        old = decode(cut.base[path].data).splitlines() if path in cut.base else []
-        for line in set(new) ^ set(old):
-            changed.update(name for name in IDENTIFIER.findall(line) if _CODE_LIKE.search(name))
-    public = [file for file in cut.hidden.values() if file is not None]
-    public += [file for path, file in cut.base.items() if _DOCUMENT.search(path) and len(file.data) <= _MAX_BYTES]
-    for file in public:
-        changed -= set(IDENTIFIER.findall(decode(file.data)))
-    return frozenset(changed)

@@ -1,4 +1,4 @@
-"""Single hidden tests: their functions, what their names tell, and how narrowly they ask."""
+"""Single hidden tests: their functions, and how narrowly they ask."""
 
 import ast
 import re
@@ -8,9 +8,6 @@ from typing import Final
 from codegate.languages.syntax import decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.tables import with_constants
-from codegate.mining.statements.grammar import base_form
-from codegate.mining.statements.phrases import DEMAND, DOES
-from codegate.mining.statements.sentences import Sentence, read
 
 _LONG: Final = 20
 _SCRIPT: Final = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte)$")
@@ -25,15 +22,6 @@ _GO_EXACT: Final = re.compile(
 _PATTERNS: Final = frozenset({"assertRaisesRegex", "assertWarnsRegex", "assertRegex", "assertRaisesMessage"})
 _EQUALITIES: Final = frozenset({"assertEqual", "assertEquals", "assertMultiLineEqual", "assertNotEqual", "eq_"})
 _SNAPSHOTS: Final = frozenset({"snapshot", "assert_match", "assert_match_snapshot", "assertMatchSnapshot", "check"})
-
-_PREPOSITION: Final = r"(?:when|if|with|without|inside|within|after|before|from|on|in|above|below|between|over|under)"
-#: A name of a test that tells in which case something goes wrong, or what should happen.
-_CASE: Final = re.compile(rf"(?=(?:\S+ ){{2,11}}\S+$)(?:.* )?{_PREPOSITION} \w.*")
-_NO_CASE: Final = re.compile(
-    r"\d{2}|[<>(){}\[\]]|\b(?:issues?|bugs?|regressions?|fix\w*|gh|pr|tests?|works?)\b", re.IGNORECASE
-)
-_SUBJECT_SHOULD: Final = re.compile(r"(?<!\bwith)(?<!\bof)(?<!\bin)(?<!\bfor)(?<!\bfrom)(?<!\bon)(?<!\bto) should ")
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\s-]+")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -51,32 +39,6 @@ def python_tests(cut: Cut, tests: Iterable[str]) -> list[Function]:
         if module is not None and whole not in found:
             found[whole] = _function(module.body, name.replace("::", ".").split("."))
     return [node for node in found.values() if node is not None]
-
-
-def named_case(tests: Iterable[str]) -> Sentence | None:
-    """Return what the failing ``tests`` are about, where they are one by their names and these tell a case.
-
-    The sentence is context, without a full stop, or what is expected.
-    """
-    names = {re.split(r"::|/| > ", test.partition("[")[0])[-1] for test in tests}
-    name = names.pop() if len(names) == 1 else ""
-    words = name if " " in name else " ".join(_CAMEL.split(name)).lower()
-    case = re.sub(r"^(?:tests? |\([^()]*\)\W*)", "", words).partition(" then ")[0].strip(" .:")
-    if not _CASE.fullmatch(case) or _NO_CASE.search(case):
-        return None
-    demand = re.sub(r"^(?:it )?should ", "", case)
-    first, _, rest = demand.partition(" ")
-    verb = base_form(first)
-    if demand != case or (verb != first and DEMAND.match(f"{verb} {rest}")):
-        return Sentence(f"It should {verb} {rest}.", "expected", "test")
-    condition = re.match(r"(?:when|if) (?!.* (?:it|should|must)\b)", case)
-    states = re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case) or DOES.search(case)
-    if condition or not states:
-        return Sentence(case, "context", "test")
-    if DEMAND.match(case):
-        return None  # whether it is done or demanded is not known
-    demands = (text for _, text in read(f"ensure {case}") if _SUBJECT_SHOULD.search(text))
-    return next((Sentence(f"{text}.", "expected", "test") for text in demands), None)
 
 
 def exact_texts(cut: Cut, tests: Iterable[str]) -> int | None:

@@ -1,0 +1,112 @@
+"""Gates: what no statement may show, as one table of rules."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.languages.syntax import IDENTIFIER, decode
+from codegate.mining.cut import Cut
+from codegate.mining.probes.line_example import failing_literals, source_literals
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
+from codegate.mining.proving.outcomes import TestOutcomes
+from codegate.mining.statements.interface import Interface
+from codegate.mining.statements.testsource import python_tests
+from codegate.mining.statements.vocabulary import (
+    FixVocabulary,
+    added_text,
+    gives_away,
+    replaced_text,
+    vocabulary,
+    written_out,
+)
+
+_EXACT_LENGTH: Final = 8
+_MAX_BYTES: Final = 1 << 20
+_DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
+_CODE_LIKE: Final = re.compile(r"^_\w|[^_]_[^_]|[a-z][A-Z]")
+#: A call with arguments, or a subscript.
+_OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What no statement may show.
+
+    Attributes:
+        known: what only the fix knows.
+        hidden: literals that only the failing tests have.
+        required: literals that assertions compare with and only the failing tests have.
+        internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.
+        replaced: the lines that the fix replaces, without blanks.
+    """
+
+    known: FixVocabulary
+    hidden: frozenset[str]
+    required: frozenset[str] = frozenset()
+    internal: frozenset[str] = frozenset()
+    replaced: str = ""
+
+    def reason(self, text: str) -> str:
+        """Return why ``text`` may not be shown, or an empty string."""
+        found = ((words, rule(self, text)) for words, rule in _RULES)
+        return next((words.format(what) for words, what in found if what), "")
+
+
+def _hidden_literal(gates: Gates, text: str) -> str:
+    found = shows(text.casefold(), {each.casefold() for each in gates.hidden})
+    return repr(found[:40]) if found else ""
+
+
+def _internal_name(gates: Gates, text: str) -> str:
+    return min(gates.internal & set(IDENTIFIER.findall(text)), default="")
+
+
+def _of_the_fix(gates: Gates, text: str) -> str:
+    return text if gives_away(text, gates.known) else ""
+
+
+def _replaced_code(gates: Gates, text: str) -> str:
+    return next((code for code in _OPERATION.findall(text) if "".join(code.split()) in gates.replaced), "")
+
+
+#: Why a text may not be shown, and what finds in it what is not to be seen; the first that finds something counts.
+_RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
+    ("shows the hidden literal {}", _hidden_literal),
+    ("names {}, which the fix changes", _internal_name),
+    ("quotes the fix or names what only the fix has", _of_the_fix),
+    ("quotes code that the fix replaces", _replaced_code),
+)
+
+
+def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
+    """Return what a statement of this problem may not show; the interface is disclosed."""
+    tests = python_tests(cut, outcomes.fail_to_pass)
+    others = failing_literals(cut, outcomes.fail_to_pass, public)
+    hidden = hidden_literals(tests, public)
+    told = written_out(hidden | others, added_text(cut))
+    required = (hidden & asserted_literals(tests)) | (others & (source_literals(cut) | told))
+    known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *told})
+    secret = (hidden | others).difference(exact_of(cut, required), told)
+    return Gates(known, secret, required, _internal_names(cut) - interface.names, replaced_text(cut))
+
+
+def exact_of(cut: Cut, required: frozenset[str]) -> list[str]:
+    """Return the texts that fix and failing tests share: the statement discloses them."""
+    added = added_text(cut)
+    return sorted(text for text in required if len(text) >= _EXACT_LENGTH and text in added)
+
+
+def _internal_names(cut: Cut) -> frozenset[str]:
+    """Return names of code in the lines that the fix changes and that no hidden test and no documentation mentions."""
+    changed: set[str] = set()
+    for path, file in cut.fix.items():
+        new = decode(file.data).splitlines() if file is not None else []
+        old = decode(cut.base[path].data).splitlines() if path in cut.base else []
+        for line in set(new) ^ set(old):
+            changed.update(name for name in IDENTIFIER.findall(line) if _CODE_LIKE.search(name))
+    public = [file for file in cut.hidden.values() if file is not None]
+    public += [file for path, file in cut.base.items() if _DOCUMENT.search(path) and len(file.data) <= _MAX_BYTES]
+    for file in public:
+        changed -= set(IDENTIFIER.findall(decode(file.data)))
+    return frozenset(changed)

@@ -1,0 +1,160 @@
+"""Quotations: what people wrote about a change, sentence by sentence, word for word or not at all."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from codegate.mining.kinds.words import without_type
+from codegate.mining.statements.scrub import normalise, scrub_text
+
+Refused = Callable[[str, str], str]
+"""Returns why a text of a source may not be shown, or an empty string."""
+
+_MIN_WORDS: Final = 4
+_MAX_WORDS: Final = 60
+_MIN_HEADING: Final = 3  # words
+_MAX_SENTENCES: Final = 10
+_ENOUGH: Final = 2
+_BULLETS: Final = "-*+• "
+_MESSAGES: Final = frozenset({"commit", "pull request"})
+_FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
+_OMITTED: Final = "[…]"
+#: A character of a language without blanks counts as a word.
+_WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
+_END: Final = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)")
+_PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")
+_INDENTED: Final = re.compile(r"(?:(?: {4}|\t).*(?:\n|\Z))+")
+#: Source code, a prompt, or a row of a table.
+_SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| == | \| | # |^\$ |[{};]$")
+_CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
+#: Brackets around a reference or an address stand beside a sentence and go as a whole.
+_ASIDE: Final = re.compile(
+    r",?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
+)
+_TARGET: Final = re.compile(r"\]\([^()\n]{0,500}\)")
+_INTRODUCTIONS: Final = {
+    "issue": "The issue says:",
+    "changelog": "The changelog says of the fix:",
+    "pull request": "The pull request that fixed it says:",
+    "commit": "The commit that fixed it says:",
+}
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A paragraph that is quoted.
+
+    Attributes:
+        source: whose words they are: ``issue``, ``changelog``, ``pull request`` or ``commit``.
+        sentences: as they stand there.
+        text: the sentences, with an ellipsis in brackets for those between them that are left out.
+    """
+
+    source: str
+    sentences: tuple[str, ...]
+    text: str
+
+
+def heading(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
+    """Return the first title that says something and gives nothing away, with its source; else empty strings.
+
+    Args:
+        titles: what the change is called, each with its source.
+        refused: returns why a text of a source may not be shown, or an empty string.
+        short: one of a word or two will do where there is no other.
+    """
+    few = ("", "")
+    for title, source in titles:
+        text = scrub_text(_ASIDE.sub("", without_type(title)), "")
+        words = len(_WORD.findall(text))
+        if words and _key(text) in _key(normalise(title)) and not refused(text, source):
+            if words >= _MIN_HEADING:
+                return text, source
+            few = few if few[0] else (text, source)
+    return few if short else ("", "")
+
+
+def quote(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Passage]:
+    """Return what the best texts say, until they say enough.
+
+    Args:
+        texts: what was written about the change, the best text first, each with its source.
+        known: what is said already.
+        refused: returns why a text of a source may not be shown, or an empty string.
+    """
+    found: list[Passage] = []
+    seen = {_key(known)}
+    for text, source in texts:
+        if found and found[-1].source != source and says_enough(sentences_of(found)):
+            break
+        shown = _ASIDE.sub("", normalise(text))
+        written = f" {_key(shown)} "
+        for paragraph in _paragraphs(shown):
+            sentences = [each for each in _END.split(paragraph) if each]
+            kept: list[str] = []
+            for each in sentences:
+                said = [*sentences_of(found), *kept]
+                # Messages tell what was wrong first, and then how it was fixed.
+                full = says_enough(said) if source in _MESSAGES else len(said) >= _MAX_SENTENCES
+                new = _key(without_type(each.lstrip(_BULLETS))) not in seen
+                # What was taken out of the middle of a sentence would be missed in it.
+                whole = is_sentence(each, source) and f" {_key(each)} " in written
+                if not full and new and whole and not refused(each, source):
+                    kept.append(each)
+                    seen.add(_key(each))
+            if kept:
+                found.append(Passage(source, tuple(kept), _joined(sentences, kept)))
+    return found
+
+
+def quoted(passages: Iterable[Passage]) -> list[str]:
+    """Return the passages as Markdown, each source with its introduction."""
+    return [
+        part
+        for source, own in groupby(passages, lambda each: each.source)
+        for part in (_INTRODUCTIONS[source], "\n>\n".join(f"> {each.text}" for each in own))
+    ]
+
+
+def sentences_of(passages: Iterable[Passage]) -> list[str]:
+    """Return the sentences of all passages."""
+    return [sentence for each in passages for sentence in each.sentences]
+
+
+def says_enough(sentences: Collection[str]) -> bool:
+    """Return whether sentences stand for an example: two of them, or one that has code in it."""
+    return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
+
+
+def is_sentence(text: str, source: str) -> bool:
+    """Return whether ``text`` is prose of some length, complete, and leads to nothing that was left out."""
+    item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
+    # The items of a message say what was done, and those of an issue name versions of things.
+    prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
+    return (
+        prose
+        and _MIN_WORDS <= len(_WORD.findall(text)) <= _MAX_WORDS
+        and not text.endswith(":")
+        and not text.count("`") % 2
+        and _SOURCE.search(text) is None
+    )
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs and list items of a text, each on one line, without blocks of code."""
+    for paragraph in _PARAGRAPH.split(scrub_text("", text)):
+        if not _INDENTED.fullmatch(paragraph):
+            yield " ".join(paragraph.split())
+
+
+def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
+    """Return a paragraph's sentences with a mark where some between those that are ``kept`` are left out."""
+    marked = [each if each in kept else _OMITTED for each in sentences]
+    runs = [mark for mark, own in groupby(marked) for mark in ([mark] if mark == _OMITTED else own)]
+    return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
+
+
+def _key(text: str) -> str:
+    return " ".join(re.findall(r"\w+", _TARGET.sub(" ", text).lower()))
