@@ -52,6 +52,8 @@ class TestScrub:
             ("Sum up nothing\n\nBroken since `other/repo#4`, `GH-5` and ``#6``.",
              "Sum up nothing\n\nBroken since, and."),
             ("Sum up nothing\n\nText (:issue:`#4`, `#5 <https://a.b>`__). See `#6`_.", "Sum up nothing\n\nText. See."),
+            ("Sum up nothing\n\nText (:issue:`12`, {pr}`13`) of :class:`A`. Thanks :user:`me`.",
+             "Sum up nothing\n\nText of :class:`A`. Thanks."),
             ("Sum up nothing\n\n`see(a/b#4, '#5')` and `#00ff12` if `!1`.",
              "Sum up nothing\n\n`see(…, '…')` and `#00ff12` if `!1`."),
             ("Merge pull request #1 from a/b", ""),

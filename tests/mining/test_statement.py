@@ -87,6 +87,10 @@ class TestQuotations:
         text = reported(body)
         assert "> Sums are lost in lists. […] They should be kept. It is [right](a/b) to say so.\n" in text
 
+    def test_roles_of_numbers_and_users_are_references(self) -> None:
+        body = "Sums are lost (:issue:`12`) in ``lists`` (:pr:`13`). Thanks to :user:`me` for this report."
+        assert "> Sums are lost in ``lists``.\n\nWhat" in reported(body)
+
     def test_what_is_no_prose_is_left_out(self) -> None:
         body = (
             "Sums are lost in all the lists:\n\n    total([])  # gives an error of that kind\n\n"

@@ -58,8 +58,10 @@ _DECORATORS: Final = frozenset(
 _EMPTY_BRACKETS: Final = re.compile(
     r"(``[^`\s][^`\n]{0,300}``|`[^`\n]{1,300}`)|(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)"
 )
-#: With the role and the underscores that reStructuredText has around it.
-_INLINE_CODE: Final = re.compile(r"((?::[\w:+-]{1,30}:)?`[^`\n]{1,500}`_{0,2})")
+#: With the role and the underscores that reStructuredText and MyST have around it.
+_INLINE_CODE: Final = re.compile(r"(``[^`\n]{1,500}``|(?::[\w:+-]{1,30}:|\{[\w:+-]{1,30}\})?`[^`\n]{1,500}`_{0,2})")
+#: A role of a number is a reference, that of a user a mention.
+_REFERENCE_ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`(?:#?\d+|[^`<]+ ?<\d+>)`|[:{]user[:}]`[^`]+`")
 _NO_CODE: Final = re.compile(r"(?::[\w:+-]{1,30}:)?`[\W_]*`_{0,2}")
 _LEFT_ALONE: Final = re.compile(
     r"[\s>*_#-]*(?:see(?: also)?|refs?|references?|issues?|bugs?|related(?: to)?|tickets?|pr|thanks|cc)?[\s*_:.,;-]*",
@@ -216,6 +218,8 @@ def _without_references(line: str) -> str:
 
 def _code_without_references(code: str) -> str:
     """Return inline code with an ellipsis in place of references; empty when they are all that it has."""
+    if _REFERENCE_ROLE.fullmatch(code):
+        return ""
     bare = _CODE_REFERENCE.sub("…", code)
     return "" if bare != code and _NO_CODE.fullmatch(bare) else bare
 
