@@ -357,6 +357,14 @@ class TestGates:
         assert isinstance(found, StatementText)
         assert "Basket" not in found.text
 
+    def test_values_of_tests_in_any_language_are_hidden(self) -> None:
+        hidden = "it 'keeps zeros' do\n  expect(Price.format(1057)).to eq('10.57')\nend\n"
+        cut = cut_of({"price.rb": "x"}, {"price.rb": "y"}, {"spec/price_spec.rb": hidden})
+        gates = gates_of(cut, outcomes_of("spec/price_spec.rb::keeps zeros", None), NO_INTERFACE, "12.34")
+        assert gates.reason("A price of 1057 cents is wrong.") == "shows the hidden literal '1057'"
+        assert gates.reason("It should be 10.57.") == "shows the hidden literal '10.57'"
+        assert not gates.reason("The price of 209 cents should be 2.09.")
+
     def test_a_literal_that_the_fix_has_too_may_be_shown(self) -> None:
         fix = f"{FIXED}WORDS = ['half_dozen']\n"
         hidden = "def test_total():\n    assert total('half_dozen eggs') == total(['half_dozen'])\n"

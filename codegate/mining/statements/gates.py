@@ -7,8 +7,8 @@ from typing import Final
 
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
-from codegate.mining.probes.line_example import failing_literals, source_literals
-from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
+from codegate.mining.probes.line_example import failing_literals, source_literals, test_dialect
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, hidden_texts, shows
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.statements.interface import Interface
 from codegate.mining.statements.testsource import python_tests
@@ -25,6 +25,7 @@ _EXACT_LENGTH: Final = 8
 _MAX_BYTES: Final = 1 << 20
 _DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
 _CODE_LIKE: Final = re.compile(r"^_\w|[^_]_[^_]|[a-z][A-Z]")
+_LITERAL: Final = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*)\1|\b(\d+(?:\.\d+)?)\b""")
 #: A call with arguments, or a subscript.
 _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 
@@ -82,7 +83,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return what a statement of this problem may not show; the interface is disclosed."""
     tests = python_tests(cut, outcomes.fail_to_pass)
-    others = failing_literals(cut, outcomes.fail_to_pass, public)
+    others = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     hidden = hidden_literals(tests, public)
     told = written_out(hidden | others, added_text(cut))
     required = (hidden & asserted_literals(tests)) | (others & (source_literals(cut) | told))
@@ -95,6 +96,13 @@ def exact_of(cut: Cut, required: frozenset[str]) -> list[str]:
     """Return the texts that fix and failing tests share: the statement discloses them."""
     added = added_text(cut)
     return sorted(text for text in required if len(text) >= _EXACT_LENGTH and text in added)
+
+
+def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
+    """Return texts in quotes and numbers that only hidden files have, of languages whose tests are not read."""
+    read = {path for path in cut.hidden if path.endswith((".py", ".pyi")) or test_dialect(path) is not None}
+    texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
+    return hidden_texts((text for source in texts for _, *parts in _LITERAL.findall(source) for text in parts), public)
 
 
 def _internal_names(cut: Cut) -> frozenset[str]:
