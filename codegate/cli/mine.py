@@ -6,7 +6,7 @@ import shlex
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import click
 
@@ -26,6 +26,7 @@ from codegate.mining import (
     KINDS,
     GitHubEnrichment,
     MineOptions,
+    Statements,
     fetch_pull_heads,
     find_slug,
     read_summary,
@@ -116,7 +117,11 @@ command.add_command(mine_exchange.import_command)
     type=click.DateTime(["%Y-%m-%d"]),
     help="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
 )
-@click.option("--max-problems", type=click.IntRange(min=1), help="Stop when so many problems are validated.")
+@click.option(
+    "--max-problems",
+    type=click.IntRange(min=1),
+    help="Most problems of the suite, those with an executed example first.",
+)
 @click.option(
     "--budget-minutes",
     type=click.FloatRange(min=0.1),
@@ -130,6 +135,13 @@ command.add_command(mine_exchange.import_command)
     default=DEFAULT_KINDS,
     show_default=True,
     help="Kind of change to keep; repeatable.",
+)
+@click.option(
+    "--statements",
+    type=click.Choice(get_args(Statements)),
+    default="any",
+    show_default=True,
+    help="executed: leave out problems whose statement has no executed example, but words alone.",
 )
 @click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
 @click.option(
@@ -156,6 +168,7 @@ def history(
     max_problems: int | None,
     budget_minutes: float | None,
     kinds: tuple[Kind, ...],
+    statements: Statements,
     rewrite: str | None,
     config: Path | None,
     strict: bool,
@@ -182,6 +195,7 @@ def history(
         rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
         kinds=kinds,
+        statements=statements,
         rewrite=parse_candidate(rewrite) if rewrite else None,
         forge=_forge(repository, github) if github else None,
         refresh=refresh,

@@ -10,7 +10,7 @@ from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.reporting import render_review, review_view, reviewed_problem
-from codegate.suite import is_dropped, load_base, load_suite, review_suite
+from codegate.suite import is_dropped, is_quoted, load_base, load_suite, review_suite
 
 _PAGE = Path("review.html")
 
@@ -36,7 +36,8 @@ def command(
         say(f"{name}: {'dropped' if name in drop else statuses[name]}")
     page = out or (None if drop or keep else _PAGE)
     if page is not None:
-        problems = tuple(reviewed_problem(one, load_base(loaded, one, repository)) for one in loaded.problems)
+        ordered = sorted(loaded.problems, key=lambda one: not is_quoted(one))  # words alone need an eye most
+        problems = tuple(reviewed_problem(one, load_base(loaded, one, repository)) for one in ordered)
         view = review_view(loaded, shlex.join(["codegate", "review", str(suite)]), problems)
         write_atomic(page, render_review(view).encode("utf-8"))
         say(f"page: {page}")

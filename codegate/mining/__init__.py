@@ -8,7 +8,7 @@ that is left out has a reason, and what is flaky is quarantined with its evidenc
 
 from codegate.mining.importing import ImportFormat, import_proven
 from codegate.mining.miner import mine
-from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
+from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions, Statements
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
@@ -28,6 +28,7 @@ __all__ = [
     "MineReport",
     "Proof",
     "Reason",
+    "Statements",
     "Strengths",
     "UnitResult",
     "ValidationReport",

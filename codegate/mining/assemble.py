@@ -10,9 +10,10 @@ from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.validation import Validated
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import Interface
-from codegate.mining.statements.statement import StatementText
+from codegate.mining.statements.statement import EXAMPLE, StatementText
 from codegate.mining.units import Prospect
 from codegate.suite import (
+    EVIDENCE,
     Base,
     ControlAudit,
     Environment,
@@ -56,7 +57,7 @@ class Findings:
 def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
     """Return the problem of the suite ``name``; ``project`` is the web page of its repository."""
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
-    enrichment = found.prospect.enrichment
+    enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
     manifest = ProblemManifest(
         id=problem_id(name, unit),
@@ -77,7 +78,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
             mode=found.statement.mode,
             sha256=sha256(found.statement.text.encode("utf-8")),
             model=found.statement.model,
-            sources=found.statement.sources,
+            sources=sources,
             dropped=tuple(printable(text)[:300] for text in found.statement.dropped),
         ),
         limits=found.validated.limits,
@@ -92,6 +93,8 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
             "component": component(_largest(parts)),
             "year": str(unit.date.year),
             "fails_by": "+".join(sorted(set(outcomes.kinds.values()))),
+            # Imported statements have no sources.
+            **({EVIDENCE: "executed" if EXAMPLE in sources else "quoted"} if sources else {}),
         },
         provenance=Provenance(
             kind=unit.kind,

@@ -299,6 +299,8 @@ class _Making:
                 public=public,
             )
             examples = chosen(found)
+            if not examples and self.builder.options.statements == "executed":
+                raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
             _stated(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
             overturned = overturned_tests(self.parts, validated, opener)

@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -42,7 +42,7 @@ from codegate.mining.selection import corrected_by
 from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Language, Suite, load_suite, read_commit, write_suite
+from codegate.suite import Language, Suite, is_quoted, load_suite, read_commit, write_suite
 from codegate.wording import count_of
 
 Value = TypeVar("Value")
@@ -242,6 +242,7 @@ class _Work:
         try:
             for prospect in queue:
                 self._end(prospect, self.futures[prospect.unit.commit], total)
+            self._fill()
         except KeyboardInterrupt as error:
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
@@ -260,15 +261,15 @@ class _Work:
         """Look up what earlier minings found out, and which units are not needed because of it."""
         if self.ledger is None or self.options.fresh:
             return
-        most, problems = self.options.max_problems, 0
+        most, problems = self.options.max_problems, list[Built]()
         for prospect in queue:
-            if most is not None and problems >= most:
+            if most is not None and _is_full(problems, most):
                 self.needless.add(prospect.unit.commit)
                 continue
             known = self.ledger.find(prospect)
             if known is not None and prospect.unit.commit not in self.known:
                 self.recalled[prospect.unit.commit] = known
-                problems += isinstance(known, Built)
+                problems += [known] if isinstance(known, Built) else []
 
     def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
         """Try units in their order until there are none left."""
@@ -318,9 +319,10 @@ class _Work:
 
     def _end(self, prospect: Prospect, future: "Future[_Ending]", total: int) -> None:
         most = self.options.max_problems
+        full = most is not None and _is_full(self.built, most)
         if most is None and self.recent is not None and prospect.unit.date < self.recent:
-            most = ENOUGH
-        if most is not None and len(self.built) >= most:
+            most, full = ENOUGH, len(self.built) >= ENOUGH
+        if full:
             self.builder.stop.set()
             future.cancel()
             self.results.append(
@@ -349,6 +351,16 @@ class _Work:
         self.progress(MineEvent(kind, message, self.ended, total, len(self.built)))
         if not ending.remembered:
             self._check_first(end)
+
+    def _fill(self) -> None:
+        """Keep as many problems as were asked for, those with an executed example first."""
+        most = self.options.max_problems
+        ordered = sorted(self.built, key=lambda each: is_quoted(each.problem))
+        self.built = ordered[:most]
+        kept, why = {each.problem.id for each in self.built}, f"proven; {most} problems were enough"
+        for number, result in enumerate(self.results):
+            if result.problem is not None and result.problem not in kept:
+                self.results[number] = replace(result, problem=None, reason="budget", detail=why)
 
     def _check_first(self, end: Built | Rejected) -> None:
         """Raise UsageError where the first changes that were tried all ended because of the environment."""
@@ -389,6 +401,11 @@ class _Work:
         if tried < _FEW:
             return budget
         return min(budget, (now - self.started) / tried * (len(fresh) - tried) / 60)
+
+
+def _is_full(built: Sequence[Built], most: int) -> bool:
+    """Return whether ``most`` problems have an executed example, or there are twice as many with words alone too."""
+    return len(built) >= 2 * most or sum(not is_quoted(each.problem) for each in built) >= most
 
 
 @dataclass(frozen=True)

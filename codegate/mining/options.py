@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.environments import Recipe
@@ -17,6 +17,9 @@ from codegate.suite import Kind, is_plain_path
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
+
+Statements = Literal["any", "executed"]
+"""Which problems are kept: all, or those alone whose statement shows an executed example."""
 
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -40,13 +43,14 @@ class MineOptions:
         branch: whose history; None: HEAD's.
         since: leave out units before this day.
         only: full id of the one commit to try; a suite that is there keeps its problems untried. None: all of them.
-        max_problems: stop when this many are validated; None: no limit.
+        max_problems: of the suite; those with an executed example come first; None: no limit.
         budget_minutes: end after this long: units under way are cut off, and tried again next time; None: no limit.
         concurrency: units under way at the same time.
         recipe: the project's own set-up, which every environment is built by; None: it is found.
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
+        statements: ``executed``: leave out problems whose statement has words alone.
         rewrite: a model that rewrites each statement, one call a problem; None: none does.
         forge: what knows more of pull requests and issues than git does; None: nothing is asked.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
@@ -67,6 +71,7 @@ class MineOptions:
     rounds: int = 3
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
+    statements: Statements = "any"
     rewrite: CandidateSpec | None = None
     forge: Forge | None = None
     refresh: bool = False
@@ -81,6 +86,7 @@ class MineOptions:
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
             "kinds": sorted(self.kinds),
+            "statements": self.statements,
             "rewrite": self.rewrite.key() if self.rewrite else None,
         }
 

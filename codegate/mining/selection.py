@@ -13,23 +13,26 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.mining.probes.example import function_of
 from codegate.mining.statements.statement import tests_to_change
-from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
+from codegate.suite import Problem, Suite, find_repository, is_quoted, repository_path, write_suite
 
 
 def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
     """Return ``size`` active problems of ``suite`` (or all that there are), in the suite's order.
 
-    Each turn takes the freshest problem left of every stratum, strata with fresher problems first; equally fresh ones
-    are in an order that depends on ``seed`` alone. A smaller choice with the same seed is part of a larger one.
+    Problems with an executed example come first. Each turn takes the freshest problem left of every stratum, strata
+    with fresher problems first; equally fresh ones are in an order that depends on ``seed`` alone. A smaller choice
+    with the same seed is part of a larger one.
     """
     strata: dict[tuple[str, str, str], list[Problem]] = defaultdict(list)
     for problem in sorted(suite.active, key=lambda problem: _freshness(problem, seed)):
         tags = problem.manifest.tags
         strata[tags.get("component", ""), tags.get("tier", ""), tags.get("year", "")].append(problem)
     ranked = [
-        (turn, _freshness(problem, seed), problem) for group in strata.values() for turn, problem in enumerate(group)
+        (is_quoted(problem), turn, _freshness(problem, seed), problem)
+        for group in strata.values()
+        for turn, problem in enumerate(group)
     ]
-    chosen = {problem.id for _, _, problem in sorted(ranked, key=lambda entry: entry[:2])[:size]}
+    chosen = {problem.id for *_, problem in sorted(ranked, key=lambda entry: entry[:3])[:size]}
     return tuple(problem for problem in suite.problems if problem.id in chosen)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from codegate.suite import Problem, Suite
+from codegate.suite import EVIDENCE, Problem, Suite
 
 STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
 
@@ -54,7 +54,8 @@ class Strengths:
     """A suite's facts, over its active problems.
 
     Attributes:
-        counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``) and value.
+        counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``source``) and
+            value.
         hunk_coverage: share of a fix's parts that its tests notice.
         statement_words: length of the statements.
         fail_to_pass: fail-to-pass tests of a problem.
@@ -114,6 +115,9 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
             "year": _count(problem.manifest.tags.get("year", "unknown") for problem in active),
             "component": _count(problem.manifest.tags.get("component", "unknown") for problem in active),
             "statement": _count(
+                problem.manifest.tags.get(EVIDENCE, problem.manifest.statement.mode) for problem in active
+            ),
+            "source": _count(
                 source
                 for problem in active
                 for source in problem.manifest.statement.sources or (problem.manifest.statement.mode,)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from codegate.durable import digest
 from codegate.reporting.page import page_template
 from codegate.reporting.plain import one_line, plain
-from codegate.suite import Changes, Problem, ProblemManifest, Suite, Tree, is_dropped, make_patch
+from codegate.suite import Changes, Problem, ProblemManifest, Suite, Tree, is_dropped, is_quoted, make_patch
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -91,7 +91,7 @@ class ReviewView:
         suite: its name.
         command: the shell words that a decision is appended to.
         key: by which a browser remembers unsaved decisions; another suite or state of it has another.
-        problems: all of them, in suite order.
+        problems: all of them, in the order in which they are read.
     """
 
     suite: str
@@ -145,6 +145,7 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     yield _fact("Date", origin.date.date().isoformat() if origin.date else "")
     yield _fact("Issues", ", ".join(f"#{number}" for number in origin.issues))
     yield _fact("Kind", manifest.kind or "unknown")
+    yield _fact("Example", "none executed: the statement has words alone" if is_quoted(problem) else "")
     yield _fact("Statement", statement.mode + (f", rewritten by {statement.model}" if statement.model else ""))
     yield _fact("Statement from", ", ".join(statement.sources))
     yield _fact("Left out of it", *statement.dropped)

@@ -42,12 +42,13 @@ from codegate.suite.proved import (
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repair import PatchError
 from codegate.suite.repository import find_repository, load_base, load_tree, repository_path
-from codegate.suite.review import is_dropped, review_suite
+from codegate.suite.review import EVIDENCE, is_dropped, is_quoted, review_suite
 from codegate.suite.scaffold import add_problem
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path
 
 __all__ = [
+    "EVIDENCE",
     "MAX_CHANGED_BYTES",
     "MAX_PATCH_BYTES",
     "PROVED",
@@ -93,6 +94,7 @@ __all__ = [
     "is_dropped",
     "is_place",
     "is_plain_path",
+    "is_quoted",
     "load_base",
     "load_suite",
     "load_tree",

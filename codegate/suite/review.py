@@ -17,6 +17,14 @@ from codegate.suite.store import update_problem
 DROPPED: Final = "dropped in review"
 _BEFORE: Final = f"{DROPPED}; quarantined before: "
 
+EVIDENCE: Final = "statement"
+"""The tag of what a mined statement rests on: ``executed`` examples, or ``quoted`` words alone."""
+
+
+def is_quoted(problem: Problem) -> bool:
+    """Return whether no example was executed for the problem's statement: a review reads such problems first."""
+    return problem.manifest.tags.get(EVIDENCE) == "quoted"
+
 
 def is_dropped(problem: Problem) -> bool:
     """Return whether a review dropped the problem."""

@@ -1,10 +1,13 @@
 """``codegate review``: the page, and decisions that the next run follows."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from codegate.suite import Suite, load_suite
+from codegate.suite.store import update_problem
 from tests.kit.repository import run_git
 from tests.running.world import codegate, results
 
@@ -21,6 +24,17 @@ def test_a_page_of_every_problem(suite: Suite, tmp_path: Path) -> None:
     assert "+    return n // 2" in text
     assert codegate("review", suite.folder, "--out", "deep/page.html", cwd=tmp_path).code == 0
     assert (tmp_path / "deep/page.html").read_text(encoding="utf-8") == text
+
+
+def test_problems_with_words_alone_come_first(own_suite: Suite, tmp_path: Path) -> None:
+    last = own_suite.problems[-1]
+    manifest = last.manifest.model_copy(update={"tags": {"statement": "quoted"}})
+    update_problem(own_suite, replace(last, manifest=manifest))
+    assert codegate("review", own_suite.folder, cwd=tmp_path).code == 0
+    text = (tmp_path / "review.html").read_text(encoding="utf-8")
+    shown = re.findall(r'data-id="([^"]+)"', text)
+    assert shown == [last.id, *(one.id for one in own_suite.problems[:-1])]
+    assert text.count("none executed: the statement has words alone") == 1
 
 
 def test_the_command_of_the_page_can_be_pasted_into_a_shell(own_suite: Suite, tmp_path: Path) -> None:

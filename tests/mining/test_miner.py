@@ -147,7 +147,7 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert merge.manifest.provenance.kind == "merge"
     assert merge.manifest.provenance.pull_request == 2
     assert merge.manifest.tags == {
-        "tier": "XS", "component": "pkg/sums", "year": "2025", "fails_by": "exception",
+        "tier": "XS", "component": "pkg/sums", "year": "2025", "fails_by": "exception", "statement": "quoted",
     }  # fmt: skip
     assert merge.tests.FAIL_TO_PASS == ("tests/test_sums.py::test_nothing",)
     assert merge.tests.PASS_TO_PASS == ("tests/test_sums.py::test_total",)
@@ -243,7 +243,7 @@ def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_
     again = mine(history.folder, tmp_path / "out", options, bwrap_backend, progress)
     # Of what calls itself a bug fix, the newest first.
     assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
-    assert again.reasons["budget"] == 3
+    assert again.reasons["budget"] == 1, "proven with words alone, and one too many"
     assert told[0].endswith("; at most 5 min left"), "as long as too few units have ended for an estimate"
     for message in told:
         left = re.search(r"; at most (\d+) min left", message)
@@ -260,6 +260,27 @@ def test_old_changes_are_tried_only_until_there_are_enough_problems(
     report = mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert len(report.problems) == 1
     assert "1 problems were enough" in {result.detail for result in report.results if result.reason == "budget"}
+
+
+def test_problems_with_an_executed_example_come_before_those_with_words_alone(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    twice = "def twice(text):\n    return text\n"
+    history.commit("begin", {"sums.py": SUMS, "twice.py": twice, "tests/test_sums.py": TEST_SUMS.replace("pkg.", "")})
+    tests = "from twice import twice\n\ndef test_twice():\n    assert twice('plum') == 'plumplum'\n"
+    history.commit("Fix texts that are not doubled", {"twice.py": f"{twice[:-1]} * 2\n", "tests/test_twice.py": tests})
+    nothing = f"{TEST_SUMS.replace('pkg.', '')}\n\ndef test_nothing():\n    assert total([]) == 0\n"
+    quoted = history.commit(f"Fix sums{BODY}", {"sums.py": SUMS_FIXED, "tests/test_sums.py": nothing})
+    options = MineOptions(rounds=1, max_problems=1)
+    report = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    (problem,) = load_suite(report.out).problems
+    assert problem.manifest.provenance.title == "Fix texts that are not doubled"
+    assert problem.manifest.tags["statement"] == "executed"
+    (other,) = (result for result in report.results if result.commit == quoted)
+    assert (other.problem, other.reason, other.detail) == (None, "budget", "proven; 1 problems were enough")
+    options = MineOptions(rounds=1, only=quoted, statements="executed")
+    report = mine(history.folder, tmp_path / "executed", options, bwrap_backend, lambda _: None)
+    assert report.reasons == {"no_statement": 1}
 
 
 @pytest.mark.full
@@ -342,9 +363,9 @@ def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
     )
     empty = TEST_TEXT + "\n\ndef test_empty():\n    assert text.title('') == ''\n"
     fixed = TEXT.replace("text[0]", "text[:1]")
-    history.commit(f"Fix titles{BODY}", {"pkg/text.py": fixed, "tests/test_text.py": empty})
+    titles = history.commit(f"Fix titles{BODY}", {"pkg/text.py": fixed, "tests/test_text.py": empty})
     history.commit("Do not wait", {"tests/test_sums.py": TEST_SUMS + nothing})
-    options = MineOptions(rounds=1, concurrency=1, max_problems=1, memory=tmp_path / "memory")
+    options = MineOptions(rounds=1, concurrency=1, only=titles, memory=tmp_path / "memory")
     first = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert len(first.problems) == 1
 

@@ -57,6 +57,14 @@ def test_no_component_crowds_out_the_others_and_the_freshest_come_first() -> Non
     assert {one.id for one in chosen} == {"p-19", "p-100", "p-101", "p-102"}
 
 
+def test_problems_with_an_executed_example_are_chosen_first() -> None:
+    quoted = _dated(1, "big", days=9)
+    quoted = replace(quoted, manifest=quoted.manifest.model_copy(update={"tags": {"statement": "quoted"}}))
+    many = _suite([quoted, *(_dated(number, "small") for number in (2, 3, 4))])
+    assert [one.id for one in choose(many, 3)] == ["p-2", "p-3", "p-4"]
+    assert len(choose(many, 4)) == 4
+
+
 def test_what_a_later_problem_takes_back_is_no_problem() -> None:
     tests = TestSets(FAIL_TO_PASS=("tests/test_a.py::test_one[1]", "tests/test_a.py::TestA::test_two"), PASS_TO_PASS=())
     sentence = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
