@@ -18,10 +18,12 @@ from codegate.sandbox import (
     AgentRecipe,
     Assurance,
     Backend,
+    Command,
     EnvironmentRecipe,
     Lease,
     PreparedEnvironment,
     Sandbox,
+    SandboxError,
     SandboxLimits,
     SandboxPool,
     preflight,
@@ -99,6 +101,7 @@ class Sandboxes:
         self._pool = SandboxPool(backend, ahead)
         self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
+        self._pythons: Once[tuple[str, ...], str] = Once()
         self.sites: Once[tuple[str, ...], Sites] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
         self._assurances: dict[tuple[object, ...], Assurance] = {}
@@ -119,8 +122,19 @@ class Sandboxes:
         return self._recipe(environment.manifest)
 
     def python(self, environment: EnvironmentManifest) -> str:
-        """Return the minor version of the environment's Python."""
-        return recipe_of(self._environments[environment.id]).python
+        """Return the minor version of the Python beside the environment's own, which agents run on; raises as ``open``.
+
+        A recipe does not say it: it is that of the image, or the one that bubblewrap shows of this machine.
+        """
+        return self._pythons.get(environment_key(environment), lambda: self._ask_python(environment))
+
+    def _ask_python(self, environment: EnvironmentManifest) -> str:
+        program = "import sys; print('%d.%d' % sys.version_info[:2])"
+        with self.open(environment, ProblemLimits()) as sandbox:
+            done = sandbox.run(Command(("{python}", "-I", "-S", "-c", program)))
+        if not done.ok:
+            raise SandboxError(f"environment {environment.id} does not say which Python agents run on.")
+        return done.stdout.decode().strip()
 
     def learn(self, environment: Environment) -> None:
         """Make another environment's texts known; it is built when it is needed."""

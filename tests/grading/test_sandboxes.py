@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from codegate.environments.tools import on_machine
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
 from codegate.grading.controls.search import SitesUnknown, search_once
@@ -249,3 +251,16 @@ def test_the_front_door_s_run_of_hidden_tests(sandboxes: Sandboxes) -> None:
     after = run_hidden_tests(world.problem, world.base.overlay(world.problem.fix), sandboxes, selection)
     assert [result.status for result in before.results.values()] == ["failed", "passed"]
     assert [result.status for result in after.results.values()] == ["passed", "passed"]
+
+
+def test_agents_run_on_the_python_beside_the_environments_own(bwrap_backend: BubblewrapBackend) -> None:
+    running = f"3.{sys.version_info[1]}"
+    others = [f"3.{minor}" for minor in range(9, 15) if f"3.{minor}" != running and on_machine("python", f"3.{minor}")]
+    if not others:
+        pytest.skip("there is one Python on this machine")
+    own = recorded("another-python", "touch made", python=others[-1])
+    with closing(sandboxes_of(bwrap_backend, own)) as sandboxes:
+        assert sandboxes.python(own.manifest) == running
+        with sandboxes.open(own.manifest, ProblemLimits()) as sandbox:
+            done = sandbox.run(Command(("{interpreter}", "-c", "import sys; print('%d.%d' % sys.version_info[:2])")))
+    assert done.stdout.decode().strip() == others[-1]
