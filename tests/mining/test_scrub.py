@@ -110,3 +110,9 @@ class TestScrub:
         gives_away(left, known)
         assert time.process_time() - started < 3
         assert len(left) <= MAX_CHARACTERS + 400
+
+
+def test_a_reference_that_is_taken_out_leaves_the_end_of_its_line_as_it_is() -> None:
+    text = "Fixes #5. Bookings that only touch are reported as overlapping:\nSpan(9, 10) overlaps, as said in: #7"
+    expected = "Bookings that only touch are reported as overlapping:\nSpan(9, 10) overlaps, as said in"
+    assert scrub_text("", text) == expected

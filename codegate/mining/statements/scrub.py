@@ -213,7 +213,8 @@ def _without_references(line: str) -> str:
     text = re.sub(r"[ \t]([.,;:!?])(?=\s|$)", r"\1", re.sub(r"[ \t]+", " ", bare))
     text = re.sub(r"^(?:[ .,;)]|:(?!\w))+", "", text)
     text = re.sub(r"(?<!\.)([.!?])(?!\.\.)(?:[ \t]{0,2}[.,;:]){1,5}(?=\s|$)", r"\1", text)
-    return (indent + text).rstrip(" ,;:-(") if text else ""
+    last = line.rsplit(maxsplit=1)[-1]
+    return indent + (text if text.endswith(last) else text.rstrip(" ,;:-(")) if text else ""
 
 
 def _code_without_references(code: str) -> str:
