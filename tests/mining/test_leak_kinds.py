@@ -85,7 +85,8 @@ def search(
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     exec(wanted["texts"], driver["TEXTS"])
     known = [place.removeprefix("/opt/env/") for place in driver["SYSTEM"] if place.startswith("/opt/env/")]
-    driver["SYSTEM"] = (f"{folder}/usr/", *(f"{folder}/layer/{place}" for place in known))
+    own = [place for place in driver["toolchains"]() if place.startswith(str(folder))]
+    driver["SYSTEM"] = (f"{folder}/usr/", *(f"{folder}/layer/{place}" for place in known), *own)
     driver["LAYER"] = f"{folder}/layer/"
     workspace = folder / "workspace"
     for path, data in {
@@ -360,6 +361,15 @@ def test_honest_trees_and_environments_are_clean(tmp_path: Path, planted: dict[s
             around,
         )  # fmt: skip
         assert found.clean, found
+
+
+def test_the_tests_of_the_machines_own_python_are_not_accused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.base_prefix", f"{tmp_path}/home/.pyenv/versions/3.11.9")
+    mention = {"home/.pyenv/versions/3.11.9/lib/python3.11/test/test_x.py": "test_capital_letters_are_folded = None\n"}
+    hidden, fix = {"tests/test_names.py": TEST}, {"src/naming/names.py": AFTER}
+    assert search(tmp_path, BASE, hidden, fix, mention).clean
 
 
 def test_a_few_common_lines_are_no_copy(tmp_path: Path) -> None:

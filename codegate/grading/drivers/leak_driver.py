@@ -46,9 +46,10 @@ NAMES = ("pypi.org", "github.com", "registry.npmjs.org", "proxy.golang.org")
 
 
 def toolchains() -> tuple[str, ...]:
-    """Return the folders above those of ``PATH``: the machine's toolchains are no less the system's."""
+    """Return the folders above those of ``PATH``, and this Python's: the machine's toolchains are the system's too."""
     above = (os.path.dirname(folder.rstrip("/")) for folder in os.environ.get("PATH", "").split(":"))
-    return tuple(folder + "/" for folder in above if folder not in ("", "/") and not (folder + "/").startswith(LAYER))
+    found = [sys.base_prefix, *above]
+    return tuple(folder + "/" for folder in found if folder not in ("", "/") and not (folder + "/").startswith(LAYER))
 
 
 def plain(text: str) -> str:
