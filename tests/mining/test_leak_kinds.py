@@ -342,6 +342,9 @@ HONEST: dict[str, dict[str, Content]] = {
     "data in archives": {
         "workspace/tests/data.zip": zipped({"a.txt": "x" * 999}), "workspace/t/data.tar.gz": tarred({"a": b"\0" * 99}),
     },
+    "a list of files, one called as a hidden test": {
+        "workspace/src/naming.egg-info/SOURCES.txt": "tests/test_capital_letters_are_folded.py\n"
+    },
     "broken archives": {
         "workspace/tests/bad.zip": b"PK\3\4" + b"x" * 99, "workspace/tests/bad.gz": b"\x1f\x8b" + b"x" * 99,
         "workspace/tests/bad.tar": b"\0" * 257 + b"ustar" + b"\xff" * 300, "workspace/x.txt": "x\x9c is no deflate\n",

@@ -182,7 +182,7 @@ class Answer:
         self.test_files = encoded(wanted["hidden_names"])
         self.test_stems = {os.path.basename(name).partition(".")[0] for name in wanted["hidden_names"]}
         names = b"|".join(re.escape(name) for name in sorted(self.test_names))
-        self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?![\w])") if names else None
+        self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
         """Return of how many lines, and how, a file outside of the base tree repeats the fix; 0 when it does not."""
