@@ -69,6 +69,8 @@ class WatchedSandbox:
         finally:
             ended.set()
             watch.join()
+        if done.memory_exceeded and not self._over:
+            return done  # which may have ended the machine, and then nobody can look
         self._look()  # a short command ends before anyone looks
         return self._killed() if self._over or self._fault else done
 
