@@ -19,6 +19,7 @@ from codegate.sandbox import (
     AgentRecipe,
     Backend,
     EnvironmentRecipe,
+    Layer,
     PreparedEnvironment,
     SandboxUnavailable,
     cache_folder,
@@ -28,6 +29,7 @@ from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
 from codegate.sandbox.interpreter import index_environment
 from tests.kit.kept import keep_finished, take_kept
+from tests.kit.layer import make_layer
 
 # A shell starts what runs in its background with this signal ignored, and everything that it starts likewise.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -184,6 +186,18 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> AgentRecipe:
 
 
 @pytest.fixture(scope="session")
-def environment(backend: Backend) -> PreparedEnvironment:
+def empty_layer(tmp_path_factory: pytest.TempPathFactory) -> Layer:
+    """What a recorded build leaves that does nothing."""
+    return make_layer(tmp_path_factory.mktemp("layer"))
+
+
+@pytest.fixture(scope="session")
+def empty(empty_layer: Layer) -> EnvironmentRecipe:
+    """A recipe of an environment with nothing in it."""
+    return EnvironmentRecipe(PYTHON, layer=empty_layer)
+
+
+@pytest.fixture(scope="session")
+def environment(backend: Backend, empty: EnvironmentRecipe) -> PreparedEnvironment:
     """An environment with nothing in it, prepared by ``backend``."""
-    return backend.prepare(EnvironmentRecipe(PYTHON))
+    return backend.prepare(empty)

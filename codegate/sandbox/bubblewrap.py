@@ -1,7 +1,7 @@
 """Sandboxes as bubblewrap processes: the backend for machines where no Docker daemon answers.
 
-The sandbox sees the system's ``/usr`` and the interpreter read-only, two folders of the environment, and two
-tmpfs of its own; it has its own user, process, network, mount, IPC and host name namespaces and no
+The sandbox sees the system's ``/usr``, the interpreter and toolchains read-only, and what a recorded build left, to
+write to; it has its own user, process, network, mount, IPC and host name namespaces and no
 capabilities. Memory and process totals need a control group; where none can be made, limits per process apply.
 """
 
@@ -34,6 +34,7 @@ from codegate.sandbox.bubblewrap_program import (
     find_bubblewrap,
     group_parents,
     isolation,
+    masked,
     system_links,
 )
 from codegate.sandbox.cache import cache_folder, layers_folder, sweep
@@ -52,13 +53,11 @@ from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.layers import BUILT
 from codegate.sandbox.remote_link import JOIN
-from codegate.sandbox.session import AGENT, ENVIRONMENT, LIBRARIES, PYTHON, SandboxSession
+from codegate.sandbox.session import AGENT, ENVIRONMENT, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
-from codegate.sandbox.system_files import binds, hidden, masked, shown
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
 
 _CLOSE_SECONDS: Final = 10.0
-_RESERVE: Final = 4  # toolchains such as Java's reserve much more than they use
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,8 @@ class BubblewrapEnvironment:
     """An environment's folders with the interpreter that reads them, and the arguments that show and hide files.
 
     Attributes:
-        python: minor version that the interpreter has to have; empty: any that the supervisor runs on.
         agent: the folder of the agent that works there, if one does.
-        recorded: the environment is a recorded build, or is for one: the interpreter is shown at its own place.
-        laid: what a recorded build left.
+        laid: what a recorded build left; None: one is to be made.
         toolchains: variables that find the machine's toolchains; those of the layer win.
     """
 
@@ -77,9 +74,7 @@ class BubblewrapEnvironment:
     interpreter: Interpreter
     shown: tuple[str, ...]
     hidden: tuple[str, ...]
-    python: str = ""
     agent: EnvironmentFolder | None = None
-    recorded: bool = False
     laid: LaidLayer | None = None
     toolchains: tuple[tuple[str, str], ...] = ()
 
@@ -148,36 +143,22 @@ class BubblewrapBackend:
 
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
         """See ``Backend.prepare``."""
-        interpreter = _interpreter(recipe)
+        environment = _machine(recipe)
         agent = None if recipe.agent is None else build_environment(recipe.agent)
-        if recipe.layer is not None:
-            laid = LaidLayer(recipe.layer, self._program, self._overlays)
-            return replace(_recorded(recipe, interpreter), agent=agent, laid=laid)
-        masks: list[str] = []
-        for place in hidden(interpreter).values():
-            masks += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
-        return BubblewrapEnvironment(
-            tools_folder(),
-            interpreter,
-            tuple(binds(shown(interpreter))),
-            tuple(masks),
-            recipe.python,
-            agent,
-        )
+        return replace(environment, agent=agent, laid=LaidLayer(recipe.left, self._program, self._overlays))
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
-        if not isinstance(environment, BubblewrapEnvironment):
+        if not isinstance(environment, BubblewrapEnvironment) or environment.laid is None:
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         with self._fleet.starting():
-            ground = Ground() if environment.laid is None else environment.laid.ground(limits)
-            return self._open(environment, limits, ground)
+            return self._open(environment, limits, environment.laid.ground(limits))
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         """See ``Backend.open_build``."""
         with self._fleet.starting():
-            environment = _recorded(recipe, _interpreter(recipe))
+            environment = _machine(recipe)
             folder = BuildFolder(recipe.layer, self._program)
             ground = Ground(on_disk(folder.path), file_bytes=limits.disk_bytes)
             return BubblewrapBuild(self._open(environment, limits, ground, folder), limits.disk_bytes, folder)
@@ -204,19 +185,14 @@ class BubblewrapBackend:
                 build.remove()
             raise
         layer = environment.layer
-        if environment.recorded:
-            variables = dict((*environment.toolchains, *(layer.variables if layer else ())))
-        else:
-            variables = {} if environment.interpreter.prefix.is_relative_to("/usr") else dict(LIBRARIES)
         scope = command_scope(
-            variables,
+            dict((*environment.toolchains, *(layer.variables if layer else ()))),
             limits,
             grouped=group is not None,
-            reserve=_RESERVE if environment.recorded else 1,
             file_bytes=ground.file_bytes,
             interpreter="" if layer is None else layer.python,
         )
-        return self._fleet.open(enclosure, connection, scope, limits, environment.python)
+        return self._fleet.open(enclosure, connection, scope, limits)
 
     def close(self) -> None:
         """See ``Backend.close``."""
@@ -323,8 +299,9 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
     return interpreter
 
 
-def _recorded(recipe: EnvironmentRecipe, interpreter: Interpreter) -> BubblewrapEnvironment:
+def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
     """Return what a recorded build and its sandboxes see of this machine."""
+    interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)
     seen, masks = machine(interpreter, toolchains)
@@ -333,7 +310,6 @@ def _recorded(recipe: EnvironmentRecipe, interpreter: Interpreter) -> Bubblewrap
         interpreter,
         tuple(seen),
         tuple(masks),
-        recorded=True,
         toolchains=tuple(toolchain_variables(toolchains).items()),
     )
 
@@ -348,24 +324,14 @@ def _users(folder: EnvironmentFolder) -> Path:
 
 
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground: Ground) -> list[str]:
-    interpreter, tools = environment.interpreter, environment.tools
+    tools = environment.tools
     arguments = [*isolation(), *environment.shown, *system_links()]
-    if not environment.recorded:
-        for name in ("ld.so.cache", "alternatives"):
-            if Path("/etc", name).exists():
-                arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
     for file in sorted(tools.etc.iterdir()):
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
-    if environment.recorded:
-        arguments += ["--ro-bind", str(_users(tools)), "/etc/passwd"]
-    prefix, executable = interpreter.prefix, interpreter.executable
-    if not environment.recorded and not prefix.is_relative_to("/usr"):
-        arguments += ["--ro-bind", str(prefix), PYTHON]
-        executable = Path(PYTHON) / executable.relative_to(prefix)
-        arguments += [part for name, value in LIBRARIES.items() for part in ("--setenv", name, value)]
+    arguments += ["--ro-bind", str(_users(tools)), "/etc/passwd"]
     arguments += environment.hidden
     if environment.agent is not None:
         for part in (environment.agent.site, environment.agent.packages):
             arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]
-    supervisor = [*ground.inside, str(executable)]
+    supervisor = [*ground.inside, str(environment.interpreter.executable)]
     return arguments + contents(tools.tools, supervisor, masked(), limits, ground.places)

@@ -11,13 +11,18 @@ from typing import Final
 
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
-from codegate.sandbox.remote_link import JOIN
+from codegate.sandbox.remote_link import JOIN, masks
 from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope
-from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.sizes import shared_memory_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
 _LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
 _PROBE_SECONDS: Final = 10.0
+_RESERVE: Final = 4  # how many times its memory a process may reserve: toolchains such as Java's do so and use little
+MASKED_FILES: Final = (
+    "acpi", "asound", "interrupts", "kallsyms", "kcore", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
+    "sysrq-trigger", "timer_list", "timer_stats",
+)  # fmt: skip
 
 
 def find_bubblewrap() -> str:
@@ -96,12 +101,17 @@ def system_links() -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
 
 
+def masked() -> list[str]:
+    """Return bubblewrap's arguments that hide what no program needs of ``/proc``: what Docker masks by default."""
+    return list(masks(MASKED_FILES))
+
+
 def contents(
     tools: PurePath,
     interpreter: Sequence[str],
     masks: Sequence[str],
     limits: SandboxLimits,
-    writable: Sequence[str] = (),
+    writable: Sequence[str],
 ) -> list[str]:
     """Return the arguments that every sandbox ends with: file systems, the environment, the supervisor.
 
@@ -110,17 +120,13 @@ def contents(
         interpreter: its path inside, with the command line that starts it, if any.
         masks: arguments that hide files of ``/proc``.
         limits: the sandbox's.
-        writable: arguments for the workspace, ``/tmp`` and what else can be written; none: the first two, empty.
+        writable: arguments for the workspace, ``/tmp`` and what else can be written.
     """
-    usual = (
-        "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
-        "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
-    )  # fmt: skip
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     return [
         "--proc", "/proc", *masks, "--remount-ro", "/proc", "--dev", "/dev",
         "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
-        *(writable or usual),
+        *writable,
         "--ro-bind", str(tools), TOOLS,
         "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
@@ -133,7 +139,6 @@ def command_scope(
     limits: SandboxLimits,
     *,
     grouped: bool,
-    reserve: int = 1,
     file_bytes: int = 0,
     interpreter: str = "",
 ) -> Scope:
@@ -143,7 +148,6 @@ def command_scope(
         environment: see ``Scope``.
         limits: the sandbox's.
         grouped: there is a control group.
-        reserve: how many times its memory a process may reserve where there is none.
         file_bytes: size of the largest file; 0: that of the workspace.
         interpreter: see ``Scope``.
     """
@@ -158,7 +162,7 @@ def command_scope(
     if grouped:
         return Scope(resource_limits, environment, interpreter=interpreter)
     near_limit = int(limits.memory_bytes * 0.9)
-    memory = {"RLIMIT_DATA": limits.memory_bytes, "RLIMIT_AS": limits.memory_bytes * reserve}
+    memory = {"RLIMIT_DATA": limits.memory_bytes, "RLIMIT_AS": limits.memory_bytes * _RESERVE}
     return Scope({**resource_limits, **memory}, environment, near_limit, interpreter)
 
 

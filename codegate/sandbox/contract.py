@@ -195,7 +195,7 @@ class EnvironmentRecipe:
         python: minor version of the interpreter, for example ``3.11``.
         image: base image by digest; None for the usual one.
         agent: what an agent there is installed from. It is the same environment otherwise.
-        layer: what a recorded build left; None: nothing is there but the interpreter, to read only.
+        layer: what a recorded build left; None: one is to be made.
         toolchains: what the machine (or the image) has to show; a recorded build names them.
         system: packages of the system, likewise.
     """
@@ -206,6 +206,14 @@ class EnvironmentRecipe:
     layer: Layer | None = None
     toolchains: tuple[Toolchain, ...] = ()
     system: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> Layer:
+        """Return what the recorded build left; raises ValueError where none was made."""
+        if self.layer is None:
+            message = "a sandbox is laid from a recorded build, and none was made"
+            raise ValueError(message)
+        return self.layer
 
 
 class PreparedEnvironment(Protocol):

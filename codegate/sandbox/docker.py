@@ -110,21 +110,7 @@ class DockerBackend:
 
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
-        if recipe.layer is not None:
-            return self._layered(recipe, recipe.layer)
-        machine = self._machine()
-        tools = tools_folder(machine)
-        agent = None if recipe.agent is None else build_environment(recipe.agent, machine)
-        with self._building, explained("prepare the environment"):
-            base, variables = images.base_image(
-                self._builder, recipe.python, recipe.image or self._bases.get(recipe.python)
-            )
-            if agent is not None:
-                base = images.agent_image(self._builder, agent, base)
-            image, identity = images.environment_image(self._builder, tools, base)
-        return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
-
-    def _layered(self, recipe: EnvironmentRecipe, layer: Layer) -> DockerEnvironment:
+        layer = recipe.left
         bare, folder = self._bare(recipe)
         agent = None if recipe.agent is None else build_environment(recipe.agent, self._machine())
         with self._building, explained("prepare the environment"):
@@ -145,7 +131,7 @@ class DockerBackend:
             toolchains = tuple(sorted(layer_images.image_variables(self._builder, image).items()))
         # An image of packages has the time of its making in its id, which differs from daemon to daemon.
         identity = digest([images.LAYOUT, folder.content, base, sorted(set(recipe.system))])
-        return DockerEnvironment(image, identity, "", variables, recorded=True, toolchains=toolchains), folder
+        return DockerEnvironment(image, identity, variables, toolchains=toolchains), folder
 
     def _machine(self) -> str:
         with explained("prepare the environment"):
@@ -162,8 +148,6 @@ class DockerBackend:
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         container, session = self._open(environment, environment.layer, limits)
-        if not environment.recorded:
-            return session
         return WatchedSandbox(session, limits.disk_bytes, self._watch(container))
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
@@ -187,8 +171,8 @@ class DockerBackend:
         with self._fleet.starting():
             with explained("start a sandbox"):
                 container, connection = self._start(environment, limits, given)
-            scope = command_scope(environment, limits, self._description, variables, layer.python if layer else "")
-            return container.id, self._fleet.open(container, connection, scope, limits, environment.python)
+            scope = command_scope(limits, self._description, variables, layer.python if layer else "")
+            return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _watch(self, container: str) -> Callable[[], int]:
         """Return what reads how many bytes a container has written."""
@@ -241,10 +225,10 @@ class DockerBackend:
         return container, connection
 
     def _create(self, environment: DockerEnvironment, limits: SandboxLimits) -> str:
-        """Return the id of a new container; of a recorded build's disk the daemon keeps the size, where it can."""
+        """Return the id of a new container, whose disk the daemon keeps to its size, where it can."""
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
-        quota = environment.recorded and self._has_quota is not False
+        quota = self._has_quota is not False
         limits = replace(limits, cpus=min(limits.cpus, self._processors))  # of more the daemon makes an error
         configuration = container_configuration(
             self._control,

@@ -10,7 +10,7 @@ from codegate.sandbox.contract import Description, Layer, SandboxLimits
 from codegate.sandbox.layers import BUILT
 from codegate.sandbox.ownership import current_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
-from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.sizes import inodes, shared_memory_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
 if TYPE_CHECKING:
@@ -31,18 +31,14 @@ class DockerEnvironment:
         image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
         identity: SHA-256 of what the image was made from, the base image's digest among it. The image's own id
             would differ from daemon to daemon, since it covers the time of the build.
-        python: minor version of its interpreter; empty: any that the supervisor runs on.
         variables: names of what the base image would set, and what is taken out of every container.
-        recorded: it is for a recorded build, which writes to the image's own folders.
-        layer: the recorded build that is in the image.
-        toolchains: what the base image sets for those who use its toolchains; commands of recorded builds get it.
+        layer: the recorded build that is in the image; None: one is to be made.
+        toolchains: what the base image sets for those who use its toolchains; commands get it.
     """
 
     image: str
     identity: str
-    python: str
     variables: tuple[str, ...] = ()
-    recorded: bool = False
     layer: Layer | None = None
     toolchains: tuple[tuple[str, str], ...] = ()
 
@@ -57,13 +53,7 @@ def container_labels(run_id: str, seconds: float) -> dict[str, str]:
     }
 
 
-def _disk(environment: DockerEnvironment, limits: SandboxLimits) -> int:
-    """Return how large the workspace is, and so the largest file: a tmpfs takes memory, the disk of a build none."""
-    return limits.disk_bytes if environment.recorded else workspace_bytes(limits)
-
-
 def command_scope(
-    environment: DockerEnvironment,
     limits: SandboxLimits,
     description: Description,
     variables: dict[str, str],
@@ -72,7 +62,7 @@ def command_scope(
     """Return the scope of commands in a container, with more variables and the project's own interpreter, if any."""
     resource_limits = {
         "RLIMIT_CORE": 0,
-        "RLIMIT_FSIZE": _disk(environment, limits),
+        "RLIMIT_FSIZE": limits.disk_bytes,
         "RLIMIT_NOFILE": limits.open_files,
     }
     if description.tier != "runsc":  # its kernel has no such limit, and no message queues that it were for
@@ -93,14 +83,8 @@ def container_configuration(
     """Return the container's configuration; the supervisor is its first process and reaps, so no ``init``."""
     from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
 
-    disk = _disk(environment, limits)
-    tmpfs = {
-        WORKSPACE: _tmpfs(disk, "exec", f"mode=0755,uid={USER_ID},gid={USER_ID}"),
-        "/tmp": _tmpfs(temporary_bytes(limits), "noexec", "mode=1777"),  # noqa: S108 - the sandbox's own
-        "/dev/shm": _tmpfs(shared_memory_bytes(limits), "noexec", "mode=1777"),  # noqa: S108
-    }
-    if environment.recorded:  # tools compile, link and run in /tmp: there it is a folder of the image, as all others
-        tmpfs = {"/dev/shm": tmpfs["/dev/shm"]}  # noqa: S108
+    disk, shared = limits.disk_bytes, shared_memory_bytes(limits)
+    options = f"rw,nosuid,nodev,noexec,size={shared},nr_inodes={inodes(shared)},mode=1777"
     host = client.create_host_config(
         runtime=runtime,
         auto_remove=True,  # a sandbox whose owner was killed goes when its supervisor's time is up
@@ -110,8 +94,7 @@ def container_configuration(
         extra_hosts={"sandbox": "127.0.0.1"},
         dns=["127.0.0.1"],  # otherwise the addresses of the machine's name servers are to be read inside
         ipc_mode="private",
-        read_only=not environment.recorded,
-        tmpfs=tmpfs,
+        tmpfs={"/dev/shm": options},  # noqa: S108 - the sandbox's own; all else is the image's
         storage_opt={"size": str(disk)} if quota else None,
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,
@@ -147,13 +130,9 @@ def container_configuration(
 def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
     """Return where the supervisor's python3 is looked for: nowhere that a recorded build can have put one."""
     path = dict(environment.toolchains).get("PATH")
-    if path is None or not environment.recorded:
+    if path is None:
         return ()  # the daemon has a usual one
     written = (f"{BUILT}/", f"{WORKSPACE}/", "/tmp/")  # noqa: S108 - in the sandbox
     places = [place for place in path.split(":") if place.startswith("/")]
     kept = [place for place in places if not f"{posixpath.normpath(place)}/".startswith(written)]
     return (f"PATH={':'.join(kept)}",)
-
-
-def _tmpfs(size: int, execution: str, rest: str) -> str:
-    return f"rw,nosuid,nodev,{execution},size={size},nr_inodes={inodes(size)},{rest}"

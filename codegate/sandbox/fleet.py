@@ -94,12 +94,10 @@ class Fleet:
         with self._changed:
             self._members.add(member)
 
-    def open(
-        self, member: Member, connection: Connection, scope: Scope, limits: SandboxLimits, python: str
-    ) -> SandboxSession:
+    def open(self, member: Member, connection: Connection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
         """Return the session over ``connection``; arguments and errors are those of ``SandboxSession``."""
         try:
-            session = SandboxSession(SupervisorStream(connection), member, scope, limits, python)
+            session = SandboxSession(SupervisorStream(connection), member, scope, limits)
         except BaseException:
             connection.close()
             member.destroy()

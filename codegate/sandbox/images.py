@@ -5,14 +5,13 @@ import os
 import re
 import tarfile
 import tempfile
-from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from codegate.durable import digest
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
-from codegate.sandbox.packing import add_file, add_folder, archive_entry
-from codegate.sandbox.session import AGENT, TOOLS
+from codegate.sandbox.packing import add_folder, archive_entry
+from codegate.sandbox.session import AGENT
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -117,35 +116,19 @@ def pin_image(client: "APIClient", name: str) -> str:
     return next(iter([*own, *digests]), str(found["Id"]))
 
 
-def environment_image(client: "APIClient", tools: EnvironmentFolder, base: str) -> tuple[str, str]:
-    """Return the id of the image of the tools on ``base``, built where absent, and the SHA-256 of all.
+def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> str:
+    """Return the id of the image of an agent's ``folder`` on ``base``, built where absent; environments lie on it.
 
     The build copies files and runs nothing: no code, no network.
 
     Raises:
         SandboxError: the daemon refused the build.
     """
-    key = digest([LAYOUT, tools.content, base])
-    return _image(client, key, base, lambda archive: _add_environment(archive, tools)), key
-
-
-def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> str:
-    """Return the id of the image of an agent's ``folder`` on ``base``: the layer below that of all environments.
-
-    Raises:
-        SandboxError: the daemon refused the build.
-    """
-    return _image(
-        client, digest([LAYOUT, "agent", folder.content, base]), base, lambda archive: _add_agent(archive, folder)
-    )
-
-
-def _image(client: "APIClient", key: str, base: str, add: Callable[[tarfile.TarFile], None]) -> str:
-    """Return the id of the image that ``key`` stands for, of what ``add`` puts on ``base``; built where absent."""
+    key = digest([LAYOUT, "agent", folder.content, base])
     if (image := made_image(client, key)) is not None:
         return image
     with tempfile.TemporaryFile() as context:
-        _write_context(context, base, add)
+        _write_context(context, base, folder)
         context.seek(0)
         lines = client.build(
             fileobj=context, custom_context=True, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True,
@@ -200,14 +183,6 @@ def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
 
 
-def _add_environment(archive: tarfile.TarFile, tools: EnvironmentFolder) -> None:
-    for name in ("etc", "opt", "opt/codegate"):
-        archive.addfile(archive_entry(name, tarfile.DIRTYPE))
-    add_folder(archive, tools.tools, TOOLS.lstrip("/"))
-    for name in ("passwd", "group"):
-        add_file(archive, tools.etc / name, f"etc/{name}")
-
-
 def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
     for name in ("opt", "opt/codegate", AGENT.lstrip("/")):
         archive.addfile(archive_entry(name, tarfile.DIRTYPE))
@@ -215,11 +190,11 @@ def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
         add_folder(archive, part, f"{AGENT.lstrip('/')}/{part.name}")
 
 
-def _write_context(file: IO[bytes], base: str, add: Callable[[tarfile.TarFile], None]) -> None:
+def _write_context(file: IO[bytes], base: str, folder: EnvironmentFolder) -> None:
     """Write the build context: a Dockerfile, and one archive that the daemon unpacks at the root."""
     with tempfile.TemporaryFile() as content:
         with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as inner:
-            add(inner)
+            _add_agent(inner, folder)
         size = content.tell()
         content.seek(0)
         dockerfile = f"FROM {base}\nADD environment.tar /\n".encode("ascii")

@@ -25,17 +25,16 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.layers import BUILT
-from codegate.sandbox.session import ENVIRONMENT, LIBRARIES
-from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.session import ENVIRONMENT
+from codegate.sandbox.sizes import inodes, shared_memory_bytes
 
 LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=96 << 20, pids=24, disk_bytes=4 << 20, open_files=64)
-_WORKSPACE, _TEMPORARY, _SHARED = "/workspace", "/tmp", "/dev/shm"  # noqa: S108 - the sandbox's own
-_SIZES: Final = {
-    _WORKSPACE: workspace_bytes(LIMITS),
-    _TEMPORARY: temporary_bytes(LIMITS),
-    _SHARED: shared_memory_bytes(LIMITS),
-}
-_WRITABLE: Final = {*_SIZES, "/dev/mqueue", "/dev/pts", "/dev/console", "/dev/tty"}
+_SHARED: Final = "/dev/shm"  # noqa: S108 - the sandbox's own
+_SHARED_BYTES: Final = shared_memory_bytes(LIMITS)
+# What was built may be written to. It may be a folder of the root's, whose others are then closed to this user alone.
+_WRITABLE: Final = {
+    "/workspace", "/tmp", _SHARED, BUILT, "/", "/dev/mqueue", "/dev/pts", "/dev/console", "/dev/tty",  # noqa: S108
+}  # fmt: skip
 _SLACK: Final = 1 << 20  # beyond a limit, which a sandbox without it is allowed to take
 _SECONDS: Final = 20.0
 _FLOOD_CAP: Final = 4096
@@ -46,8 +45,8 @@ _MOST_FILES: Final = 60_000
 
 _FULL: Final = frozenset({"ENOSPC", "EFBIG", "EDQUOT"})
 _UNENFORCED: Final = frozenset({
-    "process limit", "memory limit", "memory limit in total", "disk limit", "file limit", "descriptor limit",
-    "file size limit", "disk limit of a recorded build",
+    "process limit", "memory limit", "memory limit in total", "disk limit", "size of shared memory", "file limit",
+    "descriptor limit", "file size limit",
 })  # fmt: skip
 
 
@@ -93,16 +92,14 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
         SandboxError: a wall does not stand, a limit does not bite, or the probe could not look.
     """
     layer = environment.layer
-    recorded = layer is not None
-    own = None if layer is None else {name for name, _ in (*environment.toolchains, *layer.variables)}
+    own = {name for name, _ in (*environment.toolchains, *(layer.variables if layer else ()))}
     with closing(backend.open(environment, LIMITS)) as sandbox:
         description = backend.describe()  # some is known only now
         seen = look(sandbox)
         walls = _held(backend.name, judge_walls(seen, description, own))
-        limits = _held(backend.name, tuple(_limits(sandbox, description, recorded=recorded)))
-    if recorded:
-        with closing(backend.open(environment, LIMITS)) as sandbox:
-            limits += _held(backend.name, (_disk_limit(sandbox),))
+        limits = _held(backend.name, tuple(_limits(sandbox, description)))
+    with closing(backend.open(environment, LIMITS)) as sandbox:
+        limits += _held(backend.name, (_disk_limit(sandbox),))
     return Assurance(
         sandbox=description.name,
         tier=description.tier,
@@ -121,22 +118,17 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
     return seen
 
 
-def judge_walls(
-    seen: dict[str, Any], description: Description, own: Collection[str] | None = None
-) -> tuple[Finding, ...]:
+def judge_walls(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[Finding, ...]:
     """Return the findings that the probe's view of the walls stands for.
-
-    A recorded build has a folder that may be written to. It may be one of the root's, whose others are then closed to
-    this user alone.
 
     Args:
         seen: the probe's view.
         description: of the backend.
-        own: names of the variables of a recorded build and of its toolchains; None: it is no such build.
+        own: names of the variables of the build and of its toolchains.
     """
-    allowed = {"PATH", *ENVIRONMENT, *LIBRARIES, "PWD", "LC_CTYPE"}
-    strange = sorted(set(seen["variables"]) - allowed - set(own or ()))
-    elsewhere = sorted(set(seen["writable"]) - _WRITABLE - (set() if own is None else {BUILT, "/"}))
+    allowed = {"PATH", *ENVIRONMENT, "PWD", "LC_CTYPE"}
+    strange = sorted(set(seen["variables"]) - allowed - set(own))
+    elsewhere = sorted(set(seen["writable"]) - _WRITABLE)
     got_through = [name for name, error in {**seen["calls"], **seen["families"]}.items() if not error]
     verdicts: dict[str, tuple[bool, object]] = {
         "not root": (0 not in seen["uid"], seen["uid"]),
@@ -165,8 +157,8 @@ def judge_limits(seen: dict[str, Any], description: Description) -> tuple[Findin
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
         "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),
-        "disk limit": (
-            all(took <= _SIZES[folder] and end in _FULL for folder, (took, end) in seen["disk"].items()),
+        "size of shared memory": (
+            all(took <= _SHARED_BYTES and end in _FULL for took, end in seen["disk"].values()),
             seen["disk"],
         ),
         "file size limit": (seen["file"] in _FULL, seen["file"]),
@@ -175,20 +167,19 @@ def judge_limits(seen: dict[str, Any], description: Description) -> tuple[Findin
         made, reason = seen["processes"]
         verdicts["process limit"] = (made <= LIMITS.pids and reason == "EAGAIN", seen["processes"])
     if description.inode_limit:
-        held = all(count <= inodes(_SIZES[folder]) and end in _FULL for folder, (count, end) in seen["inodes"].items())
+        held = all(count <= inodes(_SHARED_BYTES) and end in _FULL for count, end in seen["inodes"].values())
         verdicts["file limit"] = (held, seen["inodes"])
     return tuple(_finding(name, held, what) for name, (held, what) in verdicts.items())
 
 
-def _limits(sandbox: Sandbox, description: Description, *, recorded: bool) -> Iterator[Finding]:
-    """Run into every limit, the ones that may end the sandbox last; ``_disk_limit`` is that of a recorded build."""
-    folders = {_SHARED} if recorded else {*_SIZES}
+def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
+    """Run into every limit but the disk's, the ones that may end the sandbox last."""
     wanted = {
         "processes": LIMITS.pids * 2 if description.process_limit else 0,
         "descriptors": LIMITS.open_files * 2,
-        "disk": {folder: size + _SLACK for folder, size in _SIZES.items() if folder in folders},
-        "inodes": {_SHARED: inodes(_SIZES[_SHARED]) + 100} if description.inode_limit else {},
-        "file": _SIZES[_WORKSPACE] + 1,
+        "disk": {_SHARED: _SHARED_BYTES + _SLACK},
+        "inodes": {_SHARED: inodes(_SHARED_BYTES) + 100} if description.inode_limit else {},
+        "file": LIMITS.disk_bytes + 1,
     }
     yield from judge_limits(_answer(_ask(sandbox, "limits", wanted)), description)
     flood = _ask(sandbox, "flood", {"blocks": _FLOOD_BLOCKS}, output_bytes=_FLOOD_CAP)
@@ -216,9 +207,9 @@ def _disk_limit(sandbox: Sandbox) -> Finding:
     """Write too much; it has to be refused, or to end the sandbox."""
     done = _ask(sandbox, "spill", {"folder": BUILT, "most": LIMITS.disk_bytes + _SLACK, "seconds": _SECONDS / 2})
     if not done.ok:
-        return _finding("disk limit of a recorded build", b"written to disk" in done.stderr, "ended")
+        return _finding("disk limit", b"written to disk" in done.stderr, "ended")
     took, end = json.loads(done.stdout)
-    return _finding("disk limit of a recorded build", took <= LIMITS.disk_bytes and end in _FULL, [took, end])
+    return _finding("disk limit", took <= LIMITS.disk_bytes and end in _FULL, [took, end])
 
 
 def _held(name: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

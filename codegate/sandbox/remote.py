@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from codegate.durable import digest
 from codegate.errors import CodegateError, UsageError
-from codegate.sandbox.bubblewrap_program import command_scope, contents, isolation
+from codegate.sandbox.bubblewrap_program import MASKED_FILES, command_scope, contents, isolation
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
@@ -32,11 +32,10 @@ from codegate.sandbox.environment import build_environment, tools_folder, uv_pro
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
-from codegate.sandbox.remote_builds import PLACES, SYSTEM, Recorded, RemoteBuild, pack, upload_seconds, written_on
+from codegate.sandbox.remote_builds import PLACES, SYSTEM, RemoteBuild, pack, upload_seconds, written_on
 from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote_link import INTERPRETER, MASKED
 from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
-from codegate.sandbox.system_files import MASKED_FILES
 from codegate.sandbox.watched import WatchedSandbox
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
@@ -48,7 +47,6 @@ _SLACK_SECONDS: Final = 60  # until a machine that was given up ends itself
 _SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files that are uploaded
 _EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
 _GIBIBYTE: Final = 1 << 30
-_RESERVE: Final = 4  # toolchains such as Java's reserve much more than they use
 _CLOSE_SECONDS: Final = 15.0
 
 
@@ -115,24 +113,20 @@ class RemoteEnvironment:
 
     Attributes:
         identity: SHA-256 of what it is made from.
-        python: minor version of the interpreter; empty: any that the supervisor runs on.
         archive: a tar file.
         agent: an agent's folders are in it, too.
         image: name of the base image.
         packages: of the system, to be installed in it.
-        layer: the recorded build that it is.
-        recorded: it is a recorded build, or is for one.
+        layer: the recorded build that it is; None: one is to be made.
         toolchains: none; those of the machine are found without variables.
     """
 
     identity: str
-    python: str
     archive: Path
     agent: bool
     image: str
     packages: tuple[str, ...] = ()
     layer: Layer | None = None
-    recorded: bool = False
     toolchains: tuple[tuple[str, str], ...] = ()
 
 
@@ -193,24 +187,21 @@ class RemoteBackend:
 
     def prepare(self, recipe: EnvironmentRecipe) -> RemoteEnvironment:
         """See ``Backend.prepare``."""
-        return self._prepare(recipe, None)
+        return self._prepare(recipe, recipe.left, None)
 
-    def _prepare(self, recipe: EnvironmentRecipe, uv: Path | None) -> RemoteEnvironment:
+    def _prepare(self, recipe: EnvironmentRecipe, layer: Layer | None, uv: Path | None) -> RemoteEnvironment:
         """Return the environment packed; ``uv`` is what a recorded build is given."""
         image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
         packages = checked_packages(recipe.system)
-        layer, recorded = recipe.layer, recipe.layer is not None or uv is not None
         tools = tools_folder(_MACHINE)
-        what = Recorded(layer, uv) if recorded else None
         agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
         identity = digest([tools.content, image, packages, layer.sha256 if layer else None])
         key = digest([identity, agent.content if agent else None, uv is not None])
         archive = Path(self._archives.name, f"{key}.tar.gz")
         with self._packing:
             if not archive.exists():
-                pack(archive, tools, agent, what)
-        python = "" if recorded else recipe.python
-        return RemoteEnvironment(identity, python, archive, agent is not None, image, packages, layer, recorded)
+                pack(archive, tools, agent, layer, uv)
+        return RemoteEnvironment(identity, archive, agent is not None, image, packages, layer)
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
@@ -219,13 +210,11 @@ class RemoteBackend:
             raise TypeError(message)
         with self._fleet.starting():
             session, carrier = self._open(environment, limits)
-            if not environment.recorded:
-                return session
             return WatchedSandbox(session, limits.disk_bytes, _watch(session, carrier))
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         """See ``Backend.open_build``."""
-        environment = self._prepare(recipe, uv_program(_MACHINE))
+        environment = self._prepare(recipe, recipe.layer, uv_program(_MACHINE))
         with self._fleet.starting():
             session, carrier = self._open(environment, limits)
             return RemoteBuild(session, limits.disk_bytes, _watch(session, carrier), carrier)
@@ -247,11 +236,10 @@ class RemoteBackend:
             dict(layer.variables) if layer else {},
             limits,
             grouped=self._provider.totals,
-            reserve=_RESERVE if environment.recorded else 1,
-            file_bytes=limits.disk_bytes if environment.recorded else 0,
+            file_bytes=limits.disk_bytes,
             interpreter=layer.python if layer else "",
         )
-        return self._fleet.open(rented, carrier.connection, scope, limits, environment.python), carrier
+        return self._fleet.open(rented, carrier.connection, scope, limits), carrier
 
     def close(self) -> None:
         """See ``Backend.close``."""
@@ -358,10 +346,7 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
         argv += ["--ro-bind", f"{FOLDER}/etc/{name}", f"/etc/{name}"]
     for name in ("site", "packages") if environment.agent else ():
         argv += ["--ro-bind", f"{FOLDER}/agent/{name}", f"{AGENT}/{name}"]
-    if environment.recorded:
-        argv += contents(folder / "opt/codegate/tools", [INTERPRETER], [MASKED], limits, PLACES)
-    else:
-        argv += contents(folder / "tools", [INTERPRETER], [MASKED], limits)
+    argv += contents(folder / "opt/codegate/tools", [INTERPRETER], [MASKED], limits, PLACES)
     return {
         "argv": argv,
         "hidden": MASKED_FILES,

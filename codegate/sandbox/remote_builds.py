@@ -6,7 +6,6 @@ A machine serves one sandbox, so the sandbox writes to the folders themselves.
 import contextlib
 import tarfile
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -33,37 +32,27 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 """bubblewrap's arguments that show what recorded builds see of ``/etc``."""
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What a recorded build begins with: a layer, if any, and uv, unless it is done."""
-
-    layer: Layer | None
-    uv: Path | None
-
-
-def pack(target: Path, tools: EnvironmentFolder, agent: EnvironmentFolder | None, what: Recorded | None) -> None:
-    """Write what is sent to a machine and unpacked in ``FOLDER``: of a recorded build, at its places below that.
+def pack(
+    target: Path, tools: EnvironmentFolder, agent: EnvironmentFolder | None, layer: Layer | None, uv: Path | None
+) -> None:
+    """Write what is sent to a machine and unpacked in ``FOLDER``, at its places below that.
 
     Args:
         target: a new file.
         tools: the folders of the tools.
         agent: those of the agent that works there, if one does.
-        what: a recorded build; None: the tools alone.
+        layer: what a recorded build left, or begins with; None: nothing.
+        uv: what a recorded build is given that is to be made.
 
     Raises:
         SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
-        if what is None:
-            for part in (tools.tools, tools.etc):
-                add_folder(archive, part, part.name)
-        else:
-            layer = () if what.layer is None else layer_entries(what.layer)
-            for entry, data in chain(machine_entries(tools, what.uv), layer):
-                archive.addfile(entry, data)
-            for name in ("hosts", "nsswitch.conf"):
-                add_file(archive, tools.etc / name, f"etc/{name}")
+        for entry, data in chain(machine_entries(tools, uv), () if layer is None else layer_entries(layer)):
+            archive.addfile(entry, data)
+        for name in ("hosts", "nsswitch.conf"):
+            add_file(archive, tools.etc / name, f"etc/{name}")
         for part in () if agent is None else (agent.site, agent.packages):
             add_folder(archive, part, f"agent/{part.name}")
         with resources.as_file(resources.files("codegate.sandbox").joinpath(LINK)) as program:

@@ -54,12 +54,6 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 """The fixed environment of every command, next to PATH; nothing of the host's environment is in it."""
 
 
-PYTHON: Final = "/opt/codegate/python"
-LIBRARIES: Final = {"LD_LIBRARY_PATH": f"{PYTHON}/lib"}
-"""Set for every command too where the interpreter is not the system's own but lies in ``PYTHON``: it would get the
-system's library of the same name as its own, which its extension modules do not fit."""
-
-
 class _OutOfMemory(StreamBroken):
     """The kernel killed the supervisor for memory."""
 
@@ -109,10 +103,9 @@ class SandboxSession:
         enclosure: the process or container around the supervisor.
         scope: limits for every command.
         limits: the sandbox's limits.
-        python: the interpreter's expected minor version; empty: any that the supervisor runs on.
 
     Raises:
-        SandboxError: the supervisor did not start, or runs on another Python version.
+        SandboxError: the supervisor did not start, or not on a Python that it needs.
     """
 
     def __init__(
@@ -121,7 +114,6 @@ class SandboxSession:
         enclosure: Enclosure,
         scope: Scope,
         limits: SandboxLimits,
-        python: str,
     ) -> None:
         self._stream = stream
         self._enclosure = enclosure
@@ -139,18 +131,12 @@ class SandboxSession:
         if unarmed:
             self.close()
             raise SandboxError(f"the kernel refused the sandbox's supervisor its protection ({', '.join(unarmed)}).")
-        version = ".".join(str(part) for part in header["version"][:2])
         if tuple(header["version"]) < _LEAST_PYTHON:
             self.close()
+            version = ".".join(str(part) for part in header["version"][:2])
             raise SandboxError(
                 f"the sandbox's python3 is {version}; its supervisor needs 3.9 or newer.",
                 "Take an image that has it, or name python3 in `packages` of the recipe.",
-            )
-        if python and version != python:
-            self.close()
-            raise SandboxError(
-                f"the sandbox runs Python {version}, the environment is for Python {python}.",
-                "Supply a base image with that version (CODEGATE_BASE_IMAGE).",
             )
         self._python = str(header["python"])
 

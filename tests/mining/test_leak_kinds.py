@@ -366,9 +366,7 @@ def test_honest_trees_and_environments_are_clean(tmp_path: Path, planted: dict[s
         assert found.clean, found
 
 
-def test_the_tests_of_the_machines_own_python_are_not_accused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tests_of_the_machines_own_python_are_not_accused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.base_prefix", f"{tmp_path}/home/.pyenv/versions/3.11.9")
     mention = {"home/.pyenv/versions/3.11.9/lib/python3.11/test/test_x.py": "test_capital_letters_are_folded = None\n"}
     hidden, fix = {"tests/test_names.py": TEST}, {"src/naming/names.py": AFTER}

@@ -69,10 +69,14 @@ def made(archive: Path, *members: tuple[str, bytes, str]) -> Layer:
 @pytest.mark.parametrize("overlays", [_USERS, None], ids=["user", "copy"])
 @pytest.mark.parametrize("check", [builds.fresh_views, builds.walls_of_layers], ids=lambda check: check.__name__)
 def test_a_layer_is_laid_as_the_kernel_allows(
-    own: BubblewrapBackend, check: Check, overlays: Overlays | None, monkeypatch: pytest.MonkeyPatch
+    own: BubblewrapBackend,
+    check: Check,
+    overlays: Overlays | None,
+    monkeypatch: pytest.MonkeyPatch,
+    empty: EnvironmentRecipe,
 ) -> None:
     monkeypatch.setattr(BubblewrapBackend, "_overlays", overlays)
-    check(Subject(own, own.prepare(RECIPE), RECIPE, own.has_control_groups))
+    check(Subject(own, own.prepare(empty), empty, own.has_control_groups))
     assert layers_folder().exists() == (overlays is not None)  # a copy unpacks nothing on disk
 
 

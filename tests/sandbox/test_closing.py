@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxClosed, SandboxLimits, select_backend
-from tests.conftest import PYTHON
 
 ROUNDS = 6
 
 
-def _close_during_starts(backend: Backend, delay: float) -> list[BaseException]:
-    environment = backend.prepare(EnvironmentRecipe(PYTHON))
+def _close_during_starts(backend: Backend, empty: EnvironmentRecipe, delay: float) -> list[BaseException]:
+    environment = backend.prepare(empty)
     raised: list[BaseException] = []
 
     def start() -> None:
@@ -32,9 +31,9 @@ def _close_during_starts(backend: Backend, delay: float) -> list[BaseException]:
     return raised
 
 
-def test_closing_the_backend_ends_runs_under_way(backend: Backend) -> None:
+def test_closing_the_backend_ends_runs_under_way(backend: Backend, empty: EnvironmentRecipe) -> None:
     fresh = select_backend(backend.name, "closing")
-    environment = fresh.prepare(EnvironmentRecipe(PYTHON))
+    environment = fresh.prepare(empty)
     sandboxes = [fresh.open(environment, SandboxLimits()) for _ in range(3)]
     forever = Command(("sleep", "600"), timeout_seconds=600)
     with ThreadPoolExecutor(3) as pool:
@@ -46,20 +45,22 @@ def test_closing_the_backend_ends_runs_under_way(backend: Backend) -> None:
         fresh.open(environment, SandboxLimits())
 
 
-def test_closing_during_a_start_is_no_error_of_ours(backend: Backend) -> None:
+def test_closing_during_a_start_is_no_error_of_ours(backend: Backend, empty: EnvironmentRecipe) -> None:
     for number in range(ROUNDS):
         fresh = select_backend(backend.name, f"closing-{number}")
-        raised = _close_during_starts(fresh, number * 0.02)
+        raised = _close_during_starts(fresh, empty, number * 0.02)
         assert [type(error) for error in raised] == [SandboxClosed] * len(raised)
 
 
 @pytest.mark.docker
-def test_no_container_outlives_a_backend_closed_during_a_start(docker_backend: Backend) -> None:
+def test_no_container_outlives_a_backend_closed_during_a_start(
+    docker_backend: Backend, empty: EnvironmentRecipe
+) -> None:
     import docker
 
     for number in range(ROUNDS):
         run_id = f"outliving-{time.monotonic_ns()}"
-        _close_during_starts(select_backend("docker", run_id), number * 0.02)
+        _close_during_starts(select_backend("docker", run_id), empty, number * 0.02)
         client = docker.from_env()
         left = client.containers.list(all=True, filters={"label": f"codegate.run={run_id}"})
         client.close()

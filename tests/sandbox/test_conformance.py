@@ -7,24 +7,29 @@ import pytest
 from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, cache_folder
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject
-from tests.conftest import PYTHON
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.requirement("S2")
-def test_backend_conforms(check: Check, backend: Backend, environment: PreparedEnvironment) -> None:
+def test_backend_conforms(
+    check: Check, backend: Backend, environment: PreparedEnvironment, empty: EnvironmentRecipe
+) -> None:
     totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
-    check(Subject(backend, environment, EnvironmentRecipe(PYTHON), totals))
+    check(Subject(backend, environment, empty, totals))
 
 
 @pytest.mark.usefixtures("layers_removed")
 @pytest.mark.parametrize("check", BUILD_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.requirement("S2")
 def test_backend_conforms_in_recorded_builds(
-    check: Check, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check,
+    backend: Backend,
+    environment: PreparedEnvironment,
+    empty: EnvironmentRecipe,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "environments").symlink_to(cache_folder() / "environments")
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))  # the checks' layers go with it
-    recipe = EnvironmentRecipe("3.11")
     totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
-    check(Subject(backend, backend.prepare(recipe), recipe, totals))
+    check(Subject(backend, environment, empty, totals))

@@ -5,6 +5,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,8 @@ def crafted(client: "APIClient", *instructions: str) -> Iterator[str]:
         client.remove_image(tag, force=True)
 
 
-def test_what_a_hostile_image_says_of_itself_changes_nothing(
-    docker_backend: DockerBackend, client: "APIClient"
+def test_what_a_hostile_image_says_of_itself_changes_nothing_but_the_variables_of_commands(
+    docker_backend: DockerBackend, client: "APIClient", empty: EnvironmentRecipe
 ) -> None:
     instructions = (
         "ENV PYTHONPATH=/evil PYTHONSTARTUP=/evil.py LD_PRELOAD=/evil.so BASH_ENV=/evil.sh ENV=/evil.sh PYTHONHOME=/x",
@@ -94,7 +95,7 @@ def test_what_a_hostile_image_says_of_itself_changes_nothing(
     )
     backend = DockerBackend(f"hostile-{secrets.token_hex(4)}")
     with crafted(client, *instructions) as image:
-        environment = backend.prepare(EnvironmentRecipe(PYTHON, image=image))
+        environment = backend.prepare(replace(empty, image=image))
         assert preflight(backend, environment).words.startswith("verified (docker")
         sandbox = backend.open(environment, SandboxLimits())
         container = client.containers(filters={"label": f"{RUN_LABEL}={backend.run_id}"})[0]
@@ -104,24 +105,23 @@ def test_what_a_hostile_image_says_of_itself_changes_nothing(
         assert config["Entrypoint"][0] == "python3"
         assert config["Healthcheck"]["Test"] == ["NONE"]
         assert config["Labels"]["codegate.deadline"] != "0"
-        shown = sandbox.run(Command(("sh", "-c", "env; pwd; ls -A /tmp"))).stdout.decode()
-        assert "evil" not in shown
+        shown = sandbox.run(Command(("sh", "-c", "pwd; ls -A /tmp"))).stdout.decode()
         assert "/workspace\n" in shown
         assert "health" not in shown
-        assert b"preload" not in sandbox._enclosure.connection.errors  # type: ignore[attr-defined]
+        assert b"preload" not in sandbox._session._enclosure.connection.errors  # type: ignore[attr-defined]
         backend.close()
         client.remove_image(environment.image, force=True)
 
 
 @pytest.mark.parametrize("instruction", ["VOLUME /data", "ONBUILD RUN touch /evil"])
 def test_an_image_that_would_act_by_itself_is_refused(
-    docker_backend: DockerBackend, client: "APIClient", instruction: str
+    docker_backend: DockerBackend, client: "APIClient", empty: EnvironmentRecipe, instruction: str
 ) -> None:
     with (
         crafted(client, instruction) as image,
         pytest.raises(SandboxError, match=rf"\({instruction.split(maxsplit=1)[0]}\).*without that instruction"),
     ):
-        docker_backend.prepare(EnvironmentRecipe(PYTHON, image=image))
+        docker_backend.prepare(replace(empty, image=image))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,11 @@ def test_an_image_that_a_suite_names_by_a_tag_is_refused(client: "APIClient", im
 
 
 def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
-    docker_backend: DockerBackend, client: "APIClient", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docker_backend: DockerBackend,
+    client: "APIClient",
+    empty: EnvironmentRecipe,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     name = secrets.token_hex(8)
     agent = AgentRecipe(PYTHON, f"# {name}\n")
@@ -149,7 +153,7 @@ def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
     environments, found = [], []
     for cache in ("machine", "machine after its cache was cleared"):
         monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / cache))
-        environments.append(backend.prepare(EnvironmentRecipe(PYTHON, agent=agent)))
+        environments.append(backend.prepare(replace(empty, agent=agent)))
         sandbox = backend.open(environments[-1], SandboxLimits())
         found.append(sandbox.run(Command(("ls", f"{AGENT}/site"))).stdout.decode().split())
     backend.close()

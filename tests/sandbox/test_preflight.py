@@ -30,7 +30,6 @@ from codegate.sandbox.preflight import _held, judge_limits, judge_walls
 from codegate.sandbox.probe import CALLS, FAMILIES
 from tests.sandbox.daemons import relay
 
-PLAIN = EnvironmentRecipe("3.11")
 DESCRIBED = Description("docker", "runc", "Docker 28.0.0", "runc 1.3.5", "6.1.0")
 WALLS: dict[str, Any] = {
     "uid": [10001, 10001, 10001, 10001],
@@ -107,7 +106,7 @@ def test_a_recorded_build_has_the_variables_that_it_names_and_no_others() -> Non
         ("processes", [30, "EAGAIN"], "process limit"),
         ("processes", [10, "ENOMEM"], "process limit"),
         ("descriptors", [128, ""], "descriptor limit"),
-        ("disk", {"/workspace": [5 << 20, ""]}, "disk limit"),
+        ("disk", {"/workspace": [5 << 20, ""]}, "size of shared memory"),
         ("inodes", {"/dev/shm": [4196, ""]}, "file limit"),
         ("file", "", "file size limit"),
     ],
@@ -155,7 +154,9 @@ exec {} "$@"
 
 
 @pytest.mark.bwrap
-def test_a_wall_that_is_down_stops_the_run(bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+def test_a_wall_that_is_down_stops_the_run(
+    bwrap_backend: BubblewrapBackend, tmp_path: Path, empty: EnvironmentRecipe
+) -> None:
     if not [name for _, name in socket.if_nameindex() if name != "lo"]:
         pytest.skip("this machine has no network to leak")
     wrapper = tmp_path / "bwrap"
@@ -164,17 +165,19 @@ def test_a_wall_that_is_down_stops_the_run(bwrap_backend: BubblewrapBackend, tmp
     leaky = BubblewrapBackend("test")
     leaky._program = str(wrapper)
     with pytest.raises(SandboxError, match=r"bwrap sandbox does not hold here: no network route .*Nothing is run"):
-        preflight(leaky, leaky.prepare(PLAIN))
+        preflight(leaky, leaky.prepare(empty))
     leaky.close()
 
 
 @pytest.mark.bwrap
-def test_without_a_control_group_the_report_says_what_is_missing(bwrap_backend: BubblewrapBackend) -> None:
+def test_without_a_control_group_the_report_says_what_is_missing(
+    bwrap_backend: BubblewrapBackend, empty: EnvironmentRecipe
+) -> None:
     if Path("/proc/self/uid_map").read_text().split()[:2] == ["0", "0"]:
         pytest.skip("the kernel does not hold root to RLIMIT_NPROC")
     own = BubblewrapBackend("test")
     own._parents = None  # as on a machine that delegates none
-    found = preflight(own, own.prepare(PLAIN))
+    found = preflight(own, own.prepare(empty))
     own.close()
     assert "memory is limited for each process and not in total" in " ".join(found.weaknesses)
 
@@ -187,11 +190,13 @@ class Boastful(BubblewrapBackend):
 
 
 @pytest.mark.bwrap
-def test_a_total_that_is_only_promised_stops_the_run(bwrap_backend: BubblewrapBackend) -> None:
+def test_a_total_that_is_only_promised_stops_the_run(
+    bwrap_backend: BubblewrapBackend, empty: EnvironmentRecipe
+) -> None:
     boastful = Boastful("test")
     boastful._parents = None
     with pytest.raises(SandboxError, match=r"process limit|memory limit in total"):
-        preflight(boastful, boastful.prepare(PLAIN))
+        preflight(boastful, boastful.prepare(empty))
     boastful.close()
 
 
@@ -210,12 +215,8 @@ def _no_disk_limit(body: dict[str, Any]) -> None:
         places[place] = ",".join([*kept, "size=64m"])
 
 
-def _writable_root(body: dict[str, Any]) -> None:
-    body["HostConfig"].update(ReadonlyRootfs=False)
-
-
 def _open_walls(body: dict[str, Any]) -> None:
-    body["HostConfig"].update(ReadonlyRootfs=False, CapDrop=None, NetworkMode="bridge")
+    body["HostConfig"].update(CapDrop=None, NetworkMode="bridge")
     body["User"] = "0:0"
 
 
@@ -225,8 +226,7 @@ def _open_walls(body: dict[str, Any]) -> None:
     [
         (_no_process_limit, ["process limit"]),
         (_no_memory_limit, ["memory limit in total"]),
-        (_no_disk_limit, ["disk limit", "file limit"]),
-        (_writable_root, ["nothing else writable"]),
+        (_no_disk_limit, ["size of shared memory", "file limit"]),
         (_open_walls, ["not root", "no capabilities", "no network route", "read-only system", "nothing else writable"]),
     ],
 )
@@ -235,8 +235,9 @@ def test_a_daemon_that_takes_a_limit_and_forgets_it_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     change: Callable[[dict[str, Any]], None],
     checks: list[str],
+    empty: EnvironmentRecipe,
 ) -> None:
-    environment = docker_backend.prepare(PLAIN)
+    environment = docker_backend.prepare(empty)
     with relay(change) as address:
         monkeypatch.setenv("DOCKER_HOST", address)
         backend = DockerBackend("forgetful")
@@ -244,36 +245,40 @@ def test_a_daemon_that_takes_a_limit_and_forgets_it_is_refused(
             preflight(backend, environment)
         backend.close()
     assert all(f"{check} (" in raised.value.cause for check in checks), raised.value.cause
-    if change not in {_writable_root, _open_walls}:
+    if change is not _open_walls:
         assert "does not enforce it" in raised.value.remedy
 
 
 @pytest.mark.docker
-def test_a_daemon_behind_tcp_holds_as_well(docker_backend: DockerBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_behind_tcp_holds_as_well(
+    docker_backend: DockerBackend, monkeypatch: pytest.MonkeyPatch, empty: EnvironmentRecipe
+) -> None:
     with relay() as address:
         monkeypatch.setenv("DOCKER_HOST", address)
         backend = DockerBackend("remote")
-        environment = backend.prepare(PLAIN)
+        environment = backend.prepare(empty)
         assert preflight(backend, environment).words.startswith("verified (docker, ")
         sandbox = backend.open(environment, SandboxLimits())
         sandbox.put((SandboxFile("big", bytes(5 << 20)),))
         assert sandbox.run(Command(("wc", "-c", "big"))).stdout == b"5242880 big\n"
         sandbox.close()
         for check in (resources.memory_of_one, lifecycle.closing):
-            check(Subject(backend, environment, PLAIN))
+            check(Subject(backend, environment, empty))
         backend.close()
-    assert environment == docker_backend.prepare(PLAIN)
+    assert environment == docker_backend.prepare(empty)
 
 
 @pytest.mark.docker
-def test_a_runtime_is_chosen_by_name_and_an_unknown_one_refused(docker_backend: DockerBackend) -> None:
+def test_a_runtime_is_chosen_by_name_and_an_unknown_one_refused(
+    docker_backend: DockerBackend, empty: EnvironmentRecipe
+) -> None:
     with pytest.raises(UsageError, match=r"no runtime 'no-such'; it has .*runc.*`runtimes` in its daemon\.json"):
         select_backend("docker:no-such", "test")
     usual = docker_backend.describe().tier
     chosen = select_backend(f"docker:{usual}", "test")
     assert isinstance(chosen, DockerBackend)
     assert (chosen.name, chosen.runtime) == ("docker", usual), "the same kernel, comparable results"
-    sandbox = chosen.open(chosen.prepare(PLAIN), SandboxLimits())
+    sandbox = chosen.open(chosen.prepare(empty), SandboxLimits())
     assert sandbox.run(Command(("true",))).ok
     chosen.close()
 

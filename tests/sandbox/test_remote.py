@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
@@ -15,6 +14,7 @@ from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.sandbox import (
     Command,
     EnvironmentRecipe,
+    Layer,
     PreparedEnvironment,
     SandboxClosed,
     SandboxError,
@@ -27,7 +27,6 @@ from codegate.sandbox.contract import Backend
 from codegate.sandbox.ownership import current_owner
 from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL, RemoteBackend
 from tests.kit.e2b_service import E2BService
-from tests.kit.layer import make_layer
 from tests.kit.machine import PYTHON
 
 if TYPE_CHECKING:
@@ -69,10 +68,11 @@ def rented(service: Service) -> Iterator[Backend]:
 
 
 @pytest.fixture(scope="module")
-def there() -> EnvironmentRecipe:
+def there(empty_layer: Layer) -> EnvironmentRecipe:
     """The environment of the tests, for the interpreter that the machines have."""
     question = [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-    return EnvironmentRecipe(subprocess.run(question, capture_output=True, text=True, check=True).stdout.strip())
+    version = subprocess.run(question, capture_output=True, text=True, check=True).stdout.strip()
+    return EnvironmentRecipe(version, layer=empty_layer)
 
 
 @pytest.fixture(scope="module")
@@ -219,10 +219,10 @@ def test_a_rented_machine_conforms_in_recorded_builds(
 
 
 def test_a_recipes_image_and_system_packages_make_the_machine(
-    service: Service, rented: Backend, there: EnvironmentRecipe, tmp_path: Path
+    service: Service, rented: Backend, there: EnvironmentRecipe
 ) -> None:
     image = "debian@sha256:" + "0" * 64
-    recipe = replace(there, layer=make_layer(tmp_path), image=image, system=("zip", "jq"))
+    recipe = replace(there, image=image, system=("zip", "jq"))
     before = set(service.orders)
     rented.open(rented.prepare(recipe), LIMITS).close()
     (name,) = set(service.orders) - before

@@ -89,9 +89,11 @@ def test_a_pool_hands_out_each_sandbox_once_and_warms_the_next(
 
 @pytest.mark.bwrap
 @pytest.mark.requirement("S5")
-def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend: BubblewrapBackend) -> None:
+def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(
+    bwrap_backend: BubblewrapBackend, empty: EnvironmentRecipe
+) -> None:
     backend = BubblewrapBackend("test")
-    environment = backend.prepare(EnvironmentRecipe("3.11"))
+    environment = backend.prepare(empty)
     pool = SandboxPool(backend, ahead=2)
     with pool.acquire(environment, SMALL):
         pass
@@ -110,9 +112,9 @@ def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend:
 
 @pytest.mark.bwrap
 def test_kinds_that_are_asked_for_in_turn_stay_warm_until_one_is_not_any_more(
-    bwrap_backend: BubblewrapBackend, monkeypatch: pytest.MonkeyPatch
+    bwrap_backend: BubblewrapBackend, empty: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environment = bwrap_backend.prepare(EnvironmentRecipe("3.11"))
+    environment = bwrap_backend.prepare(empty)
     other = SandboxLimits(pids=64)
     opened: list[SandboxLimits] = []
     real = bwrap_backend.open

@@ -2,7 +2,7 @@
 
 from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
-from codegate.sandbox.session import ENVIRONMENT, LIBRARIES, TOOLS, WORKSPACE
+from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE
 
 
 def exit_statuses(subject: Subject) -> None:
@@ -98,8 +98,9 @@ def fixed_environment(subject: Subject) -> None:
         variables, folder, user, mask = answer(sandbox.run(command))
     path = variables.pop("PATH")
     expect("/usr/bin" in path.split(":"), "a search path", path)
-    own = {name: value for name, value in variables.items() if LIBRARIES.get(name) == value}
-    expect(variables == {**own, **ENVIRONMENT, "GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"}, "the variables", variables)
+    layer = subject.recipe.left
+    own = {name: value for name, value in (*subject.environment.toolchains, *layer.variables) if name != "PATH"}
+    expect(variables == {**ENVIRONMENT, **own, "GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"}, "the variables", variables)
     expect((folder, user, mask) == (WORKSPACE, 10001, 0o022), "workspace, user, mask", (folder, user, mask))
 
 

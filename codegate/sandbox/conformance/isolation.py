@@ -162,9 +162,13 @@ for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
 
 def no_host_files(subject: Subject) -> None:
     """Files of the host, a fresh canary among them, and container sockets are not to be seen."""
-    with tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary, subject.sandbox() as sandbox:
+    with (
+        tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary,
+        tempfile.NamedTemporaryFile(prefix=".codegate-canary-", dir=Path.home()) as own,
+        subject.sandbox() as sandbox,
+    ):
         paths = (
-            canary.name, "/root", "/home", str(Path.home()), str(Path.cwd()), "/etc/shadow", "/etc/machine-id",
+            canary.name, own.name, str(Path.home() / ".ssh"), str(Path.cwd()), "/etc/shadow", "/etc/machine-id",
             "/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/host", "/dev/sda",
             "/dev/vda", "/dev/mem", "/dev/kvm", "/dev/fuse",
         )  # fmt: skip

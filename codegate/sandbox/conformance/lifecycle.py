@@ -17,6 +17,7 @@ from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer,
 from codegate.sandbox.contract import (
     Command,
     EnvironmentRecipe,
+    Layer,
     Sandbox,
     SandboxClosed,
     SandboxError,
@@ -133,7 +134,8 @@ def killed_harness(subject: Subject) -> None:
     """A harness that is killed leaves nothing running, and a sweep removes the rest but nothing live."""
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
-    given = (subject.backend.name, subject.recipe.python, mark)
+    layer = subject.recipe.left
+    given = (subject.backend.name, subject.recipe.python, layer.sha256, str(layer.archive), mark)
     with subject.sandbox() as alive:
         holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         with holder:
@@ -155,10 +157,10 @@ def hold() -> None:
     """Be the second harness of ``killed_harness``: open a sandbox, run a marked command, wait to be killed."""
     import ast  # noqa: PLC0415 - only the second process needs it
 
-    name, version, mark = ast.literal_eval(sys.stdin.read())
+    name, version, sha256, archive, mark = ast.literal_eval(sys.stdin.read())
     choice: Choice = "docker" if name == "docker" else "bwrap"
     backend = select_backend(choice, "conformance")
-    environment = backend.prepare(EnvironmentRecipe(version))
+    environment = backend.prepare(EnvironmentRecipe(version, layer=Layer(sha256, Path(archive))))
     sandbox = backend.open(environment, SandboxLimits(lifetime_seconds=60))
     os.write(1, b"open\n")
     sandbox.run(Command(("sleep", mark), timeout_seconds=60))
