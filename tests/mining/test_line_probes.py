@@ -1,5 +1,6 @@
 """Probes of JavaScript, TypeScript and Go: what is read of a test, and what real runners give on both trees."""
 
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -9,10 +10,12 @@ from textwrap import dedent
 import pytest
 
 from codegate.grading import Sandboxes, TestSelection, run_tests
+from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, Found, chosen
 from codegate.mining.probes.finding import beside_tests, differing, find_examples
 from codegate.mining.probes.go_tests import GoTests
+from codegate.mining.probes.javascript_reading import title_pattern
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
 from codegate.mining.probes.line_example import failing_literals, literals_to_hide
 from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
@@ -651,3 +654,16 @@ class TestRealGo:
         assert joined.expression == 'fmt.Printf("%q\\n", got)'
         assert (", " in joined.observed, ", " in joined.expected) == (True, False)
         assert not any(word in f"{joined.code}{joined.expected}" for word in ("apples", "pears"))
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("calls $get($query) with %s", "calls $get(a) with 3"),
+        ("$name.first (in $#%)", "Ada (in 2%)"),
+        ("client.$ws() keeps $value", "client.$ws() keeps undefined"),
+    ],
+)
+def test_the_title_of_a_table_is_a_pattern_of_the_names_of_its_rows(title: str, names: str) -> None:
+    call = parse(f"test.each(rows)('{title}', f)", "javascript").named_children[0].named_children[0]
+    assert re.fullmatch(title_pattern(call), names)

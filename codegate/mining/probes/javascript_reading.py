@@ -27,6 +27,8 @@ _RAISES: Final = re.compile(r"throw|reject", re.IGNORECASE)
 NAMES: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
 FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "function"})
 DECLARATIONS: Final = frozenset({"lexical_declaration", "variable_declaration"})
+_PLACEHOLDER: Final = re.compile(r"%(?:\w|%|\\[#$])|\\\$(?:\w+(?:\\\.\w+)*|\\#)")
+"""What a table's row fills in a title: ``%s``, ``$name``, ``$a.b``, ``$#``, as they are written in a pattern."""
 _MAX_ROWS: Final = 40
 
 
@@ -185,7 +187,7 @@ def title_pattern(call: "Node | None") -> str:
         written = inner if inner.type == "string_fragment" else next(iter(inner.named_children), inner)
         title += re.escape(text_of(written)) if written.type == "string_fragment" else ".*"
     table = ".each" in text_of(field(call, "function"))
-    return re.sub(r"%[a-zA-Z#$%]|\\\$[\w.\\]+", ".*", title) if table else title
+    return _PLACEHOLDER.sub(".*", title) if table else title
 
 
 def unwrapped(body: str) -> str:
