@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -108,11 +109,22 @@ def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Pat
     assert not _has_release(tmp_path, "own")
 
 
-def _has_release(folder: Path, *names: str) -> bool:
+@pytest.mark.parametrize(
+    ("released", "found"), [("4.12.18", False), ("4.13.0", True), ("5.0.0-rc.1", True), ("latest", True)]
+)
+def test_a_release_of_npm_that_is_older_than_the_tree_is_no_leak(tmp_path: Path, released: str, found: bool) -> None:
+    package = tmp_path / "node_modules/own/package.json"
+    package.parent.mkdir(parents=True)
+    package.write_text(json.dumps({"name": "own", "version": released}))
+    assert _has_release(tmp_path, "own", version="4.13.0") is found
+    assert _has_release(tmp_path, "own")
+
+
+def _has_release(folder: Path, *names: str, version: str = "") -> bool:
     """Return whether the program of the sandbox takes what is in a folder for a copy of a project with the fix."""
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
-    wanted = leak._wanted(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names}
+    wanted = leak._wanted(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names, "version": version}
     exec(wanted["texts"], driver["TEXTS"])
     search = driver["Search"](wanted, "/workspace")
     for path in folder.rglob("*"):

@@ -111,6 +111,7 @@ class Search:
         self.folders = {os.path.basename(os.path.dirname(path)) for path in changed}
         self.modules = tuple("/site-packages/" + path for path in changed)
         self.projects = set(wanted["names"])
+        self.version = number_of(wanted["version"])
         names = "|".join(re.escape(name) for name in self.projects) or "(?!)"
         # Go writes a capital as an exclamation mark and the small letter.
         escaped = re.sub("[A-Z]", lambda capital: "!" + capital.group().lower(), names)
@@ -168,8 +169,11 @@ class Search:
             # What was installed from a folder is the tree itself, or a copy of it with the files that are looked at.
             if name in self.projects and b'"dir_info"' not in read(os.path.join(folder, "direct_url.json")):
                 self.releases[folder] = distribution.group(1)
-        elif package and {package.group(2), package_name(path)} & self.projects:
-            self.releases[package.group(1)] = package.group(1)
+        elif package:
+            name, version = package_facts(path)
+            # A tool of the project may depend on a release that is older than the tree, as its version says.
+            if {package.group(2), name} & self.projects and not () < number_of(version) < self.version:
+                self.releases[package.group(1)] = package.group(1)
         elif cached:
             self.releases[cached.group()] = cached.group()
         elif path.endswith(self.modules):
@@ -241,13 +245,19 @@ class Search:
         return found[0], name, found[1]
 
 
-def package_name(path: str) -> "str | None":
-    """Return what a package.json calls its package, whatever alias that is installed under; None: nothing."""
+def package_facts(path: str) -> "tuple[str, str]":
+    """Return what a package.json calls its package, whatever alias that is installed under, and its version."""
     try:
-        name = json.loads(read(path))["name"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
-    return name if isinstance(name, str) else None
+        facts = json.loads(read(path))
+        return str(facts["name"]), str(facts.get("version", ""))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return "", ""
+
+
+def number_of(version: str) -> "tuple[int, ...]":
+    """Return the three numbers of a version; none of what is no version."""
+    found = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def network() -> list[str]:

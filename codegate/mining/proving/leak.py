@@ -144,6 +144,7 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict
         "hidden_names": sorted({_printable(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
         "names": own_names(Part.of(base, folder)),
+        "version": first_text(read_json(Part.of(base, folder), "package.json").get("version")),
         "changed": changed,
         "runs": _runs(base, fix),
         "words": [
