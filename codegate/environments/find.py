@@ -160,8 +160,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
     """Yield a job with the set-up that lock and manifest files imply, which takes seconds, not minutes."""
     for draft in drafts:
-        steps = implied(tree, draft.test.folder, light=True)[0] if draft.test and draft.test.known else []
-        if steps and draft.steps:
+        steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
+        if tests and draft.steps:
             lighter = replace(deepcopy(draft), steps=[], light=True)
             lighter.left_out += [f"`{short(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
             for text, place in steps:

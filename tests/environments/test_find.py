@@ -564,6 +564,13 @@ def test_the_light_set_up_of_a_job_has_what_is_named_for_tests_alone() -> None:
     assert last.recipe.setup == ("uv sync --frozen --all-extras --all-groups",), "where that was too little"
 
 
+def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
+    steps = "- run: cargo clippy --locked --all-targets\n- run: cargo test --locked"
+    first, second = find_recipes(tree({CI: workflow(steps), "Cargo.toml": "", "Cargo.lock": "", "tests/a.rs": ""}))[:2]
+    assert (first.light, first.recipe.setup) == (True, ("cargo test --no-run --locked",))
+    assert second.recipe.setup == ("cargo clippy --locked --all-targets", "cargo test --no-run --locked")
+
+
 @pytest.mark.parametrize(
     ("files", "setup", "tests"),
     [
