@@ -12,13 +12,16 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from typing import Any
 
 from codegate.candidates import CandidateSpec, Completion, Forwarded, Usage
 from codegate.candidates.gateway import AgentLimits, Gateway
 from codegate.sandbox import Command, EnvironmentRecipe, SandboxLimits, select_backend
 from codegate.sandbox.relay import RELAY_PORT, Relay
+from tests.kit.layer import make_layer
 
 CLIENT = """\
 import http.client, json, sys, time
@@ -82,7 +85,9 @@ def main() -> None:
     relay = Relay({RELAY_PORT: gateway.answer})
     backend = select_backend(options.sandbox, "bench")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    sandbox = backend.open(backend.prepare(EnvironmentRecipe(python, "")), SandboxLimits())
+    sandbox = backend.open(
+        backend.prepare(EnvironmentRecipe(python, layer=make_layer(Path(tempfile.mkdtemp())))), SandboxLimits()
+    )
     bare = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bare)
     threading.Thread(target=bare.serve_forever, daemon=True).start()
     argv = ("{python}", "-c", CLIENT, str(RELAY_PORT), str(options.calls))

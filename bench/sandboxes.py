@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from codegate.sandbox import EnvironmentRecipe, SandboxFile, SandboxLimits, select_backend
+from tests.kit.layer import make_layer
 
 FILES = tuple(SandboxFile(f"src/p{n % 50}/m{n}.py", b"x = %5d\n" % n * 600) for n in range(5000))
 LIMITS = SandboxLimits(disk_bytes=1 << 30)
@@ -38,11 +39,12 @@ def main() -> None:
     parser.add_argument("--sandbox", nargs="+", default=["bwrap"])
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    layer = make_layer(Path(tempfile.mkdtemp()))
     for name in options.sandbox:
         found: dict[str, list[float]] = {"start": [], "put": [], "close": [], "gone": [], "floor": []}
         for _ in range(options.rounds):
             backend = select_backend(name, "bench")
-            environment = backend.prepare(EnvironmentRecipe("3.11", ""))
+            environment = backend.prepare(EnvironmentRecipe("3.11", layer=layer))
             begun = time.perf_counter()
             sandbox = backend.open(environment, LIMITS)
             found["start"].append(1000 * (time.perf_counter() - begun))
