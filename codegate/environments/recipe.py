@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated, Any, Final
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from codegate.durable import digest, sha256
 from codegate.suite import (
@@ -79,6 +79,11 @@ class Recipe(BaseModel):
         default=(), description="Variables of the caller that set-up alone is given, such as an index's token."
     )
     seconds: float = Field(default=600, gt=0, le=3600, description="Processor time that a test run may take.")
+
+    @field_validator("setup", "packages", "services", "before", "report", "hosts", "secrets", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":

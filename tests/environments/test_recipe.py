@@ -22,7 +22,7 @@ WRITTEN = {
     [
         ({"steps": ["make"]}, "environment.steps"),
         ({"test": "pytest"}, "environment.test: there is no such key (did you mean `tests`?)"),
-        ({"setup": "make"}, "environment.setup: it has to be a list"),
+        ({"setup": {"make": 1}}, "environment.setup: it has to be a list"),
         ({"env": {"LEVEL": 1}}, "environment.env.LEVEL: Input should be a valid string (put it in quotes)"),
         ({"tests": "pytest 'open"}, "environment.tests: No closing quotation"),
         ({"env": {"A-B": "1"}}, "environment.env.A-B"),
@@ -37,6 +37,11 @@ def test_a_wrong_recipe_is_told_by_its_key(changed: dict[str, Any], why: str) ->
         parse_recipe({**WRITTEN, **changed}, "codegate.yml")
     assert str(error.value).startswith("codegate.yml: environment")
     assert why in str(error.value)
+
+
+def test_one_value_is_a_list_of_one() -> None:
+    recipe = parse_recipe({"setup": "make", "services": "redis", "tests": "rake", "report": "out.xml"}, "codegate.yml")
+    assert (recipe.setup, recipe.services, recipe.report) == (("make",), ("redis",), ("out.xml",))
 
 
 def test_all_but_the_time_limit_makes_another_recipe() -> None:
