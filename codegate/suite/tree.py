@@ -18,7 +18,8 @@ MAX_PATH_BYTES: Final = 4096
 MAX_NAME_BYTES: Final = 255
 
 _INHERITED: Final = (
-    "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".nvmrc", ".node-version"
+    "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".nvmrc", ".node-version",
+    "pnpm-lock.yaml", "package-lock.json", "yarn.lock", "bun.lock", "bun.lockb",
 )  # fmt: skip
 _CONTROL_OR_BACKSLASH: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 

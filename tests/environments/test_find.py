@@ -606,6 +606,11 @@ def test_without_ci_lock_files_say_it(files: dict[str, str], setup: tuple[str, .
     assert setup is None or recipe.setup == setup
 
 
+def test_a_member_of_a_workspace_is_set_up_with_the_workspaces_lock() -> None:
+    files = {"pnpm-lock.yaml": "", "package.json": "{}", "packages/b/package.json": "{}", "packages/b/a.test.js": ""}
+    assert find_recipe(tree(files), "packages/b").recipe.setup == ("pnpm install --frozen-lockfile",)
+
+
 def test_a_ci_that_installs_nothing_is_completed_by_the_lock_file() -> None:
     found = found_in("- run: pytest -q", uv_dot_lock="", tests__test_a_dot_py="")
     assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="pytest -q")
