@@ -36,6 +36,7 @@ class TestSelection:
         instruments: what takes the place of the files' texts; None: they are run as they are.
         service: what the tests can call; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
+        roots: folders that Python imports from beside those of the environment.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -57,6 +58,7 @@ class TestSelection:
     instruments: Instruments | None = None
     service: Service | None = None
     before: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
 
 
 def test_selection(problem: Problem) -> TestSelection:
@@ -72,6 +74,7 @@ def test_selection(problem: Problem) -> TestSelection:
         output_bytes=limits.output_kb << 10,
         service=problem.manifest.service,
         before=problem.manifest.before,
+        roots=problem.manifest.python_path if problem.environment.base is None else (),
     )
 
 

@@ -272,3 +272,16 @@ def test_a_test_whose_id_differs_from_run_to_run_is_named() -> None:
     assert "this run reported tests/test_calc.py::test_double[2026-11-26 20:38:11]: its ids differ" in detail
     _, detail = classify_failure(report, [TestResult(id="tests/test_calc.py::test_half", status="missing")])
     assert "differ" not in detail
+
+
+def test_import_roots_count_where_the_environment_was_built_from_no_tree(make_world: MakeWorld) -> None:
+    code, broken = "def double(n):\n    return 2 * n\n", "def double(n):\n    return n\n"
+    base: Files = {"lib/calc.py": broken, "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n"}
+    tests: Files = {"tests/test_calc.py": "from calc import double\n\ndef test_double():\n    assert double(2) == 4\n"}
+    roots: tuple[str, ...]
+    for roots, resolved in ((("lib",), True), ((), False)):
+        world = make_world(
+            base=base, hidden=tests, fix={"lib/calc.py": code}, expected=["tests/test_calc.py::test_double"],
+            python_path=roots,
+        )  # fmt: skip
+        assert world.grade({"lib/calc.py": code}).resolved is resolved

@@ -74,6 +74,7 @@ class Pytest:
             "behaviour": driver_source("behaviour_driver", _DRIVERS),
             "options": call.options,
             "module": call.module,
+            "roots": selection.roots,
             "warnings": call.warnings,
         }
         if selection.instruments is not None:

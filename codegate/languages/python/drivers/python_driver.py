@@ -96,7 +96,8 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
     given = [*os.environ.get("PYTHONWARNINGS", "").split(","), *settings["warnings"]]
     sys.warnoptions += [words for words in given if words]
     warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]  # what -I left out, and what -S could not
-    paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    paths = [os.path.abspath(path) for path in [*settings["roots"], *given]]
     return sys.path[standard], [os.getcwd(), *paths] if settings["module"] else paths
 
 
