@@ -4,22 +4,17 @@ Units are tried best first and independently of each other, several at a time; w
 does not depend on how many run at once.
 """
 
-import math
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import TypeVar
 
-from codegate.environments import find_recipes
-from codegate.errors import CodegateError, Interrupted, UsageError
+from codegate.errors import Interrupted
 from codegate.grading import Sandboxes
-from codegate.mining.budget import GRACE_SECONDS, Budget
+from codegate.mining.budget import Budget
 from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.environments.opening import (
     Head,
@@ -32,34 +27,18 @@ from codegate.mining.environments.opening import (
 )
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import LanguageSupport, known_languages
-from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options
-from codegate.mining.profile import Profile, Steps
+from codegate.mining.queue import Queue
 from codegate.mining.refresh import Kept, check_decisions, keep
-from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
+from codegate.mining.report import MineEvent, MineReport, write_report
 from codegate.mining.scan import scan
-from codegate.mining.selection import corrected_by
 from codegate.mining.sources.history import check_repository, path_from, project_page
-from codegate.mining.units import Prospect, Rejected
-from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Language, Suite, is_quoted, load_suite, read_commit, write_suite
+from codegate.mining.units import Prospect
+from codegate.sandbox import Backend, SandboxClosed
+from codegate.suite import Language, Suite, load_suite, read_commit, write_suite
 from codegate.wording import count_of
 
 Value = TypeVar("Value")
-
-ENOUGH: Final = 30
-"""Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
-
-RECENT: Final = timedelta(days=3 * 365)
-"""How far behind the newest change of the queue a change is tried in any case."""
-
-_TOLD_SECONDS: Final = 1.0
-_FEW: Final = 3
-"""Units that have to end before the time of the others is estimated."""
-
-_OF_ENVIRONMENT: Final = frozenset({"env_unresolved", "env_no_passing_test"})
-
-_CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; the next mining tries it again")
 
 
 def mine(
@@ -125,7 +104,7 @@ def mine(
             project=project_page(repository),
             recorded=builds,
         )
-        work = _Work(builder, options, budget, results, kept, progress)
+        work = Queue(builder, options, budget, results, kept, progress)
         work.run(queue)
     finally:
         budget.end()
@@ -180,239 +159,6 @@ def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
     except KeyboardInterrupt as error:
         sandboxes.backend.close()
         raise Interrupted("mining was stopped; the suite is as it was.") from error
-
-
-class _Work:
-    """The queue under way: fills ``results`` and ``built``, in the queue's order."""
-
-    def __init__(
-        self,
-        builder: ProblemBuilder,
-        options: MineOptions,
-        budget: Budget,
-        results: list[UnitResult],
-        kept: Kept | None,
-        progress: Callable[[MineEvent], None],
-    ) -> None:
-        self.builder = builder
-        self.options = options
-        self.budget = budget
-        self.results = results
-        self.known = kept.commits if kept else frozenset()
-        self.ids = {problem.id for problem in kept.problems} if kept else set()
-        self.progress = progress
-        facts = {
-            "name": builder.name,
-            "sandbox": builder.sandboxes.backend.name,
-            **options.decisive(),
-        }
-        if options.recipe is None:
-            facts["proposed"] = [found.recipe.identity for found in find_recipes(builder.tip, options.path)]
-        self.ledger = Ledger(options.memory, facts) if options.memory is not None else None
-        self.recalled: dict[str, Built | Rejected] = {}
-        self.needless: set[str] = set()
-        self.built: list[Built] = []
-        self.recent: datetime | None = None
-        self.first: tuple[Built | Rejected, ...] = ()
-        self.profile = Profile()
-        self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
-        self.futures: dict[str, Future[_Ending]] = {}  # by commit
-        self.ended = 0
-        self.started = time.monotonic()
-
-    def run(self, queue: list[Prospect]) -> None:
-        """Try the queue until it is empty or enough problems were found.
-
-        Raises:
-            InfrastructureError: sandboxes or the package index failed, or no environment at all could be built.
-            Interrupted: stopped by the user.
-        """
-        total = len(queue)
-        if self.options.since is None and queue:
-            self.recent = max(prospect.unit.date for prospect in queue) - RECENT
-        self._recall(queue)
-        tasks = deque((prospect, Future[_Ending]()) for prospect in queue)
-        self.futures = {prospect.unit.commit: future for prospect, future in tasks}
-        # Unlike an executor's, these threads do not keep the process alive: a unit's files are anybody's, and a worker
-        # that is stuck in one of them must not outlast the wish to stop.
-        names = (f"mine-{number}" for number in range(self.options.concurrency))
-        workers = [threading.Thread(target=self._work, args=(tasks,), name=name, daemon=True) for name in names]
-        for worker in workers:
-            worker.start()
-        try:
-            for prospect in queue:
-                self._end(prospect, self.futures[prospect.unit.commit], total)
-            self._fill()
-        except KeyboardInterrupt as error:
-            self.builder.stop.set()
-            self.builder.sandboxes.backend.close()
-            command = "The same command without --fresh" if self.options.fresh else "The same command"
-            again = f" {command} goes on from here." if self.ledger is not None else ""
-            raise Interrupted(f"mining was stopped; no suite was written.{again}") from error
-        finally:
-            self.builder.stop.set()
-            self.builder.sandboxes.stop()
-            tasks.clear()
-            deadline = time.monotonic() + min(GRACE_SECONDS, self.budget.patience())
-            for worker in workers:
-                worker.join(max(0.0, deadline - time.monotonic()))
-
-    def _recall(self, queue: list[Prospect]) -> None:
-        """Look up what earlier minings found out, and which units are not needed because of it."""
-        if self.ledger is None or self.options.fresh:
-            return
-        most, problems = self.options.max_problems, list[Built]()
-        for prospect in queue:
-            if most is not None and _is_full(problems, most):
-                self.needless.add(prospect.unit.commit)
-                continue
-            known = self.ledger.find(prospect)
-            if known is not None and prospect.unit.commit not in self.known:
-                self.recalled[prospect.unit.commit] = known
-                problems += [known] if isinstance(known, Built) else []
-
-    def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
-        """Try units in their order until there are none left."""
-        while True:
-            try:
-                prospect, future = tasks.popleft()
-            except IndexError:
-                return
-            if future.set_running_or_notify_cancel():
-                try:
-                    steps = Steps()
-                    self.trying[threading.current_thread().name] = (prospect, steps)
-                    future.set_result(self._attempt(prospect, steps))
-                except BaseException as error:  # raised again where the result is asked for
-                    future.set_exception(error)
-                finally:
-                    self.trying.pop(threading.current_thread().name, None)
-
-    def _attempt(self, prospect: Prospect, steps: Steps) -> "_Ending":
-        if prospect.unit.commit in self.known:
-            return _Ending(Rejected("duplicate", "the suite has a problem of it already"), steps)
-        known = self.recalled.get(prospect.unit.commit)
-        if known is not None:
-            return _Ending(known, steps, remembered=True)
-        if prospect.unit.commit in self.needless:
-            return _Ending(Rejected("budget"), steps)
-        if self.budget.used_up.is_set():
-            return _Ending(Rejected("budget", "the time budget was used up"), steps)
-        try:
-            try:
-                end = self.builder.build(prospect, steps)
-            except SandboxClosed:
-                raise
-            except SandboxError:
-                end = self.builder.build(prospect, steps)  # once more: a sandbox may fail by accident
-        except (CodegateError, OSError):
-            if not self.builder.stop.is_set():
-                raise
-            end = _CUT_OFF
-        except Exception as error:  # one odd file somewhere in a history must not cost everything else that was found
-            end = Rejected("unreadable", f"{type(error).__name__}: {error}"[:300])
-        if self.builder.stop.is_set() and isinstance(end, Rejected):  # whatever it seems to be, its runs were cut off
-            return _Ending(_CUT_OFF, steps)
-        if self.ledger is not None:
-            self.ledger.record(prospect, end)
-        return _Ending(end, steps)
-
-    def _end(self, prospect: Prospect, future: "Future[_Ending]", total: int) -> None:
-        most = self.options.max_problems
-        full = most is not None and _is_full(self.built, most)
-        if most is None and self.recent is not None and prospect.unit.date < self.recent:
-            most, full = ENOUGH, len(self.built) >= ENOUGH
-        if full:
-            self.builder.stop.set()
-            future.cancel()
-            self.results.append(
-                unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{most} problems were enough"))
-            )
-            return
-        done = self._waited(future, total)
-        ending = future.result() if done else _Ending(_CUT_OFF, Steps())
-        end, seconds = ending.end, ending.steps.seconds
-        if isinstance(end, Built) and end.problem.id in self.ids:
-            end = Rejected("duplicate", f"there is a problem {end.problem.id} already")
-        if isinstance(end, Built) and (later := corrected_by(end.problem, [each.problem for each in self.built])):
-            end = Rejected("reversed", f"{later} changes what its tests expect")
-        if isinstance(end, Built):
-            self.ids.add(end.problem.id)
-            self.built.append(end)
-        if not ending.remembered and seconds:
-            self.profile.add(ending.steps, kept=isinstance(end, Built))
-        outcome = end.problem if isinstance(end, Built) else end
-        result = unit_result(prospect.unit, prospect.bug, outcome, sum(seconds.values()), remembered=ending.remembered)
-        self.results.append(result)
-        outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
-        message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
-        self.ended += 1
-        kind: Literal["unit", "problem"] = "problem" if result.problem else "unit"
-        self.progress(MineEvent(kind, message, self.ended, total, len(self.built)))
-        if not ending.remembered:
-            self._check_first(end)
-
-    def _fill(self) -> None:
-        """Keep as many problems as were asked for, those with an executed example first."""
-        most = self.options.max_problems
-        ordered = sorted(self.built, key=lambda each: is_quoted(each.problem))
-        self.built = ordered[:most]
-        kept, why = {each.problem.id for each in self.built}, f"proven; {most} problems were enough"
-        for number, result in enumerate(self.results):
-            if result.problem is not None and result.problem not in kept:
-                self.results[number] = replace(result, problem=None, reason="budget", detail=why)
-
-    def _check_first(self, end: Built | Rejected) -> None:
-        """Raise UsageError where the first changes that were tried all ended because of the environment."""
-        self.first = (*self.first, end)[:_FEW]
-        reasons = {each.reason if isinstance(each, Rejected) else None for each in self.first}
-        if len(self.first) == _FEW and len(reasons) == 1 and reasons <= _OF_ENVIRONMENT and isinstance(end, Rejected):
-            self.first = ()
-            raise UsageError(
-                f"the first {_FEW} changes ended alike, as {end.reason}. The last one: {end.detail}",
-                "Correct `environment` in codegate.yml; what it is: docs/mining.md. Then the same command tries again.",
-            )
-
-    def _waited(self, future: "Future[_Ending]", total: int) -> bool:
-        """Return whether a unit ends before the budget does, and say meanwhile what is at work."""
-        while True:
-            patience = self.budget.patience()
-            if wait([future], min(patience, _TOLD_SECONDS)).done:
-                return True
-            if patience <= 0:
-                return False
-            now = time.monotonic()
-            at_work = [
-                f"{prospect.unit.commit[:12]} ({steps.current or 'reading'}, {now - steps.began:.0f} s)"
-                for prospect, steps in tuple(self.trying.values())
-            ]
-            until = f"; at most {left:.0f} min left" if 1 <= (left := self._minutes_left(now)) < math.inf else ""
-            message = f"trying {', '.join(at_work)}{until}"
-            self.progress(MineEvent("trying", message, self.ended, total, len(self.built)))
-
-    def _minutes_left(self, now: float) -> float:
-        """Return what the budget leaves, or less where the units tried so far took less; remembered ones do not count.
-
-        Units end in any order: a slow one at the head of the queue says nothing about those behind it.
-        """
-        fresh = [future for commit, future in self.futures.items() if commit not in self.recalled]
-        tried = sum(future.done() for future in fresh)
-        budget = self.budget.patience() / 60
-        if tried < _FEW:
-            return budget
-        return min(budget, (now - self.started) / tried * (len(fresh) - tried) / 60)
-
-
-def _is_full(built: Sequence[Built], most: int) -> bool:
-    """Return whether ``most`` problems have an executed example, or there are twice as many with words alone too."""
-    return len(built) >= 2 * most or sum(not is_quoted(each.problem) for each in built) >= most
-
-
-@dataclass(frozen=True)
-class _Ending:
-    end: Built | Rejected
-    steps: Steps
-    remembered: bool = False
 
 
 def _write(
