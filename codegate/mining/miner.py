@@ -5,14 +5,14 @@ does not depend on how many run at once.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from codegate.errors import Interrupted
+from codegate.errors import Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.budget import Budget
 from codegate.mining.build import Built, ProblemBuilder
@@ -30,10 +30,10 @@ from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.mining.options import MineOptions, check_options
 from codegate.mining.queue import Queue
 from codegate.mining.refresh import Kept, check_decisions, keep
-from codegate.mining.report import MineEvent, MineReport, write_report
+from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.sources.history import check_repository, path_from, project_page
-from codegate.mining.units import Prospect
+from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed
 from codegate.suite import Language, Suite, load_suite, read_commit, write_suite
 from codegate.wording import count_of
@@ -106,6 +106,10 @@ def mine(
         )
         work = Queue(builder, options, budget, results, kept, progress)
         work.run(queue)
+    except UsageError as error:
+        if old is None and not (out / "suite.yml").exists():
+            _write_reason(out, queue, results, error)
+        raise
     finally:
         budget.end()
         sandboxes.close()
@@ -118,6 +122,14 @@ def mine(
     report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage, work.profile)
     write_report(report)
     return report
+
+
+def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
+    """Write the report of a mining that found no environment: all that was not tried yet ends for its reason."""
+    end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
+    left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
+    found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
+    write_report(MineReport(None, out, tuple(found), {}))
 
 
 def _builds(

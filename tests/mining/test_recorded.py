@@ -161,7 +161,22 @@ def test_a_recipe_that_fails_ends_mining_before_a_change_is_tried(simple: Histor
     assert mined.code == 2, mined.stderr
     assert "the header x.h is missing" in mined.stderr
     assert "suite" not in mined.stderr.replace("codegate.yml", "")
-    assert not (tmp_path / "suite").exists()
+    assert not (tmp_path / "suite/suite.yml").exists()
+    ends = [json.loads(line) for line in (tmp_path / "suite/funnel.jsonl").read_text().splitlines()]
+    assert [one["reason"] for one in ends].count("env_unresolved") == 3
+    assert "the header x.h is missing" in ends[1]["detail"]
+
+
+@pytest.mark.bwrap
+def test_what_no_test_can_do_without_is_named(history: HistoryBuilder, tmp_path: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12345\n"
+    text = "import json\nimport unittest\n\nCASES = json.load(open('tests/cases.json'))\n"
+    history.commit("begin", {"shop.py": "x = 1\n", "tests/cases.json": pointer, "tests/test_shop.py": text})
+    history.commit("Fix x (#1)", {"shop.py": "x = 2\n", "tests/test_shop.py": f"{text}\nimport shop\n"})
+    history.write({"codegate.yml": "environment: {tests: python -m unittest}\n"})
+    mined = codegate("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", cwd=tmp_path)
+    assert mined.code == 2, mined.stderr
+    assert "none of its tests passes; tests/cases.json, which is in LFS, is not here: " in mined.stderr
 
 
 def test_a_mining_that_kept_nothing_is_no_suite_and_its_report_says_why(tmp_path: Path) -> None:

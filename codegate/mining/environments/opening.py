@@ -18,6 +18,7 @@ from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung
 from codegate.mining.languages import LanguageSupport, name_of
 from codegate.mining.proving.outcomes import decided
 from codegate.mining.proving.validation import graded_selection
+from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Prospect
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxFile
 from codegate.strict import shown
@@ -224,6 +225,8 @@ def try_recipe(
         first = next((f"{test}: {result.message}" for test, result in report.results.items() if result.message), "")
         seen = report.unprepared or broken or first or _last_lines(report.output, 1000) or "nothing was reported"
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
+        absent = absent_parts(tree)
+        more += f"; {absent} is not here" if absent else ""
         remedy = " ".join(filter(None, (_other_interpreter(recipe.tests or "", language), _CHECK)))
         raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", remedy)
     message = report.results[failed[0]].message if failed else None
