@@ -2,7 +2,7 @@
 
 import pytest
 
-from codegate.mining.languages import RunnerSettings, known_languages, language_of, same_layout
+from codegate.mining.languages import RunnerSettings, known_languages, language_of, names_by, same_layout
 from codegate.suite import Language, Tree, TreeFile
 
 GO = "package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
@@ -25,6 +25,10 @@ def test_the_language_is_the_one_of_most_sources_and_with_tests(
     sources: list[str], tests: list[str], language: Language | None
 ) -> None:
     assert language_of(sources, tests) == language
+
+
+def test_tests_that_only_a_command_reads_may_be_of_any_source() -> None:
+    assert language_of(["src/calc.py"], ["tests/test_calc.rb"], names_by(reports=True)) == "junit"
 
 
 @pytest.mark.parametrize(
