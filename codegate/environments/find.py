@@ -18,7 +18,7 @@ from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import PACKAGE, Has, declared, nearest_version, read_action
 from codegate.environments.workflows import Job, Step, read_jobs
 from codegate.suite import Tree
-from codegate.suite.declared import mapping, read_text, strings
+from codegate.suite.declared import at, mapping, read_json, read_text, strings
 
 _SETUP_JOB: Final = "copilot-setup-steps"
 _DEVCONTAINERS: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
@@ -149,7 +149,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     known = [draft for draft in of_jobs.values() if draft.test is not None and draft.test.known]
     unknown = [draft for draft in of_jobs.values() if draft not in known]
     jobs_first = (known or unknown[:1])[:_MOST_JOBS]
-    for draft in (*_lighter(jobs_first[:1], tree), *jobs_first, _from_files(tree, path, jobs, has)):
+    of_files = _from_files(tree, path, jobs, has)
+    for draft in (*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)):
         _finish(draft, tree, path, has)
         found = _found(draft, path, [*broken, *draft.left_out], has)
         proposed.setdefault(found.recipe.identity, found)
@@ -167,6 +168,18 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
             for text, place in steps:
                 lighter.run(text, draft.test.folder if draft.test is not None else "", {}, place)
             yield lighter
+
+
+def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
+    """Yield a set-up with npm's kind of packages and their own build after it, which neighbours in a workspace need."""
+    manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
+    for folder in dict.fromkeys(("", path)) if manager else ():
+        place = f"{folder}/package.json" if folder else "package.json"
+        if at(read_json(tree, place), "scripts", "build"):
+            built = deepcopy(draft)
+            built.run(f"{manager} run build", folder, {}, f"`{place}`, script `build`")
+            yield built
+            return
 
 
 def _draft(tree: Tree, job: Job, has: Has | None) -> _Draft:

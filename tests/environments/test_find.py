@@ -609,6 +609,10 @@ def test_without_ci_lock_files_say_it(files: dict[str, str], setup: tuple[str, .
 def test_a_member_of_a_workspace_is_set_up_with_the_workspaces_lock() -> None:
     files = {"pnpm-lock.yaml": "", "package.json": "{}", "packages/b/package.json": "{}", "packages/b/a.test.js": ""}
     assert find_recipe(tree(files), "packages/b").recipe.setup == ("pnpm install --frozen-lockfile",)
+    built = {**files, "package.json": '{"scripts": {"build": "pnpm -r build"}}'}
+    plain, second = find_recipes(tree(built), "packages/b")
+    assert plain.recipe.setup == ("pnpm install --frozen-lockfile",)
+    assert second.recipe.setup == (*plain.recipe.setup, "cd ../..\npnpm run build"), "where tests need its neighbours"
 
 
 def test_a_ci_that_installs_nothing_is_completed_by_the_lock_file() -> None:
