@@ -13,6 +13,7 @@ from typing import Final
 from codegate.environments import VENV, BuildFailed, Found, Recipe, find_recipes, had_by, recipe_of
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
+from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
 from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
 from codegate.mining.languages import LanguageSupport, name_of
@@ -221,7 +222,7 @@ def try_recipe(
     builds.doubts(Rung(built.environment, recipe, exact=True, later=False), frozenset(failed))
     counts = Counter(statuses.values())
     if not counts["passed"]:
-        broken = "; ".join(f"{error.id}: {_last_lines(error.text, 300)}" for error in report.collection_errors)
+        broken = "; ".join(f"{error.id}: {_reason(error)}" for error in report.collection_errors)
         first = next((f"{test}: {result.message}" for test, result in report.results.items() if result.message), "")
         seen = report.unprepared or broken or first or _last_lines(report.output, 1000) or "nothing was reported"
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
@@ -233,6 +234,12 @@ def try_recipe(
     return Tried(
         built.recipe, len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip()
     )
+
+
+def _reason(error: CollectionError) -> str:
+    """Return why a test file could not be loaded: the exception, where there was one."""
+    crash = error.crash
+    return f"{crash.exception}: {crash.message}" if crash is not None else _last_lines(error.text, 300)
 
 
 def _last_lines(text: str, most: int) -> str:
