@@ -147,7 +147,10 @@ def _builds(
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))
 
-    head, known = Head.of(repository, tip, partial(touched, queue), options.path), recorded_of(old, sandboxes)
+    head, known = (
+        Head.of(repository, tip, partial(touched, queue, options.names()), options.path),
+        recorded_of(old, sandboxes),
+    )
     if options.recipe is not None:
         say(f"building the recipe on {tip[:12]}")
         builds = written(options.recipe, sandboxes, known)

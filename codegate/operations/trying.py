@@ -6,9 +6,8 @@ from typing import Final
 
 from codegate.environments import Found, Recipe
 from codegate.grading import Sandboxes
-from codegate.languages import PathClassifier
-from codegate.mining.environments.opening import Head, Tried, prove, try_recipe, written
-from codegate.mining.languages import known_languages
+from codegate.mining.environments.opening import Head, Tried, prove, runnable, try_recipe, written
+from codegate.mining.languages import known_languages, names_by
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import Tree, git, read_commit
@@ -34,8 +33,9 @@ def try_on_head(
     """
 
     def spread(tree: Tree) -> tuple[str, ...]:
-        classes, inside = PathClassifier.of(tree), f"{path}/" if path else ""
-        files = tuple(name for name in tree if name.startswith(inside) and classes.is_test_module(name))
+        inside = f"{path}/" if path else ""
+        names = names_by(reports=recipe is not None and bool(recipe.report))
+        files = tuple(name for name in runnable(tree, names) if name.startswith(inside))
         return files[:: -(-len(files) // _MOST_FILES) or 1]
 
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()

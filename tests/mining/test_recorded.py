@@ -13,9 +13,9 @@ from codegate.environments import Built, Recipe
 from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineOptions
 from codegate.mining.environments import recorded
-from codegate.mining.environments.opening import recorded_of, written
+from codegate.mining.environments.opening import recorded_of, touched, written
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
-from codegate.mining.languages import RunnerSettings
+from codegate.mining.languages import RunnerSettings, names_by
 from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Layer, SandboxError
@@ -213,6 +213,12 @@ def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
     assert "the recipe works on" in mined.stderr
     assert "the first 3 changes ended alike, as env_no_passing_test" in mined.stderr
     assert "`test -f ready` failed" in mined.stderr
+
+
+@pytest.mark.parametrize(("reports", "files"), [(False, ["tests/test_a.py"]), (True, ["test-it.sh", "tests/a.c"])])
+def test_a_recipe_is_tried_on_tests_that_it_can_run(reports: bool, files: list[str]) -> None:
+    tree = Tree({path: TreeFile(b"") for path in ("src/a.py", "test-it.sh", "tests/a.c", "tests/test_a.py")})
+    assert touched([], names_by(reports=reports), tree)[: len(files)] == tuple(files)
 
 
 def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:

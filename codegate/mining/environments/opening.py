@@ -16,7 +16,7 @@ from codegate.grading import Sandboxes, run_tests
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
 from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
-from codegate.mining.languages import LanguageSupport, name_of
+from codegate.mining.languages import LanguageSupport, NameOf, name_of
 from codegate.mining.proving.outcomes import decided
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
@@ -121,12 +121,18 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
 
-def touched(queue: Iterable[Prospect], tree: Tree) -> tuple[str, ...]:
-    """Return a few test files of a tree, those first that the first changes touch."""
+def touched(queue: Iterable[Prospect], name: NameOf, tree: Tree) -> tuple[str, ...]:
+    """Return a few test files of a tree, of languages that ``name`` knows, those first that the first changes touch."""
+    tests = runnable(tree, name)
+    changed = (change.path for prospect in queue for change in prospect.unit.changes)
+    return tuple(islice(dict.fromkeys((*(path for path in changed if path in tests), *tests)), _MOST_TRIED))
+
+
+def runnable(tree: Tree, name: NameOf) -> dict[str, None]:
+    """Return the test files of a tree, in its order, that are of languages that ``name`` knows."""
     classes = PathClassifier.of(tree)
-    paths = (*(change.path for prospect in queue for change in prospect.unit.changes), *tree)
-    named = (path for path in paths if path in tree and path.isprintable() and classes.is_test_module(path))
-    return tuple(islice(dict.fromkeys(named), _MOST_TRIED))
+    paths = (path for path in tree if path.isprintable() and name(path) is not None)
+    return dict.fromkeys(path for path in paths if classes.is_test_module(path))
 
 
 def written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
