@@ -148,7 +148,7 @@ def _builds(
         progress(MineEvent("tried", line, 0, len(queue), 0))
 
     head, known = (
-        Head.of(repository, tip, partial(touched, queue, options.names()), options.path),
+        Head.of(repository, tip, partial(touched, queue, options.names(), options.path), options.path),
         recorded_of(old, sandboxes),
     )
     if options.recipe is not None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from codegate.environments import Found, Recipe
 from codegate.grading import Sandboxes
-from codegate.mining.environments.opening import Head, Tried, prove, runnable, try_recipe, written
+from codegate.mining.environments.opening import Head, Tried, prove, runnable, spread, try_recipe, written
 from codegate.mining.languages import known_languages, names_by
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
@@ -32,14 +32,12 @@ def try_on_head(
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
 
-    def spread(tree: Tree) -> tuple[str, ...]:
-        inside = f"{path}/" if path else ""
+    def tests(tree: Tree) -> tuple[str, ...]:
         names = names_by(reports=recipe is not None and bool(recipe.report))
-        files = tuple(name for name in runnable(tree, names) if name.startswith(inside))
-        return files[:: -(-len(files) // _MOST_FILES) or 1]
+        return spread(tuple(runnable(tree, names, path)), _MOST_FILES)
 
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
-    head = Head.of(repository, commit, spread, path)
+    head = Head.of(repository, commit, tests, path)
     languages = known_languages()
     with opened_backend(sandbox, new_run_id()) as backend:
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))

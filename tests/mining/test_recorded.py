@@ -218,7 +218,14 @@ def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
 @pytest.mark.parametrize(("reports", "files"), [(False, ["tests/test_a.py"]), (True, ["test-it.sh", "tests/a.c"])])
 def test_a_recipe_is_tried_on_tests_that_it_can_run(reports: bool, files: list[str]) -> None:
     tree = Tree({path: TreeFile(b"") for path in ("src/a.py", "test-it.sh", "tests/a.c", "tests/test_a.py")})
-    assert touched([], names_by(reports=reports), tree)[: len(files)] == tuple(files)
+    assert touched([], names_by(reports=reports), "", tree)[: len(files)] == tuple(files)
+
+
+def test_a_recipe_is_tried_on_tests_of_its_part_and_from_all_over_it() -> None:
+    files = (*(f"web/tests/test_{number}.py" for number in range(9)), "other/test_a.py")
+    tree = Tree({path: TreeFile(b"") for path in files})
+    found = touched([], names_by(reports=False), "web", tree)
+    assert found == ("web/tests/test_0.py", "web/tests/test_3.py", "web/tests/test_6.py")
 
 
 def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:

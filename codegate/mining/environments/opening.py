@@ -121,17 +121,23 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
 
-def touched(queue: Iterable[Prospect], name: NameOf, tree: Tree) -> tuple[str, ...]:
-    """Return a few test files of a tree, of languages that ``name`` knows, those first that the first changes touch."""
-    tests = runnable(tree, name)
+def touched(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
+    """Return a few test files below ``folder``, as ``runnable``: those that the first changes touch, and others."""
+    tests = runnable(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
-    return tuple(islice(dict.fromkeys((*(path for path in changed if path in tests), *tests)), _MOST_TRIED))
+    first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
+    return tuple(dict.fromkeys((*first, *spread(tuple(tests), _MOST_TRIED))))
 
 
-def runnable(tree: Tree, name: NameOf) -> dict[str, None]:
-    """Return the test files of a tree, in its order, that are of languages that ``name`` knows."""
-    classes = PathClassifier.of(tree)
-    paths = (path for path in tree if path.isprintable() and name(path) is not None)
+def spread(files: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """Return at most so many of ``files``, from all over them: some may be of a kind that a recipe does not run."""
+    return files[:: -(-len(files) // most) or 1]
+
+
+def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
+    """Return the test files below ``folder``, in the tree's order, that are of languages that ``name`` knows."""
+    classes, inside = PathClassifier.of(tree), f"{folder}/" if folder else ""
+    paths = (path for path in tree if path.startswith(inside) and path.isprintable() and name(path) is not None)
     return dict.fromkeys(path for path in paths if classes.is_test_module(path))
 
 
