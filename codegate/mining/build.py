@@ -17,7 +17,7 @@ from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
 from codegate.mining.kinds.kind import KindOf, classify_kind
-from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
+from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineOptions
 from codegate.mining.probes.example import Found, chosen, overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
@@ -145,6 +145,11 @@ class ProblemBuilder:
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))
         own = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
+        settings = settings_of(self.recorded.recipe, own) if self.recorded is not None else own
+        if language is not None and settings is not None and not runs(settings.runner, language):
+            raise LeftOut(
+                Rejected("no_runner", f"the recipe's tests are run by {settings.runner}: {parts.test_files[0]}")
+            )
         return _Making(self, prospect, steps, parts, given, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:

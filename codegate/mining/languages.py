@@ -108,6 +108,11 @@ def names_by(*, reports: bool) -> NameOf:
     return (lambda path: name_of(path) or "junit") if reports else name_of
 
 
+def runs(runner: RunnerName, language: Language) -> bool:
+    """Return whether a test runner runs tests of a language; what writes reports runs any."""
+    return runner == "junit" or any(runner in one.runners for one in languages() if one.name == language)
+
+
 def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = name_of) -> Language | None:
     """Return the language of a change, or None when it is none that is known here.
 

@@ -42,7 +42,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "requests.",
     "f2p_flaky": "the results of the changed tests vary from run to run.",
     "leak": "the answer is within a model's reach; the details are in funnel.jsonl.",
-    "no_runner": "no test runner is known; write `tests` and `report` of `environment` in codegate.yml.",
+    "no_runner": "the recipe runs other tests, or no runner is known; write `tests` and `report` of `environment`, and "
+    "mine a part with --path.",
 }
 _LONGEST: Final = 400  # characters of a proof's evidence
 

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from codegate.durable import sha256
 from codegate.environments import Built, Recipe
 from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineOptions
+from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import recorded
 from codegate.mining.environments.opening import recorded_of, touched, written
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
-from codegate.mining.languages import RunnerSettings, names_by
+from codegate.mining.languages import RunnerSettings, known_languages, names_by
+from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
-from codegate.mining.units import Rejected
+from codegate.mining.units import BugScore, Prospect, Rejected
 from codegate.sandbox import EnvironmentRecipe, Layer, SandboxError
 from codegate.suite import (
     Base,
@@ -30,7 +33,7 @@ from codegate.suite import (
 )
 from tests.kit import problem as kit
 from tests.kit.repository import HistoryBuilder
-from tests.mining.statement_world import BODY, cut_of
+from tests.mining.statement_world import BODY, cut_of, unit_of
 from tests.running.world import codegate, results
 from tests.suite.builders import problem
 
@@ -226,6 +229,19 @@ def test_a_recipe_is_tried_on_tests_of_its_part_and_from_all_over_it() -> None:
     tree = Tree({path: TreeFile(b"") for path in files})
     found = touched([], names_by(reports=False), "web", tree)
     assert found == ("web/tests/test_0.py", "web/tests/test_3.py", "web/tests/test_6.py")
+
+
+def test_tests_that_the_recipe_does_not_run_are_left_out_before_anything_is_built(tmp_path: Path) -> None:
+    parts = cut_of({"web/a.ts": "let x = 1\n"}, {"web/a.ts": "let x = 2\n"}, {"web/a.test.ts": "test('x', f)\n"})
+    sandboxes = Sandboxes(None, {})  # type: ignore[arg-type]
+    builder = ProblemBuilder(
+        repository=tmp_path, name="shop", languages=known_languages(), sandboxes=sandboxes, options=MineOptions(),
+        today=date(2026, 1, 1), tip=Tree(), stop=Event(), project=None,
+        recorded=RecordedBuilds(Recipe(tests="go test ./..."), sandboxes),
+    )  # fmt: skip
+    prospect = Prospect(unit_of("Fix x"), BugScore(3.0, ()))
+    end = builder.build(prospect, Steps(), parts)
+    assert end == Rejected("no_runner", "the recipe's tests are run by go: web/a.test.ts")
 
 
 def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:
