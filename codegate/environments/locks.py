@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codegate.suite import Part, Tree
-from codegate.suite.declared import at, mapping, read_json, read_text, read_toml
+from codegate.suite.declared import at, mapping, read_ini, read_json, read_text, read_toml
 
 _TESTS: Final = {
     "python": re.compile(r"(?:^|/)(?:tests?(?:/.*)?|test_[^/]*|[^/]*_test)\.py$"),
@@ -82,7 +82,10 @@ def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
 
 def _python(tree: Tree, inside: str, names: set[str], *, light: bool) -> Iterator[tuple[str, str]]:
     data = read_toml(tree, f"{inside}pyproject.toml")
-    extras = [name for name in mapping(at(data, "project", "optional-dependencies")) if _FOR_TESTS.search(name)]
+    optional = at(data, "project", "optional-dependencies") or at(
+        read_ini(tree, f"{inside}setup.cfg"), "options.extras_require"
+    )
+    extras = [name for name in mapping(optional) if _FOR_TESTS.search(name)]
     groups = [name for name in mapping(data.get("dependency-groups")) if _FOR_TESTS.search(name)]
     in_groups = [word for name in groups for word in ("--group", name)]
     for lock, commands in _PYTHON.items():

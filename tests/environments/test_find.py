@@ -580,6 +580,15 @@ def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
             ("uv pip install -r requirements-dev.txt", "uv pip install -r requirements.txt", "uv pip install pytest"),
             "python -m pytest",
         ),
+        (
+            {
+                "setup.py": "",
+                "setup.cfg": "[options.extras_require]\ntest =\n  pytest\ndocs = x\n",
+                "test_a.py": "pytest",
+            },
+            ("uv pip install -e '.[test]'", "uv pip install pytest"),
+            None,
+        ),
         ({"poetry.lock": "", "manage.py": "", "shop/tests/test_a.py": ""}, None, "python manage.py test"),
         ({"go.mod": "module a", "a_test.go": ""}, ("go mod download", _compiled()), "go test ./..."),
         (
@@ -600,9 +609,9 @@ def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
         ({"pom.xml": "", "mvnw": "", "src/test/java/ATest.java": ""}, None, "./mvnw --batch-mode test"),
     ],
 )
-def test_without_ci_lock_files_say_it(files: dict[str, str], setup: tuple[str, ...] | None, tests: str) -> None:
+def test_without_ci_lock_files_say_it(files: dict[str, str], setup: tuple[str, ...] | None, tests: str | None) -> None:
     recipe = find_recipe(tree(files)).recipe
-    assert recipe.tests == tests
+    assert tests is None or recipe.tests == tests
     assert setup is None or recipe.setup == setup
 
 
