@@ -1,20 +1,18 @@
-"""Do the instruments of hidden tests leave right code alone, and do their mutants fail it?
+"""Do controls leave right code alone, and how many tests have one?
 
 Usage: python bench/controls.py SUITE… [--repository PATH] [--most 20] [--sandbox bwrap]
 
-Instruments the hidden tests of each active problem and runs them on its reference fix: no test that passes as it is may
-fail so, or lack a receipt. Then runs mutants of its fail-to-pass tests, up to three of each function: the reference has
-to fail them. Exits 1 when a test breaks or fewer than 98 % of the mutants are killed.
+Audits each active problem anew on its reference fix: marks and copies may break no test. Shows how many changes of
+tests it fails and how many fail-to-pass tests keep one. Exits 1 when a test file is broken.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 from codegate.grading import Sandboxes, audit_controls
 from codegate.sandbox import SandboxError, select_backend
 from codegate.suite import load_base, load_suite
-
-GOAL = 0.98
 
 
 def main() -> None:
@@ -24,34 +22,33 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=20, help="problems of each suite")
     parser.add_argument("--sandbox", choices=["auto", "docker", "bwrap"], default="auto")
     options = parser.parse_args()
-    problems = tests = uncontrolled = mutants = killed = unfit = 0
+    problems = tests = controlled = alone = unfit = 0
     backend = select_backend(options.sandbox, "bench-controls")
     try:
         for folder in options.suites:
             suite = load_suite(folder)
             sandboxes = Sandboxes.of(suite, backend, options.repository)
             for problem in suite.active[: options.most]:
+                started = time.monotonic()
                 try:
                     audit = audit_controls(problem, load_base(suite, problem, options.repository), sandboxes)
                 except SandboxError as error:
                     print(f"{suite.name} {problem.id}: {error}")
                     continue
-                count = len(problem.tests.expected)
-                print(
-                    f"{problem.id}: {count} tests, {len(audit.killed)}/{audit.tried} mutants killed"
-                    + (f", unfit {', '.join(audit.unfit)}" if audit.unfit else ""),
-                    flush=True,
-                )
-                problems, tests = problems + 1, tests + len(problem.tests.expected)
-                mutants, killed, unfit = mutants + audit.tried, killed + len(audit.killed), unfit + len(audit.unfit)
-                uncontrolled += not audit.killed
+                count = len(problem.tests.FAIL_TO_PASS)
+                kept = f"{len(audit.flips)} with copies, {len(audit.alone)} in a second run"
+                kept = f"{len(audit.killed)} changes for second runs" if audit.killed else kept
+                seconds = time.monotonic() - started
+                print(f"{problem.id}: {count} tests, {kept}, {audit.tried} changes tried in {seconds:.0f} s"
+                      + (f", unfit {', '.join(audit.unfit)}" if audit.unfit else ""), flush=True)  # fmt: skip
+                problems, tests, unfit = problems + 1, tests + count, unfit + len(audit.unfit)
+                controlled, alone = controlled + len(audit.flips), alone + len(audit.alone)
             sandboxes.close()
     finally:
         backend.close()
-    share = killed / mutants if mutants else 0.0
-    print(f"{problems} problems, {tests} tests: {unfit} test files broken by their instruments")
-    print(f"{killed} of {mutants} mutants killed ({share:.1%}, goal {GOAL:.0%}); {uncontrolled} problems have none")
-    raise SystemExit(unfit > 0 or share < GOAL)
+    print(f"{problems} problems, {tests} fail-to-pass tests: {controlled} with copies, {alone} in a second run")
+    print(f"{unfit} test files broken")
+    raise SystemExit(unfit > 0)
 
 
 if __name__ == "__main__":

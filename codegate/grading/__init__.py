@@ -5,11 +5,18 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 """
 
 from codegate.grading.behaviour import Behaviour
-from codegate.grading.controls.audit import audit_controls
+from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.instruments import Instruments
-from codegate.grading.controls.search import instrument_tests
 from codegate.grading.grade import FailureClass, Grade, TestResult
-from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
+from codegate.grading.grader import (
+    GRADER_VERSION,
+    audit_controls,
+    grade,
+    grade_answer,
+    grade_reference,
+    instrument_tests,
+    is_outdated,
+)
 from codegate.grading.sandboxes import RunCount, Sandboxes, base_images, counted_runs
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.grading.testrun import run_hidden_tests, run_public_tests, run_tests
@@ -17,6 +24,7 @@ from codegate.grading.testrun import run_hidden_tests, run_public_tests, run_tes
 __all__ = [
     "GRADER_VERSION",
     "Behaviour",
+    "Copies",
     "FailureClass",
     "Grade",
     "Instruments",
@@ -32,6 +40,7 @@ __all__ = [
     "grade_answer",
     "grade_reference",
     "instrument_tests",
+    "is_outdated",
     "run_hidden_tests",
     "run_public_tests",
     "run_tests",

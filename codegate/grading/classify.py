@@ -90,7 +90,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
     if "MemoryError" in parents:
         return "memory_exceeded"
     # An assertion that fails while another exception is handled is about the assertion.
-    if parents & _ASSERTIONS or crash.exception in _ASSERTIONS:
+    if is_assertion(crash):
         return "logic_error"
     if unsafe_because(crash, report.behaviour):
         return "unsafe_operation"
@@ -102,6 +102,11 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
         return "syntax_error"
     # A name that the repository itself does not define is no missing dependency.
     return "missing_dependency" if crash.dependency else "runtime_error"
+
+
+def is_assertion(crash: Crash) -> bool:
+    """Return whether an assertion failed, and nothing else went wrong."""
+    return not _ASSERTIONS.isdisjoint((*crash.parents, crash.exception))
 
 
 def _evidence(test: TestResult) -> str:

@@ -1,30 +1,39 @@
 """The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
 
 import contextlib
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.audit import audit_controls
+from codegate.grading.controls.audit import audit_controls as audit_runs
 from codegate.grading.controls.control import is_controllable, run_control, run_instrumented, unreceipted
+from codegate.grading.controls.copies import Copies
+from codegate.grading.controls.flips import find_flips, mark_tests, read_once
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import SitesUnknown, search_once
+from codegate.grading.controls.search import instrument_tests as instrument_runs
 from codegate.grading.controls.signs import suspicious_signs
+from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, survivors, unsolved
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
 from codegate.grading.policy import sort_patch
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.stderr import stderr_class
-from codegate.grading.testreport import TestReport
+from codegate.grading.testreport import TestReport, test_selection
+from codegate.grading.testrun import run_hidden_tests
+from codegate.languages.registry import controls_of
 from codegate.sandbox import FilesRefused
-from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
+from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, RunnerName, Tree, apply_patch, make_patch
 
-GRADER_VERSION = "11"
+GRADER_VERSION = "12"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
-    """Grade ``patch`` against ``base``: apply, compile, hidden tests once, one control if all of them passed.
+    """Grade ``patch`` against ``base``: apply, compile, hidden tests once with copies of them beside them.
+
+    Tests of languages that have no copies run a second time, changed, where all of them passed.
 
     Args:
         problem: what was asked.
@@ -61,6 +70,34 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
     return Grade(resolved=True, score=100.0, tests_passed=1, tests_total=1, tests=(result,))
 
 
+def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3) -> ControlAudit:
+    """Return what the reference fix fails, for controls to draw from; the problem's own audit does not count.
+
+    ``rounds`` is of languages whose controls are runs of their own.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    if controls_of(problem.manifest.runner):
+        return find_flips(problem, base, sandboxes)
+    return audit_runs(problem, base, sandboxes, rounds)
+
+
+def is_outdated(problem: Problem) -> bool:
+    """Return whether a problem's controls are of a grader that ran them by themselves, as it does no more."""
+    audit = problem.manifest.controls
+    return audit is not None and bool(audit.killed) and bool(controls_of(problem.manifest.runner))
+
+
+def instrument_tests(
+    tree: Tree, files: tuple[str, ...], runner: RunnerName, sandboxes: Sandboxes
+) -> Instruments | Copies | None:
+    """Return the test ``files`` of ``tree`` with marks; None where there are none to put or they cannot be read."""
+    if controls_of(runner):
+        return mark_tests(tree, files, runner)
+    return instrument_runs(tree, files, runner, sandboxes)
+
+
 def grade_reference(
     problem: Problem,
     base: Tree,
@@ -83,17 +120,34 @@ def grade_reference(
         SandboxError: ours or the daemon's fault.
     """
     patch = make_patch(base, problem.fix)
+    if controls_of(problem.manifest.runner):
+        return _prove_copies(problem, base, patch, sandboxes, unproven)
     runs: list[tuple[Instruments, TestReport]] = []
     result: Grade | None = None
     with contextlib.suppress(SitesUnknown):
         result = _grade(problem, base, patch, sandboxes, runs)
     if result is not None and not runs:
         return result, None
-    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None, unproven)
+    audit = audit_runs(problem, base, sandboxes, rounds, runs[0] if runs else None, unproven)
     if result is None or audit.unfit:
-        manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": audit})
-        result = grade(replace(problem, manifest=manifest), base, patch, sandboxes)
+        result = grade(_with(problem, audit), base, patch, sandboxes)
     return result, audit
+
+
+def _prove_copies(
+    problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes, unproven: TestReport | None
+) -> tuple[Grade, ControlAudit | None]:
+    audit = find_flips(problem, base, sandboxes, unproven)
+    result = grade(_with(problem, audit), base, patch, sandboxes)
+    if not result.resolved and audit.flips:  # together, copies may disturb what each of them does not
+        audit = audit.model_copy(update={"flips": {}})
+        result = grade(_with(problem, audit), base, patch, sandboxes)
+    return result, audit if result.tests else None
+
+
+def _with(problem: Problem, audit: ControlAudit) -> Problem:
+    manifest = {**problem.manifest.model_dump(by_alias=True), "controls": audit}
+    return replace(problem, manifest=ProblemManifest.model_validate(manifest))
 
 
 def _grade(
@@ -118,34 +172,75 @@ def _grade(
         return _failed(total, "no_patch", detail, dropped=dropped)
     tree = base.overlay(sorted_patch.applied)
     try:
-        # Looking at texts runs none of them. It happens elsewhere, so that the real run and its control begin alike.
+        # Looking at texts runs none of them.
         with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:
             inspection = inspect(lease, base, sorted_patch.applied, sorted_patch.new_modules)
         refused = _refused(total, inspection, dropped)
         if refused is not None:
             return refused
-        audit = problem.manifest.controls
-        files = tuple(file for file in problem.manifest.test_files if audit is None or file not in audit.unfit)
         fixed = base.overlay(problem.fix)
-        sites = search_once(problem, fixed, files, sandboxes)
-        used = instrument(sites)
-        report = run_instrumented(problem, tree, used, sandboxes)
-        runs.append((used, report))
+        if controls_of(problem.manifest.runner):
+            report, wrong, strong = _run_copies(problem, tree, fixed, sandboxes)
+        else:
+            report, wrong, strong = _run_twice(problem, tree, fixed, sandboxes, runs)
     except FilesRefused as error:
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
-    false = unreceipted(report, sites, used, problem.tests.expected)
-    if false:
-        report = _tampered(report, false, "is reported as passed, but not all of its assertions were")
     result = _grade_report(problem, report, inspection.lint, dropped)
-    if result.resolved and tree != fixed:  # the reference has shown its controls in validation
-        wrong = run_control(problem, tree, report, sites, sandboxes)
-        if wrong:
-            report = _tampered(report, wrong, "passes, and passes as well when it expects something else")
-            result = _grade_report(problem, report, inspection.lint, dropped)
-    controlled = is_controllable(problem, report, sites) if result.resolved else None
+    if result.resolved and wrong:
+        report = _tampered(report, wrong, "passes, and passes as well when it expects something else")
+        result = _grade_report(problem, report, inspection.lint, dropped)
     suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
-    return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})
+    return result.model_copy(update={"suspicious": suspicious, "controlled": strong if result.resolved else None})
+
+
+def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
+    """Run the hidden tests with copies beside them; tests that have none run changed, where all of them passed.
+
+    Returns the report, the tests that passed with a copy of theirs, and whether each has copies with other values.
+    """
+    texts, generator = read_once(problem, fixed, sandboxes), secrets.SystemRandom()
+
+    def run(drawn: Drawn) -> Folded:
+        selection = replace(test_selection(problem), copies=drawn.made)
+        return fold(drawn.made, run_hidden_tests(problem, tree, sandboxes, selection), texts)
+
+    drawn = draw(problem, texts, generator)
+    folded = run(drawn)
+    report = folded.report
+    if folded.short:
+        report = _tampered(report, folded.short, "is reported as passed, but not all of its statements were run")
+    wrong, strong = unsolved(drawn, folded), drawn.strong
+    alone = draw_alone(problem, texts, generator)
+    if alone.flips:
+        strong |= alone.strong
+        if not wrong and _passes_all(problem, report) and tree != fixed:
+            wrong = survivors(alone, run(alone))
+    calls = problem.service_tests
+    return report, wrong, all(test in strong for test in problem.tests.FAIL_TO_PASS if test not in calls)
+
+
+def _passes_all(problem: Problem, report: TestReport) -> bool:
+    results = (report.results.get(test) for test in problem.tests.expected)
+    return report.proven and all(result is not None and result.status == "passed" for result in results)
+
+
+def _run_twice(
+    problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes, runs: list[tuple[Instruments, TestReport]]
+) -> tuple[TestReport, list[str], bool]:
+    """Run the hidden tests, and their mutants where all of them passed; return as above."""
+    audit = problem.manifest.controls
+    files = tuple(file for file in problem.manifest.test_files if audit is None or file not in audit.unfit)
+    sites = search_once(problem, fixed, files, sandboxes)
+    used = instrument(sites)
+    report = run_instrumented(problem, tree, used, sandboxes)
+    runs.append((used, report))
+    if false := unreceipted(report, sites, used, problem.tests.expected):
+        report = _tampered(report, false, "is reported as passed, but not all of its assertions were")
+    wrong = []
+    if _passes_all(problem, report) and tree != fixed:  # the reference has shown its controls in validation
+        wrong = run_control(problem, tree, report, sites, sandboxes)
+    return report, wrong, is_controllable(problem, report, sites)
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:
@@ -162,7 +257,7 @@ def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Gr
     return None
 
 
-def _tampered(report: TestReport, tests: list[str], what: str) -> TestReport:
+def _tampered(report: TestReport, tests: Sequence[str], what: str) -> TestReport:
     """Return the report with its evidence of tampering; ``tests`` is not empty."""
     more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
     return replace(report, tampering=report.tampering or f"{tests[0]} {what}{more}")

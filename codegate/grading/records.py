@@ -44,7 +44,12 @@ class Crash(Record):
 
 
 class Phase(Record):
-    """One phase of one test; ``receipts`` are the tokens of assertions that it passed (see ``controls``)."""
+    """One phase of one test.
+
+    Attributes:
+        receipts: the tokens of assertions or statements that it passed (see ``controls``).
+        text: of a test that has copies, how the runner shows its failure; the output has that of no such test.
+    """
 
     kind: Literal["phase"]
     id: str
@@ -54,6 +59,7 @@ class Phase(Record):
     markers: tuple[str, ...]
     crash: Crash | None
     receipts: tuple[str, ...] = ()
+    text: str = Field(default="", max_length=10_000)
 
 
 class CollectionFailure(Record):

@@ -12,6 +12,7 @@ from codegate.durable import digest
 from codegate.environments import obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
+from codegate.grading.controls.copies import Texts
 from codegate.grading.controls.sites import Sites
 from codegate.grading.once import Once
 from codegate.sandbox import (
@@ -86,6 +87,7 @@ class Sandboxes:
 
     Attributes:
         sites: what was found in the hidden tests of the last problems; ``controls/search.py`` fills it.
+        texts: the hidden tests of the last problems with their units; ``controls/flips.py`` fills it.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Sandboxes:
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
         self._pythons: Once[tuple[str, ...], str] = Once()
         self.sites: Once[tuple[str, ...], Sites] = Once(_MOST_SEARCHED)
+        self.texts: Once[tuple[str, ...], Texts] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
         self._assurances: dict[tuple[object, ...], Assurance] = {}
 

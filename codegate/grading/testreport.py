@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
 
 from codegate.grading.behaviour import Behaviour
+from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
@@ -34,6 +35,7 @@ class TestSelection:
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
+        copies: the same, of languages whose controls are copies beside the tests.
         service: what the tests can call; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
         roots: folders that Python imports from beside those of the environment.
@@ -56,9 +58,16 @@ class TestSelection:
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
     instruments: Instruments | None = None
+    copies: Copies | None = None
     service: Service | None = None
     before: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+
+    def of(self, texts: Instruments | Copies | None) -> Self:
+        """Return the selection with other texts of its files."""
+        if isinstance(texts, Copies):
+            return replace(self, copies=texts)
+        return replace(self, instruments=texts)
 
 
 def test_selection(problem: Problem) -> TestSelection:
@@ -121,6 +130,7 @@ class TestReport:
     crashes: Mapping[str, Crash] = field(default_factory=dict)
     behaviour: Behaviour = field(default_factory=Behaviour)
     receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     unsteady: frozenset[str] = frozenset()
     complete: bool = True
     tampering: str = ""

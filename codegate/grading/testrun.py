@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed
+from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
@@ -67,8 +68,8 @@ def run_tests(
     """
     runner = find_runner(selection.runner)
     tree = tree.overlay(installed_files(tree))
-    if selection.instruments is not None:
-        tree = selection.instruments.place(tree)
+    if (used := selection.copies or selection.instruments) is not None:
+        tree = used.place(tree)
     watched = _watched(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
@@ -202,13 +203,14 @@ def _run_batch(
         variables = {**command.environment, **SERVICE_ENVIRONMENT}
         with closing(Relay({SERVICE_PORT: service.answer})) as relay:
             completed = sandbox.run(replace(command, environment=variables, relay=relay))
-    said = runner.read(completed, selection, files, token)
+    said, used = runner.read(completed, selection, files, token), selection.copies or selection.instruments
     code = completed.exit_code if completed.exit_code is not None else -(completed.signal or 0)
     return TestReport(
-        results=_revealed(said.results, selection.instruments),
+        results=_revealed(said.results, used),
         collection_errors=said.collection_errors,
         crashes=said.crashes,
         receipts=said.receipts,
+        texts={test: used.reveal(text) for test, text in said.texts.items()} if used else {},
         unsteady=said.unsteady,
         behaviour=observed(said.attempted, said.crashes.values(), completed),
         complete=said.status is not None and said.status == code and not completed.records_truncated,
@@ -222,7 +224,7 @@ def _run_batch(
         output=_last(
             (completed.stdout + completed.stderr).decode("utf-8", "replace")
             + (f"\n{_CUT}" if completed.truncated else ""),
-            selection.instruments,
+            used,
         ),
     )
 
@@ -238,7 +240,7 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
     return replace(report, results=results, crashes=crashes)
 
 
-def _revealed(results: Mapping[str, TestResult], used: Instruments | None) -> Mapping[str, TestResult]:
+def _revealed(results: Mapping[str, TestResult], used: Copies | Instruments | None) -> Mapping[str, TestResult]:
     if used is None:
         return results
     return {
@@ -257,7 +259,7 @@ def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> 
     return report
 
 
-def _last(text: str, used: Instruments | None = None) -> str:
+def _last(text: str, used: Copies | Instruments | None = None) -> str:
     text = used.reveal(text[-2 * _OUTPUT_KEPT :]) if used else text
     return text if len(text) <= _OUTPUT_KEPT else f"{_CUT}\n{text[-_OUTPUT_KEPT:]}"
 
@@ -269,6 +271,7 @@ def _merge(reports: list[TestReport], batches: int) -> TestReport:
         collection_errors=tuple(error for report in reports for error in report.collection_errors),
         crashes={test: crash for report in reports for test, crash in report.crashes.items()},
         receipts={test: left for report in reports for test, left in report.receipts.items()},
+        texts={test: text for report in reports for test, text in report.texts.items()},
         unsteady=frozenset().union(*(report.unsteady for report in reports)),
         behaviour=merge_behaviour(report.behaviour for report in reports),
         complete=len(reports) == batches and all(report.complete for report in reports),

@@ -69,7 +69,8 @@ class LanguagePack:
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
         environments: the class of its ``codegate.mining.languages.LanguageSupport``; empty: it is not mined.
         readers: grammars, and how declarations and uses of names are read.
-        finder: the ``codegate.languages.mutation.Finder`` of test files; empty: no problem has controls.
+        controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: tests have no copies.
+        finder: the ``codegate.languages.mutation.Finder`` of test files without that; empty: no problem has controls.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
         varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
             ``random`` (chance, by repetition), ``seed`` (of hashes, as the order of Python's sets follows from one),
@@ -84,6 +85,7 @@ class LanguagePack:
     runners: Mapping[str, str]
     environments: str = ""
     readers: tuple[Reader, ...] = ()
+    controls: str = ""
     finder: str = ""
     compiled: tuple[str, ...] = ()
     varies: frozenset[str] = frozenset()

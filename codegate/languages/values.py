@@ -4,7 +4,6 @@ A text is changed by a word that the tests use, a letter's case, a digit or a si
 could have written.
 """
 
-import math
 import re
 from typing import Any
 
@@ -45,25 +44,6 @@ def strange(value: Any) -> list[Any]:
         return [2 * value] if value else []
     other = 1009 * value + 717 if type(value) in (int, float) and _written(value) else None
     return [other] if other is not None and _written(other) else []
-
-
-def far(value: Any, tolerance: tuple[float, float]) -> list[Any]:
-    """Return numbers that no answer is near enough to which is near enough to ``value``.
-
-    Args:
-        value: what is expected; other things than numbers have none.
-        tolerance: absolute and relative; infinite where it is not written out.
-    """
-    absolute, relative = tolerance
-    if type(value) not in (int, float) or math.isinf(absolute) or not _written(value):
-        return []
-    step = type(value)(8 * absolute + 1)
-    found = [2 * value + step, 3 * value + step, 3 * value - step, -2 * value - step, -value - 2 * step]
-    if 0 < value < 1:
-        found += [value / 3, (value + 1) / 2]
-    low = max(4 * absolute, abs(value) / 2)
-    written = [entry for entry in found if _written(entry)]
-    return [entry for entry in written if abs(entry - value) > max(low, 1.25 * relative * (abs(value) + abs(entry)))]
 
 
 def near_texts(text: str, words: list[str]) -> list[str]:

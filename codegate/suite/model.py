@@ -178,11 +178,23 @@ class Quality(Strict):
 
 
 class ControlAudit(Strict):
-    """Mutants of the hidden tests that the reference fix fails, as every right answer has to: controls use these."""
+    """Changes of the hidden tests that the reference fix fails, as every right answer has to: controls use these."""
 
-    tried: int = Field(ge=0, description="Mutants of fail-to-pass tests that were run on the reference fix.")
+    tried: int = Field(ge=0, description="Changes of fail-to-pass tests that were run on the reference fix.")
+    flips: dict[str, tuple[str, ...]] = Field(
+        default={},
+        description="By fail-to-pass test, the literals that it fails with another text of their class, each with the "
+        "statement at which it fails (`LITERAL@STATEMENT`), and the numbers of these texts where they are not all.",
+    )
+    alone: dict[str, tuple[str, ...]] = Field(
+        default={},
+        description="The same of tests that do not survive a copy beside them: these are changed in a second run.",
+    )
+    most: int | None = Field(
+        default=None, ge=1, description="Copies of each test in one run, at most; null: as many as the odds need."
+    )
     killed: tuple[str, ...] = Field(
-        default=(), description="Names of those that it failed; a control draws one of these for each test."
+        default=(), description="Names of those that it failed, of languages whose controls are runs of their own."
     )
     unfit: tuple[PlainPath, ...] = Field(
         default=(), description="Test files that are run as they are, because some test of theirs passes only so."

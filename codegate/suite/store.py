@@ -51,7 +51,9 @@ def make_problem(
     tags, provenance or status. ``base_digest`` is the digest of a base folder.
     """
     audit = manifest.controls
-    controls = {"killed": audit.killed, "unfit": audit.unfit} if audit else {}
+    controls: dict[str, object] = {"killed": audit.killed, "unfit": audit.unfit} if audit else {}
+    if audit is not None and (audit.flips or audit.alone):
+        controls |= {"flips": audit.flips, "alone": audit.alone, "most": audit.most}
     graded = {
         "base": manifest.base.commit or base_digest,
         "environment": environment.identity,

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from codegate.grading import Sandboxes
-from codegate.grading.controls.sites import Sites
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.suite import EnvironmentManifest
-from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING, find
+from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING
 from tests.grading.worlds import TESTS, World
 from tests.kit.environment import PLAIN, WITH_GO, sandboxes_of
 
@@ -62,9 +61,3 @@ def everything(make_world: MakeWorld) -> World:
     tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
     known = [test for test in tests if not test.endswith(FAILING)]
     return make_world(hidden={TESTS: EVERYTHING}, expected=tests, known=known)
-
-
-@pytest.fixture(scope="module")
-def sites(everything: World) -> Sites:
-    """What was found in them."""
-    return find(everything)

@@ -1,15 +1,4 @@
-"""Test files with everything that tests have, and what the tests of controls do with them."""
-
-from dataclasses import replace
-from functools import partial
-
-from codegate.grading import Sandboxes, TestReport, run_tests
-from codegate.grading.controls.instruments import Instruments
-from codegate.grading.controls.search import find_sites
-from codegate.grading.controls.sites import Sites
-from codegate.grading.testreport import test_selection as selection_of
-from codegate.suite import Tree
-from tests.grading.worlds import World
+"""A test file with everything that tests have."""
 
 EVERYTHING = '''\
 """What tests look like."""
@@ -120,18 +109,3 @@ EVERY_TEST = (
 
 
 FAILING = ("test_words", "test_match", "test_inherited", "test_approximately")  # before the fix
-
-
-def find(world: World) -> Sites:
-    problem = world.problem
-    return find_sites(world.base.overlay(problem.hidden), problem.manifest.test_files, "pytest")
-
-
-def run_on(world: World, sources: Tree, sandboxes: Sandboxes, used: Instruments) -> TestReport:
-    problem = world.problem
-    opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
-    return run_tests(opened, sources.overlay(problem.hidden), replace(selection_of(problem), instruments=used))
-
-
-def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:
-    return run_on(world, world.base.overlay(world.problem.fix), sandboxes, used)

@@ -1,25 +1,25 @@
-"""Receipts, hidden values and the control run: what they change, what they catch, and whom they leave alone."""
+"""Marks and copies beside hidden tests: what they change, what they catch, and whom they leave alone."""
 
 import ast
 import random
+import re
+from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from codegate.grading import RunCount, Sandboxes, counted_runs
-from codegate.grading.controls.control import draw, unreceipted, usable
-from codegate.grading.controls.instruments import instrument
-from codegate.grading.controls.search import find_sites
-from codegate.grading.controls.sites import FileSites, Sites
+from codegate.grading import RunCount, counted_runs, run_hidden_tests
+from codegate.grading.controls.copies import Copies, Flip, Texts, make_copies, read_texts
+from codegate.grading.controls.flips import read_once
+from codegate.grading.controls.verdict import Folded, draw, fold, marked_units, most_copies, unsolved
+from codegate.grading.testreport import test_selection as selection_of
 from codegate.sandbox import SandboxError
 from codegate.suite import ControlAudit, ProblemLimits
 from tests.grading.conftest import MakeWorld
-from tests.grading.control_texts import EVERY_TEST, EVERYTHING, find, run
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, World, tree
 
-SOURCES = """\
+SOURCES = r"""
 import inspect
+import re
 
 from shop.price import total
 
@@ -29,7 +29,7 @@ def counted():
 
 
 def test_counts():
-    said = inspect.getsource(test_counts).count("one of two")
+    said = len(re.findall("s[)]{3}\n    assert", inspect.getsource(test_counts)))
     assert total([said, 0]) == said
 
 
@@ -42,98 +42,94 @@ def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld) -> None
     names = [f"{TESTS}::test_{name}" for name in ("counts", "helped")]
     world = make_world(hidden={TESTS: SOURCES}, expected=names, known=names[1:])
     empty = {SOURCE: BUG + "\n"}
-    assert world.grade(empty).resolved, "instrumented, it passes without the fix"
     validated = world.validated()
     assert validated.problem.manifest.controls == ControlAudit(tried=0, unfit=(TESTS,))
     assert not validated.grade(empty).resolved
 
 
-def test_instrumented_tests_pass_as_they_did_and_leave_every_required_receipt(
-    everything: World, sites: Sites, sandboxes: Sandboxes
-) -> None:
-    used = instrument(sites)
-    report = run(everything, sandboxes, used)
-    assert {test: report.results[test].status for test in everything.problem.tests.expected} == dict.fromkeys(
-        everything.problem.tests.expected, "passed"
+def read(world: World) -> Texts:
+    return read_once(world.problem, world.base.overlay(world.problem.fix), world.sandboxes)
+
+
+def copied(world: World, number: int = 1) -> Copies:
+    """Return the files with so many copies of each expected test, at its last literal."""
+    texts = read(world)
+    units = marked_units(world.problem, texts)
+    last = {(one.file, one.name): [site for site in one.sites if site.strong][-1:] for one in units}
+    copies = {key: [(Flip(site, turn),) for turn in range(number)] for key, sites in last.items() for site in sites}
+    return make_copies(texts, units, copies)
+
+
+def run(world: World, made: Copies) -> Folded:
+    problem = world.problem
+    selection = selection_of(problem)
+    report = run_hidden_tests(
+        problem, world.base.overlay(problem.fix), world.sandboxes, replace(selection, copies=made)
     )
-    assert report.results[f"{TESTS}::test_fails"].status == "skipped"  # expected to fail
-    assert not unreceipted(report, sites, used, list(report.results))
-    with_receipts = {receipt.test for receipt in used.receipts.values() if receipt.required}
-    assert with_receipts >= {"test_table", "test_raising", "test_warning", "Base::test_inherited"}
+    return fold(made, report, read(world))
 
 
-def test_the_text_keeps_its_lines_and_loses_its_answers(sites: Sites) -> None:
-    used, again = instrument(sites), instrument(sites)
-    (text,) = (data.decode() for data in used.files.values())
-    ast.parse(text)
-    assert len(text.splitlines()) == len(EVERYTHING.splitlines())
-    assert '"tea"' not in text
-    assert "unsupported" not in text
-    assert "What tests look like." in text
-    assert sorted(used.table.values()) == sorted(again.table.values())
-    assert not set(used.table) & set(again.table)
-    assert not set(used.names.values()) & set(again.names.values())
+def test_every_kind_of_test_passes_beside_its_copies_with_all_of_its_marks(everything: World) -> None:
+    folded = run(everything, copied(everything, 2))
+    expected = everything.problem.tests.expected
+    assert {test: folded.report.results[test].status for test in expected} == dict.fromkeys(expected, "passed")
+    assert folded.report.results[f"{TESTS}::test_fails"].status == "skipped"  # expected to fail
+    assert folded.short == ()
+    assert set(folded.report.results) == {*expected, f"{TESTS}::test_fails"}
+    rows = [folded.copies[f"{TESTS}::test_table[{row}]"] for row in ("prices0-3", "prices1-5")]
+    assert all(len(copies) == 2 for copies in rows)
+    assert folded.units.keys() == folded.report.results.keys()
+    assert folded.units[f"{TESTS}::TestPrices::test_inherited"] == (TESTS, "Base::test_inherited")
 
 
-def test_validation_finds_mutants_that_the_reference_fails(everything: World, sites: Sites) -> None:
-    (found,) = sites.values()
-    assert {mutant.test for mutant in found.mutants} >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}
-    problem = everything.validated().problem
-    audit = problem.manifest.controls
+def test_nothing_in_the_texts_tells_copies_from_the_tests(world: World) -> None:
+    texts = [copied(world, 3).files[TESTS].decode() for _ in range(30)]
+    names = [re.findall(r"def (test_\w+)", text) for text in texts]
+    assert all(len(set(each)) == 8 for each in names)
+    assert all(re.fullmatch("test_[0-9a-f]{12}_(total|nothing)", name) for each in names for name in each)
+    assert not set.intersection(*map(set, names))
+    firsts = {re.findall("== ([0-9]+)", text)[0] for text in texts}
+    assert "3" in firsts
+    assert len(firsts) > 1
+    for text in texts:
+        ast.parse(text)
+        assert text.count("== 3") <= 2
+
+
+def test_validation_finds_flips_that_the_reference_fails(everything: World) -> None:
+    audit = everything.validated().problem.manifest.controls
     assert audit is not None
-    assert (len(audit.killed), audit.unfit) == (audit.tried, ())
-    functions = {found.function(test) for test in problem.tests.FAIL_TO_PASS}
-    assert {name for _, name in usable(problem, sites)} == functions
+    assert audit.flips.keys() == set(everything.problem.tests.FAIL_TO_PASS)
+    assert (audit.unfit, audit.killed) == ((), ())
 
 
 ENDLESS = """\
 from shop.price import total
 
 
-class Slow:
-    def __eq__(self, other):
-        while other != 4:
-            pass
-        return True
-
-
-def test_before():
-    assert total([1]) == 1
+def wait(times):
+    while times != 4:
+        pass
 
 
 def test_waiting():
-    assert total([4]) == 4
-    assert Slow() == 4
+    wait(4)
+    assert total([1, 2]) == 3
 
 
 def test_after():
     assert total([2]) == 2
-
-
-def test_last():
-    assert total([3, 4]) == 7
 """
 
 
 @pytest.mark.full
-def test_a_mutant_that_never_ends_is_not_used_for_a_control(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
-    names = [f"{TESTS}::test_{name}" for name in ("before", "waiting", "after", "last")]
-    limits = ProblemLimits(seconds=3)
-    world = make_world(hidden={TESTS: ENDLESS}, expected=names, limits=limits)
-    problem = world.validated(rounds=1).problem
-    audit = problem.manifest.controls
+def test_a_copy_that_never_ends_is_not_used_for_a_control(make_world: MakeWorld) -> None:
+    names = [f"{TESTS}::test_{name}" for name in ("waiting", "after")]
+    world = make_world(hidden={TESTS: ENDLESS}, expected=names, limits=ProblemLimits(seconds=3)).validated()
+    audit = world.problem.manifest.controls
     assert audit is not None
-    assert {name for _, name in usable(problem, find(world))} == {
-        f"test_{name}" for name in ("before", "waiting", "after", "last")
-    }
-    assert (audit.unfit, len(audit.killed)) == ((), 4)
-    assert audit.tried > 4
-
-
-def test_an_inherited_test_is_known_by_where_it_is_written(sites: Sites) -> None:
-    (found,) = sites.values()
-    assert found.function(f"{TESTS}::TestPrices::test_inherited") == "Base::test_inherited"
-    assert found.function(f"{TESTS}::test_table[prices0-3]") == "test_table"
+    assert audit.flips.keys() == set(names)
+    assert world.grade({SOURCE: FIX + "\n"}).resolved
 
 
 CHEATS = {
@@ -164,12 +160,12 @@ def test_what_passes_by_a_lie_is_tampering(validated: World, cheat: str) -> None
     assert result.suspicious
 
 
-def test_a_failing_attempt_costs_one_run_and_a_passing_one_two(validated: World) -> None:
-    for text, runs in (("import os, sys, gc\n" + BUG, 1), (FIX + "\n", 2), ("import gc\n" + FIX, 2), (FIX, 1)):
+def test_an_attempt_costs_one_run_whether_it_passes_or_fails(validated: World) -> None:
+    for text in ("import os, sys, gc\n" + BUG, FIX + "\n", FIX):
         count = RunCount()
         with counted_runs(count):
             assert validated.grade({SOURCE: text}).resolved is (BUG not in text)
-        assert count.runs == runs, text  # of the reference fix, validation has run the controls
+        assert count.runs == 1, text
 
 
 def test_what_was_not_validated_has_no_control_and_says_so(world: World) -> None:
@@ -177,21 +173,37 @@ def test_what_was_not_validated_has_no_control_and_says_so(world: World) -> None
     assert (result.resolved, result.controlled) == (True, False)
 
 
-def test_a_control_draws_from_what_the_reference_fails_and_leaves_nothing_out(everything: World, sites: Sites) -> None:
-    problem = everything.validated().problem
-    audit = problem.manifest.controls
-    assert audit is not None
-    possible = usable(problem, sites)
-    drawn = [draw(possible, random.Random(seed)) for seed in range(40)]
-    assert (
-        {mutant.name for chosen in drawn for mutant in chosen}
-        == {mutant.name for mutants in possible.values() for mutant in mutants}
-        <= set(audit.killed)
-    )
-    for chosen in drawn:
-        places = [(mutant.test, mutant.row) for mutant in chosen]
-        assert len(places) == len(set(places))
-        assert {test for test, _ in places} == {name for _, name in possible}
+@pytest.mark.parametrize(("tests", "copies"), [(1, 15), (2, 3), (3, 2), (4, 1), (50, 1)])
+def test_a_guess_of_all_tests_is_right_once_in_sixteen_times_at_most(tests: int, copies: int) -> None:
+    assert most_copies(tests) == copies
+    assert (copies + 1) ** tests >= 16
+
+
+def test_a_control_draws_from_what_the_reference_fails_and_leaves_no_test_out(everything: World) -> None:
+    validated = everything.validated()
+    texts, problem = read(validated), validated.problem
+    drawn = [draw(problem, texts, random.Random(seed)) for seed in range(40)]
+    controls = problem.manifest.controls
+    assert controls is not None
+    for one in drawn:
+        assert one.flips.keys() == one.strong == set(problem.tests.FAIL_TO_PASS)
+        for variant in one.made.variants.values():
+            for flip in variant.flips:
+                assert any(entry.startswith(f"{flip.site.name}@") for kept in controls.flips.values() for entry in kept)
+    assert len({frozenset(flip for flips in one.flips.values() for flip in flips) for one in drawn}) > 1
+
+
+def test_a_copy_counts_that_was_reported_as_failed_where_the_reference_fails_it(validated: World) -> None:
+    texts, problem = read(validated), validated.problem
+    drawn = draw(problem, texts, random.Random(0))
+    folded = run(validated, drawn.made)
+    assert unsolved(drawn, folded) == []
+    (test,) = problem.tests.FAIL_TO_PASS
+    first, *others = folded.copies[test]
+    for ended in ({"result": None}, {"result": folded.report.results[test]}, {"passed": frozenset({0})}):
+        copies = {**folded.copies, test: [*others, replace(first, **ended)]}
+        assert unsolved(drawn, replace(folded, copies=copies)) == [test]
+    assert unsolved(drawn, replace(folded, copies={})) == [test]
 
 
 def test_honest_solutions_are_controlled_and_not_suspected(validated: World, everything: World) -> None:
@@ -202,14 +214,21 @@ def test_honest_solutions_are_controlled_and_not_suspected(validated: World, eve
     assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
 
 
-@pytest.mark.full
-def test_tests_that_pass_their_mutants_accuse_nobody(make_world: MakeWorld) -> None:
-    swallowing = """\
+ODD = """\
 import contextlib
+
+import pytest
+
 from shop.price import total
 
-def test_total():
-    assert total([1, 2]) == 3
+SEEN = set()
+
+
+def once(function):
+    assert function.__doc__ not in SEEN
+    SEEN.add(function.__doc__)
+    return function
+
 
 def test_swallows():
     assert total([1, 2]) == 3
@@ -217,43 +236,73 @@ def test_swallows():
         assert total([1]) == 1
     except BaseException:
         pass
-"""
-    expected = [f"{TESTS}::test_total", f"{TESTS}::test_swallows"]
-    world = make_world(hidden={TESTS: swallowing}, expected=expected).validated()
-    for _ in range(3):
-        assert world.grade({SOURCE: FIX + "\n"}).resolved
 
 
-SUPPRESSING = """\
-import contextlib
+@once
+def test_registered():
+    "Registers itself by this text."
+    assert total([1, 2]) == 3
 
-import pytest
 
-from shop.price import total
+class TestState:
+    calls = []
 
-def test_total():
-    with open(__file__) as file:
+    def test_first(self):
+        self.calls.append(1)
         assert total([1, 2]) == 3
 
-def test_nothing():
-    with contextlib.suppress(TypeError):
-        assert total(None) is None
+    def test_second(self):
+        assert self.calls == [1]
+        assert total([2, 2]) == 4
 """
 
 
-def test_what_a_block_may_swallow_leaves_no_receipt_that_has_to_be_there(make_world: MakeWorld) -> None:
-    expected = [f"{TESTS}::test_total", f"{TESTS}::test_nothing"]
-    fix = "def total(prices):\n    return None if prices is None else sum(prices)\n"
-    world = make_world(hidden={TESTS: SUPPRESSING}, expected=expected, fix={SOURCE: fix})
-    result = world.grade({SOURCE: FIX + "\n"})
-    assert result.resolved, (result.failure, result.detail)
+def test_tests_that_copies_spoil_accuse_nobody_and_keep_none(make_world: MakeWorld) -> None:
+    names = ("test_swallows", "test_registered", "TestState::test_first", "TestState::test_second")
+    expected = [f"{TESTS}::{name}" for name in names]
+    world = make_world(hidden={TESTS: ODD}, expected=expected).validated()
+    audit = world.problem.manifest.controls
+    assert audit is not None
+    assert audit.unfit == ()
+    assert expected[0] in audit.flips
+    assert expected[1] not in audit.flips
+    assert expected[1] in audit.alone
+    count = RunCount()
+    with counted_runs(count):
+        result = world.grade({SOURCE: FIX + "\n"})
+    assert (result.resolved, result.controlled, count.runs) == (True, True, 2), result.detail
 
 
-def test_receipts_of_a_block_that_lets_everything_out_have_to_be_there(
-    make_world: MakeWorld, sandboxes: Sandboxes
-) -> None:
-    (found,) = find(make_world(hidden={TESTS: SUPPRESSING})).values()
-    assert {receipt.test for receipt in found.receipts if receipt.required} == {"test_total"}
+def test_a_test_that_keeps_no_copy_runs_changed_where_all_tests_passed(make_world: MakeWorld) -> None:
+    hidden = ODD.partition("def test_swallows")[0] + "@once" + ODD.partition("@once")[2].partition("class ")[0]
+    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_registered"]).validated()
+    audit = world.problem.manifest.controls
+    assert audit is not None
+    assert not audit.flips
+    result = world.grade({SOURCE: BUG + CHEATS["equal to everything"]})
+    assert (result.resolved, result.failure) == (False, "tampering"), result.detail
+    for text, runs in ((BUG + "\n", 1), (FIX + "\n", 2), (FIX, 1)):
+        count = RunCount()
+        with counted_runs(count):
+            assert world.grade({SOURCE: text}).resolved is (BUG not in text)
+        assert count.runs == runs, "of the reference fix, validation has run what is changed"
+
+
+HONEST = """class PriceError(Exception): ...
+class BadPrice(PriceError, KeyError, ValueError, TypeError, LookupError): ...
+def total(prices):
+    raise BadPrice("no price, or a bad one")
+"""
+
+
+def test_what_is_raised_may_be_of_several_classes_and_say_more(make_world: MakeWorld) -> None:
+    hidden = "import pytest\nfrom shop.price import PriceError, total\n\ndef test_refuses():\n"
+    hidden += "    with pytest.raises(PriceError) as caught:\n        total([None])\n"
+    hidden += "    assert 'price' in str(caught.value)\n    assert 'bad or none' != ''\n"
+    fix = "class PriceError(Exception): ...\ndef total(prices):\n    raise PriceError('price')\n"
+    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_refuses"], fix={SOURCE: fix}).validated()
+    for _ in range(4):
+        assert world.grade({SOURCE: HONEST}).resolved
 
 
 BARE = """\
@@ -290,20 +339,16 @@ def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(
     assert (result.resolved, result.controlled) == (True, controlled)
 
 
-def test_people_see_the_test_as_it_was_written(world: World) -> None:
-    result = world.grade({SOURCE: "def total(prices):\n    return 17\n"})
-    assert result.failure == "logic_error"
-    assert "assert total([1, 2]) == 3" in result.output
-    assert "assert 17 == 3" in result.detail
+def test_people_see_the_test_as_it_was_written_and_no_copy(world: World, validated: World) -> None:
+    for one in (world, validated):
+        result = one.grade({SOURCE: "def total(prices):\n    return 17\n"})
+        assert (result.failure, result.exit_code) == ("logic_error", 1)
+        assert "assert total([1, 2]) == 3" in result.output
+        assert "assert 17 == 3" in result.detail
+        assert not re.search("[0-9a-f]{12}", result.output)
+        assert validated.grade({SOURCE: FIX + "\n"}).exit_code == 0
 
 
-def test_a_search_that_fails_is_no_search_that_finds_nothing() -> None:
+def test_a_reading_that_fails_is_no_reading_that_finds_nothing() -> None:
     with pytest.raises(SandboxError, match="more than 1 MiB"):
-        find_sites(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
-
-
-@given(st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
-def test_a_text_with_no_sites_is_left_as_it_is(text: str) -> None:
-    data = text.encode("utf-8", "replace")
-    assert instrument({"t.py": FileSites(data)}).files["t.py"] == data
+        read_texts(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")

@@ -9,8 +9,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from codegate.grading import TestReport, TestSelection, run_tests
-from codegate.grading.controls.instruments import instrument
-from codegate.grading.controls.search import find_sites
+from codegate.grading.controls.copies import make_copies, read_texts
 from codegate.grading.inspection import inspect
 from codegate.sandbox import Lease, Sandbox, SandboxLimits, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -359,19 +358,20 @@ def test_year():
 """
 
 
-def test_receipts_and_variations_work_there_too(opened: Opener) -> None:
+def test_marks_and_variations_work_there_too(opened: Opener) -> None:
     content = tree({FILE: ASSERTING})
-    used = instrument(find_sites(content, (FILE,), "pytest"))
-    assert used.receipts
-    selection = TestSelection((FILE,), instruments=used, timeout_seconds=100)
+    texts = read_texts(content, (FILE,), "pytest")
+    used = make_copies(texts, texts.units.values(), {})
+    assert used.marks
+    selection = TestSelection((FILE,), copies=used, timeout_seconds=100)
     report = run_tests(opened, content, selection)
     assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "failed"}
-    passed = {receipt.test for receipt in used.receipts.values()} - {"test_year"}
+    passed = {unit.name for unit in texts.units.values()} - {"test_year"}
     assert {test.rpartition("::")[2] for test, left in report.receipts.items() if left} == passed
     days = (date(2001, 7, 1) - datetime.now(UTC).date()).days
     alone = (f"{FILE}::test_raises", f"{FILE}::test_year")
     varied = replace(
-        selection, instruments=None, clock_days=days, isolated=alone, repeat=2, busy=1, order="reversed", hash_seed=3
+        selection, copies=None, clock_days=days, isolated=alone, repeat=2, busy=1, order="reversed", hash_seed=3
     )
     report = run_tests(opened, content, varied)
     assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "passed"}

@@ -17,8 +17,8 @@ import pytest
 from codegate.environments.tools import on_machine
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
-from codegate.grading.controls.search import SitesUnknown, search_once
-from codegate.grading.controls.sites import Sites
+from codegate.grading.controls.copies import Texts, UnitsUnknown
+from codegate.grading.controls.flips import read_once
 from codegate.sandbox import (
     BuildSandbox,
     Command,
@@ -150,7 +150,7 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(bwra
         assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
     texts, run = ["open", "put", "run", "close"], ["open", "put", "run", "run", "close"]
-    assert names == [*texts, *run, *run]  # the real run and its control begin alike
+    assert names == [*texts, *run]
     _, inspected, compiler, _, _, placed, driver, looked, *_ = [what for _, what in backend.calls]
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
     assert "Compiles and lints" in str(compiler)
@@ -180,13 +180,13 @@ def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_n
         other = World(sandboxes, hidden={TESTS: TEST + "LONG = (" + "0,\n" * 100_000 + ")\n"})
         world = World(sandboxes)
 
-        def search(world: World) -> Sites:
-            return search_once(world.problem, world.base, (TESTS,), sandboxes)
+        def search(world: World) -> Texts:
+            return read_once(world.problem, world.base, sandboxes)
 
         for _ in range(2):
-            with pytest.raises(SitesUnknown):
+            with pytest.raises(UnitsUnknown):
                 search(large)
-        assert search(world)[TESTS].receipts
+        assert search(world).units
         assert search(world) is search(world)
         assert search(other) != search(world)
 

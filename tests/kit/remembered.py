@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codegate.environments import Recipe, inputs
 from codegate.grading import sandboxes
-from codegate.grading.controls import search
+from codegate.grading.controls import copies, search
 from codegate.languages.searching import search_tests
 from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
 from codegate.suite import RunnerName
@@ -42,6 +42,7 @@ def remember(folder: Path, put: Callable[[object, str, object], None] = setattr)
     put(sandboxes, "preflight", look)
     put(inputs, "_look", shown)
     put(search, "search_tests", find)
+    put(copies, "search_tests", find)
 
 
 def _kept(folder: Path, key: object, find: Callable[[], bytes]) -> bytes:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from codegate.errors import UsageError
 from codegate.grading.runners import find_runner
 from codegate.languages import FileRules, LanguagePack, languages
+from codegate.languages.controls import TestSyntax
 from codegate.languages.mutation import Finder
 from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.plugins import load_part
@@ -21,6 +22,8 @@ def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePa
     assert language.runners
     for runner in language.runners:
         assert find_runner(runner).batches(("a", "b"))
+    if language.controls:
+        assert isinstance(load_part(language.controls), TestSyntax)
     if language.finder:
         assert issubclass(cast("type[Finder]", load_part(language.finder)), Finder)
     support = known_languages().get(language.name)

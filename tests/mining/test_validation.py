@@ -294,11 +294,11 @@ class TestExecution:
         assert opener.opened == runs
 
     @pytest.mark.parametrize(("reads", "runs"), [(False, 6), (True, 7)])
-    def test_the_unfixed_state_runs_once_with_instruments_where_these_change_nothing(
+    def test_the_unfixed_state_runs_once_with_marks_where_these_change_nothing(
         self, opener: _Opener, sandboxes: Sandboxes, *, reads: bool, runs: int
     ) -> None:
         tests = "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\ndef test_b():\n    assert pkg.x\n"
-        own = "\ndef test_own():\n    assert '    assert pkg.x == 2' in open(__file__).read()\n"
+        own = "\ndef test_own():\n    assert '    assert pkg.x == 2\\n' in open(__file__).read()\n"
         parts = _cut("x = 1", "x = 2", tests + own if reads else tests)
         used = instrument_tests(parts.base.overlay(parts.hidden), parts.test_files, "pytest", sandboxes)
         trial = try_cut(parts, opener, TODAY, False, RunnerSettings("pytest"), ProblemLimits(seconds=120.0))

@@ -1,12 +1,10 @@
 """No layer of the grader is there for nothing: without it an attack is resolved that is not with it.
 
-The control run and receipts stand behind most of the other layers. To see what a layer is worth by itself, those
-behind it are off as well, in both runs.
+Copies and marks stand behind most of the other layers. To see what a layer is worth by itself, those behind it are off
+as well, in both runs.
 """
 
-import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,12 @@ from typing import Any
 import pytest
 
 from codegate.grading import Grade, Sandboxes, TestReport, grade, grader, records
-from codegate.grading.controls import control, instruments
+from codegate.grading.controls import verdict
 from codegate.grading.grade import TestResult
 from codegate.grading.policy import SortedPatch
 from codegate.languages.python.runners import Pytest
 from codegate.mining import validate_suite
-from codegate.sandbox import Command, Sandbox
+from codegate.sandbox import Command
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Changes, Problem, Tree, load_base, load_suite
 from tests.redteam.grader import ATTACKS, submissions
@@ -32,12 +30,12 @@ pytestmark = pytest.mark.bwrap
 Remove = Callable[[pytest.MonkeyPatch], None]
 
 
-def _controls(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "run_control", lambda *_: [])
+def _copies(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(grader, "unsolved", lambda *_: [])
 
 
-def _receipts(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "unreceipted", lambda *_: [])
+def _marks(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(grader, "fold", lambda *read: replace(verdict.fold(*read), short=()))
 
 
 def _path_policy(patch: pytest.MonkeyPatch) -> None:
@@ -75,36 +73,6 @@ def _isolation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pytest, "command", command)
 
 
-def _fresh_sandbox(patch: pytest.MonkeyPatch) -> None:
-    opened = Sandboxes.open
-    kept: list[tuple[Any, Sandbox]] = []
-
-    @contextmanager
-    def open_once(self: Sandboxes, *arguments: Any) -> Iterator[Sandbox]:
-        if not kept:
-            context = opened(self, *arguments)
-            kept.append((context, context.__enter__()))
-        yield kept[0][1]
-
-    patch.setattr(Sandboxes, "open", open_once)
-
-
-def _hidden_literals(patch: pytest.MonkeyPatch) -> None:
-    known = instruments.instrument
-
-    def instrument(*arguments: Any) -> instruments.Instruments:
-        made = known(*arguments)
-        read = re.compile(rf"\({made.names['value']}\(\s*\"(\w+)\"\)\)".encode())
-        texts = {
-            path: read.sub(lambda found: made.table[found[1].decode()].encode(), data)
-            for path, data in made.files.items()
-        }
-        return replace(made, files=texts)
-
-    patch.setattr(grader, "instrument", instrument)
-    patch.setattr(control, "instrument", instrument)
-
-
 _START_UP = Change(
     "start-up", "a start-up file of the interpreter that makes every report one of passing", ("single",),
     files={
@@ -120,14 +88,12 @@ TestReport.__init__ = _start
 
 #: By layer: what removes it, what stands behind it, and an attack that only it stops then.
 LAYERS: dict[str, tuple[Remove, tuple[Remove, ...], str]] = {
-    "path policy": (_path_policy, (_receipts, _controls), "conftest-top@functions"),
+    "path policy": (_path_policy, (_marks, _copies), "conftest-top@functions"),
     "exact ids and the end record": (_exact_ids, (), "os-exit-import@functions"),
-    "the channel's token": (_token, (_receipts, _controls), "records-without-token@single"),
-    "an isolated interpreter": (_isolation, (_path_policy, _receipts, _controls), "start-up@single"),
-    "a fresh sandbox for each run": (_fresh_sandbox, (), "values-remembered@single"),
-    "receipts": (_receipts, (_controls,), "function-runtest@single"),
-    "hidden literals": (_hidden_literals, (), "memorised-tests@single"),
-    "the control run": (_controls, (), "oracle-alone@single"),
+    "the channel's token": (_token, (_marks, _copies), "records-without-token@single"),
+    "an isolated interpreter": (_isolation, (_path_policy, _marks, _copies), "start-up@single"),
+    "marks": (_marks, (_copies,), "function-runtest@single"),
+    "copies": (_copies, (), "oracle-alone@single"),
 }
 
 

@@ -1,1 +1,1 @@
-"""Whether a test run can be believed: receipts, hidden values, and the control run."""
+"""Whether a test run can be believed: marks and copies of tests, or receipts and a second run."""

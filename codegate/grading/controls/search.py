@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
 from codegate.grading.controls.instruments import Instruments, instrument
-from codegate.grading.controls.sites import Alias, Edit, FileSites, Mutant, Receipt, Sites, Value
+from codegate.grading.controls.sites import Edit, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.sandboxes import Sandboxes
 from codegate.languages.searching import SearchError, search_tests
 from codegate.sandbox import SandboxError
@@ -35,7 +35,7 @@ class _Change(BaseModel):
     weak: bool = False
 
 
-_Site = Receipt | Value | _Change | Alias
+_Site = Receipt | Value | _Change
 _SITE: Final[TypeAdapter[_Site]] = TypeAdapter(Annotated[_Site, Field(discriminator="kind")])
 
 _MOST_OF_ONE: Final = 3
@@ -94,7 +94,6 @@ def _file_sites(data: bytes, sites: Sequence[_Site]) -> FileSites:
         receipts=tuple(site for site in sites if isinstance(site, Receipt)),
         values=tuple(site for site in sites if isinstance(site, Value)),
         mutants=tuple(one for site in sites if isinstance(site, _Change) for one in _mutants(site, sites)),
-        aliases=tuple(site for site in sites if isinstance(site, Alias)),
     )
 
 

@@ -80,14 +80,6 @@ class Mutant(_Site):
     name: str
 
 
-class Alias(_Site):
-    """The test ``test`` is written as the function ``of``."""
-
-    kind: Literal["alias"]
-    test: str
-    of: str
-
-
 @dataclass(frozen=True)
 class FileSites:
     """What was found in one file, in the order of its text."""
@@ -96,7 +88,6 @@ class FileSites:
     receipts: tuple[Receipt, ...] = ()
     values: tuple[Value, ...] = ()
     mutants: tuple[Mutant, ...] = ()
-    aliases: tuple[Alias, ...] = ()
 
     def function(self, test: str) -> str:
         """Return the function that the test id ``test`` is written as, by its name within the file."""
@@ -106,7 +97,7 @@ class FileSites:
             name = name.partition(language.parameters)[0]
         elif name not in self._names:
             name = max((known for known in self._names if _may_be(known, name)), key=len, default=name)
-        return self._written.get(name, name)
+        return name
 
     @cached_property
     def mutants_by_function(self) -> dict[str, tuple[Mutant, ...]]:
@@ -115,10 +106,6 @@ class FileSites:
         for mutant in sorted(self.mutants, key=lambda mutant: mutant.order):
             found.setdefault(mutant.test, []).append(mutant)
         return {function: tuple(mutants) for function, mutants in found.items()}
-
-    @cached_property
-    def _written(self) -> dict[str, str]:
-        return {alias.test: alias.of for alias in reversed(self.aliases)}
 
     @cached_property
     def _names(self) -> frozenset[str]:

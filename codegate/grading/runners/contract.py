@@ -25,6 +25,7 @@ class RunnerReport:
         crashes: by test id, the exception that failed it.
         forged: something else wrote to the records pipe.
         receipts: by test id, the tokens of assertions that it passed.
+        texts: by id of a failed test that has copies, how the runner shows the failure.
         unsteady: ids of repeated tests that passed at times only; their result is the worst.
         attempted: what the process tried to do, in parts; empty from runners that do not watch.
     """
@@ -35,6 +36,7 @@ class RunnerReport:
     crashes: Mapping[str, Crash] = field(default_factory=dict)
     forged: bool = False
     receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     unsteady: frozenset[str] = frozenset()
     attempted: tuple[Attempted, ...] = ()
 

@@ -24,6 +24,12 @@ def status_of(phases: Phases) -> TestStatus:
     return "passed" if all(phase.outcome == "passed" for phase in phases) else "skipped"
 
 
+def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
+    """Return, by id of a failed test that has copies, how the runner shows the failure."""
+    failing = ((test, first_failure(found)) for test, found in phases.items())
+    return {test: phase.text for test, phase in failing if phase and phase.text}
+
+
 def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
     """Return whether some of a test's repetitions passed and others did not."""
     found = {status(phases) for phases in repetitions}

@@ -10,7 +10,7 @@ from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
 from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import RunnerReport
-from codegate.grading.runners.results import Phases, crashes_of, first_failure, passes_at_times, result_of
+from codegate.grading.runners.results import Phases, crashes_of, first_failure, passes_at_times, result_of, texts_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -59,6 +59,7 @@ class Pytest:
             crashes=crashes_of(phases),
             forged=records.forged,
             receipts=receipts_of(phases),
+            texts=texts_of(phases),
             unsteady=frozenset(test for test, found in repetitions.items() if passes_at_times(_status, found)),
             attempted=records.attempted,
         )
@@ -77,9 +78,8 @@ class Pytest:
             "roots": selection.roots,
             "warnings": call.warnings,
         }
-        if selection.instruments is not None:
-            settings["instruments"] = selection.instruments.settings()
-            settings["instruments_source"] = driver_source("instruments_driver", _DRIVERS)
+        if selection.copies is not None:
+            settings["copies"] = selection.copies.settings()
         return settings
 
     def _command(self, driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:

@@ -29,6 +29,7 @@ from codegate.grading import (
     base_images,
     grade,
     grade_answer,
+    is_outdated,
     run_hidden_tests,
     test_selection,
 )
@@ -143,7 +144,7 @@ class ValidationReport:
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
     """Run the reference fix (through the grader) and the unfixed tree, ``rounds`` times each, in fresh sandboxes.
 
-    What a model can reach is audited once, and so are the controls of a problem that none were tried of yet.
+    What a model can reach is audited once, and so are controls that were not tried yet, or by an earlier grader.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -157,7 +158,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         from_tree = problem.environment.base is not None
         leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder, from_tree=from_tree)
     controls = problem.manifest.controls
-    if controls is None:
+    if controls is None or is_outdated(problem):
         controls = audit_controls(problem, base, sandboxes, rounds)
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": controls})
         problem = replace(problem, manifest=manifest)
@@ -344,7 +345,7 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
         changes |= {"status": "active", "quarantine": None}
     if proof.leaks is not None and proof.leaks != (manifest.leak_audit or LeakAudit()):
         changes["leak_audit"] = proof.leaks
-    if proof.controls is not None and manifest.controls is None:
+    if proof.controls is not None and proof.controls != manifest.controls:
         changes["controls"] = proof.controls
     if changes:
         manifest = ProblemManifest.model_validate({**manifest.model_dump(by_alias=True), **changes})

@@ -14,7 +14,7 @@ from datetime import date
 from functools import partial
 from typing import Final
 
-from codegate.grading import Instruments, TestReport, TestSelection, run_tests
+from codegate.grading import Copies, Instruments, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
@@ -101,12 +101,12 @@ class Trial:
         self.first.setdefault(state, report)
         return report
 
-    def confirm(self, rounds: int, used: Instruments | None = None) -> Validated | Rejected:
+    def confirm(self, rounds: int, used: Instruments | Copies | None = None) -> Validated | Rejected:
         """Run both states with what must not matter varied, ending early where nothing can come of it.
 
         Args:
             rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
-            used: instruments of the tests, tried in the first run of the unfixed state.
+            used: marks or instruments of the tests, tried in the first run of the unfixed state.
 
         Raises:
             SandboxError: ours or the daemon's fault.
@@ -119,7 +119,7 @@ class Trial:
         for varied in plan(graded, outcomes, rounds, first.cpu_seconds, seconds):
             report = None
             if used is not None and varied.state == "before" and self.instrumented is None:
-                report = self.instrumented = self._as_before(replace(varied.selection, instruments=used))
+                report = self.instrumented = self._as_before(varied.selection.of(used))
             self.varied.append((varied, report or self.run(varied.state, varied.selection)))
             outcomes = self.outcomes()
             if not outcomes.fail_to_pass or outcomes.pass_to_fail:

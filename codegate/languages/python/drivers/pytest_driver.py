@@ -17,11 +17,12 @@ import math
 import os
 import signal
 import sys
+import traceback
 from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import chain, end, enter_environment, explain, take_receipts, watch
+from codegate.languages.python.drivers.python_driver import chain, end, enter_environment, explain, take_marks, watch
 
 #: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
 #: tests elsewhere, some of them only, in another order, again, or slower. A plugin that is not there has no such name.
@@ -39,6 +40,10 @@ SWITCHES = {
 WITHDRAWN = {"--benchmark-only", "--benchmark-enable", "--forked", "--random-order", "--reverse"}
 #: Markers that a failing test is classified by; known to pytest whether or not the repository registers them.
 MARKERS = ("edge_case", "temporal", "performance")
+
+
+#: Packages that tests are called by.
+CALLERS = ("_pytest", "pluggy", "unittest")
 
 
 class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
@@ -120,7 +125,8 @@ def make_recorder(
     roots: list[str],
     packages: str,
     vary: dict[str, Any],
-    receipts: Any,
+    marks: Any,
+    is_variant: Any,
 ) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
     alone = frozenset(settings["isolated"])
@@ -180,12 +186,16 @@ def make_recorder(
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
+            if is_variant(item.nodeid):
+                item.repr_failure = show_failure  # pytest's own parses the whole file for each, which has all copies
             outcome = yield
             report = outcome.get_result()
             facts = None
             if report.failed:
                 crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
                 message = getattr(crash, "message", None)
+                if call.excinfo and message is None:
+                    message = call.excinfo.exconly(tryshort=True)
                 # An unexpected success, for one, fails without an exception.
                 facts = explain(call.excinfo.value, roots, message) if call.excinfo else None
             seconds = float(report.duration)
@@ -198,10 +208,23 @@ def make_recorder(
                 seconds=seconds if math.isfinite(seconds) and seconds > 0 else 0.0,  # a test may turn the clock
                 markers=sorted({plain(marker.name, 100) for marker in item.iter_markers()})[:50],
                 crash=facts,
-                receipts=receipts(),
+                receipts=marks(),
+                text=plain(report.longrepr, 1 << 20)[-4000:] if report.failed and is_variant(item.nodeid) else "",
             )
 
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_report_teststatus(self, report: Any) -> Any:
+            return ("", "", "") if is_variant(report.nodeid) else None  # who reads the output is shown the real ones
+
     return Recorder()
+
+
+def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
+    """Return an exception with its traceback as Python writes it, from the test on."""
+    first = trace = failure._excinfo[2]
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(failure.type, failure.value, trace or first))
 
 
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
@@ -253,7 +276,7 @@ def main() -> None:
 
     sys.path += roots  # for what the project's options load; the packages come first until plugins are there
     finish_watch = watch(settings, channel, workspace, packages)
-    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, take_receipts(settings))
+    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, *take_marks(settings))
     here = "./" + os.path.relpath(os.path.join(workspace, settings["file"]))
     options = [*settings["options"], "--rootdir=" + workspace, "--tb=short", "--color=no", "-q", here]
     status = int(pytest.main(options, plugins=[recorder]))

@@ -1,10 +1,11 @@
-"""What the drivers of pytest and unittest share: how they let packages in, facts about exceptions, receipts, watching.
+"""What the drivers of pytest and unittest share: how they let packages in, facts about exceptions, marks, watching.
 
 They bring this text along. Standard library only, in syntax of Python 3.8.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import os
 import site
@@ -68,13 +69,23 @@ def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]
     }
 
 
-def take_receipts(settings: dict[str, Any]) -> Any:
-    """Make known what instrumented tests call; return what gives the receipts since it was last called."""
-    if "instruments" not in settings:
-        return list
-    room: dict[str, Any] = {}
-    exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
-    return room["install"](settings.pop("instruments"))
+def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
+    """Make known what marked tests call; return what gives the marks since then, and whether a test has copies.
+
+    Copies and the tests themselves are alike here: the code under test may read everything that this process has.
+    """
+    if "copies" not in settings:
+        return list, lambda _name: False
+    seen: set[str] = set()
+    words = tuple("_%s" % word for word in settings["copies"]["variants"])
+    setattr(builtins, settings["copies"]["mark"], seen.add)
+
+    def take() -> list[str]:
+        tokens = sorted(seen)
+        seen.clear()
+        return tokens
+
+    return take, lambda name: any(word in name for word in words)
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:

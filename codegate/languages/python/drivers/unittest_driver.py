@@ -19,15 +19,16 @@ import re
 import runpy
 import sys
 import time
+import traceback
 import types
 import unittest
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import end, enter_environment, explain, take_receipts, watch
+from codegate.languages.python.drivers.python_driver import end, enter_environment, explain, take_marks, watch
 
 
-def make_result_class(channel: Channel, file: str, roots: list[str], receipts: Any) -> Any:
+def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
     """Return the class of the result that reports as the tests run."""
     clock = time.perf_counter
 
@@ -50,17 +51,20 @@ def make_result_class(channel: Channel, file: str, roots: list[str], receipts: A
             super().stopTest(test)
 
         def addSuccess(self, test: Any) -> None:
-            super().addSuccess(test)
+            if not is_variant(name_of(test)):
+                super().addSuccess(test)
             self.tell(test, "call", "passed")
 
         def addFailure(self, test: Any, err: Any) -> None:
-            super().addFailure(test, err)
-            self.tell(test, "call", "failed", err[1])
+            if not is_variant(name_of(test)):
+                super().addFailure(test, err)
+            self.tell(test, "call", "failed", err)
 
         def addError(self, test: Any, err: Any) -> None:
-            super().addError(test, err)
+            if not is_variant(name_of(test)):
+                super().addError(test, err)
             if hasattr(test, "_testMethodName") and not is_failed_import(test):
-                self.tell(test, "call", "failed", err[1])
+                self.tell(test, "call", "failed", err)
                 return
             # A module that cannot be loaded, or a fixture of a module or a class: its tests never began.
             holder = re.match(r"setUpClass \((?:.*\.)?(\w+)\)", str(getattr(test, "description", "")))
@@ -80,17 +84,20 @@ def make_result_class(channel: Channel, file: str, roots: list[str], receipts: A
             self.tell(test, "call", "failed")
 
         def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
-            super().addSubTest(test, subtest, err)
-            self.tell(test, "call", "passed" if err is None else "failed", None if err is None else err[1])
+            if not is_variant(name_of(test)):
+                super().addSubTest(test, subtest, err)
+            self.tell(test, "call", "passed" if err is None else "failed", err)
 
         def tell(self, test: Any, when: str, outcome: str, error: Any = None) -> None:
             if not hasattr(test, "_testMethodName") or is_failed_import(test):
                 return  # a fixture that skips a class or a module
             seconds = clock() - self.began if when == "teardown" else 0.0
-            crash = None if error is None else explain(error, roots)
+            crash = None if error is None else explain(error[1], roots)
+            shown = error is not None and is_variant(name_of(test))
+            text = plain("".join(traceback.format_exception(*error)), 1 << 20)[-4000:] if shown else ""
             channel.send(
                 kind="phase", id=plain("%s::%s" % (file, name_of(test)), 1 << 16), when=when, outcome=outcome,
-                seconds=max(seconds, 0.0), markers=[], crash=crash, receipts=receipts(),
+                seconds=max(seconds, 0.0), markers=[], crash=crash, receipts=marks(), text=text,
             )  # fmt: skip
 
     return Result
@@ -236,7 +243,7 @@ def main() -> None:
         run = run_own if settings["script"].endswith("runtests.py") else run_manage
     settings["packages"] = packages
     finish_watch = watch(settings, channel, workspace, packages)
-    result = make_result_class(channel, settings["file"], roots, take_receipts(settings))
+    result = make_result_class(channel, settings["file"], roots, *take_marks(settings))
     try:
         passed = run(settings, workspace, result)
     except BaseException as error:  # a module may end the process while it is imported

@@ -99,48 +99,10 @@ ATTACKS: Final = (
         """,
     ),
     Change(
-        "driver-again-with-receipts", "the driver on a copy of the tree whose assertions hold, receipts and all",
+        "driver-again-with-marks", "the driver on a copy of the tree whose assertions hold, marks and all",
         ("single",),
         end=FIND + r"""
-import builtins, re, shutil
-
-_SOURCE = '''
-import ast, builtins
-def install(settings):
-    names, table = settings["names"], settings["table"]
-    seen = set()
-    class Guard:
-        def __init__(self, token, inner): self.token = token
-        def __enter__(self): return type("V", (), {"value": Exception("who"), "args": ("who",)})()
-        def __exit__(self, *error):
-            seen.add(self.token)
-            return True
-    def take():
-        tokens = sorted(seen)
-        seen.clear()
-        return tokens
-    functions = {"receipt": seen.add, "guard": Guard, "value": lambda token: table.get(token),
-                 "change": lambda token, value: value}
-    for name in names:
-        for role, function in functions.items():
-            if names[name] == role:
-                setattr(builtins, name, function)
-    return take
-'''
-
-def _roles():
-    roles, table = {}, {}
-    for name, one in list(vars(builtins).items()):
-        if not re.match(r"_[0-9a-f]{8,}$", name):
-            continue
-        owner = getattr(one, "__self__", None)
-        if isinstance(owner, dict):
-            roles[name], table = "value", dict(owner)
-        elif isinstance(owner, set):
-            roles[name] = "receipt"
-        else:
-            roles[name] = "guard" if isinstance(one, type) else "change"
-    return roles, table
+import re, shutil
 
 def _again():
     place = os.getcwd()
@@ -149,9 +111,6 @@ def _again():
     settings = dict(next(
         one for one in gc.get_objects() if type(one) is dict and type(one.get("token")) is str and "file" in one
     ))
-    roles, table = _roles()
-    settings["instruments"] = {"names": roles, "table": table}
-    settings["instruments_source"] = _SOURCE
     with open("/proc/self/cmdline", "rb") as file:
         argv = file.read().split(b"\0")[:-1]
     shutil.copytree(place, "/tmp/again", symlinks=True)

@@ -1,0 +1,199 @@
+"""Hidden tests as they are run once: marks behind their statements, and copies of tests beside them.
+
+The copies of a test and the test itself have names that only this run has, in an order drawn for it: without the right
+answer, code under test cannot tell which of them is the real one. Afterwards their ids are folded back.
+"""
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from codegate.languages import path_language
+from codegate.languages.controls import Site, Unit, edited
+from codegate.languages.searching import SearchError, search_tests
+from codegate.sandbox import SandboxError
+from codegate.suite import RunnerName, Tree
+
+_UNIT: Final[TypeAdapter[Unit]] = TypeAdapter(Unit)
+
+Key = tuple[str, str]
+"""A file, and the name of a unit in it or of a function of a run."""
+
+
+class UnitsUnknown(SandboxError):
+    """Nobody can say where the hidden tests can be marked."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Test files as they are written, and the units in them."""
+
+    files: Mapping[str, bytes]
+    units: Mapping[Key, Unit]
+
+    def owners(self, test: str) -> list[Unit]:
+        """Return the units that a test id may be of: several where classes that it may inherit from have its name."""
+        file, _, name = test.partition("::")
+        language = path_language(file)
+        name = name.partition(language.parameters)[0] if language and language.parameters else name
+        unit = self.units.get((file, name))
+        last = name.rpartition("::")[2]
+        return [unit] if unit else [one for (path, _), one in self.units.items() if path == file and one.own == last]
+
+
+def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName) -> Texts:
+    """Return the test ``files`` of a tree with their units; a file that is no text of the language's has none.
+
+    Raises:
+        UnitsUnknown: the search for them failed.
+    """
+    data = {path: tree[path].data for path in files if path in tree and not tree[path].is_link}
+    texts = {}
+    for path, content in data.items():
+        with suppress(UnicodeDecodeError):
+            texts[path] = content.decode("utf-8")
+    try:
+        units = [_UNIT.validate_json(line) for line in search_tests(texts, runner).splitlines()]
+    except (SearchError, ValidationError) as error:
+        raise UnitsUnknown(f"the hidden tests could not be read: {error}.") from error
+    return Texts(data, {(unit.file, unit.name): unit for unit in units})
+
+
+@dataclass(frozen=True)
+class Flip:
+    """One of the texts of a site; ``ends`` is the statement at which the reference fix fails with it, -1 if unknown."""
+
+    site: Site
+    number: int
+    ends: int = -1
+
+    @property
+    def name(self) -> str:
+        """Return its name, the same whenever the same file is read."""
+        return f"{self.site.name}.{self.number}"
+
+
+Flips = tuple[Flip, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A test of a run, under a name of its own; the real one has no flips."""
+
+    unit: Unit
+    flips: Flips = ()
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Test files as they are run once.
+
+    Attributes:
+        files: text of each file.
+        variants: the tests that have copies, and these, by the word that their name has in this run.
+        marks: by token, the word of its test, or its unit where that has no copies, and its statement.
+        mark: what the texts call the driver's function.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    marks: Mapping[str, tuple[str | Key, int]] = field(default_factory=dict)
+    mark: str = ""
+
+    def place(self, tree: Tree) -> Tree:
+        """Return ``tree`` with these texts in place of those that it has."""
+        return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
+
+    def settings(self) -> dict[str, object]:
+        """Return what a test driver has to know, to which a copy is no other than the real test."""
+        return {"mark": self.mark, "variants": sorted(self.variants)}
+
+    def reveal(self, text: str) -> str:
+        """Return what a run printed about its tests as if they had neither marks nor copies: for people."""
+        if self.mark:
+            text = re.sub(rf'(?:; |\n\s*)?{self.mark}\("\w+"\)', "", text)
+        return self._words.sub("", text)
+
+    def variant(self, test: str) -> tuple[str, str, str] | None:
+        """Return the word in a test id of the run, the id without it, and what stands before the test's name."""
+        found = self._words.search(test)
+        return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
+
+    def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
+        """Return the statements of a test, by its word or its unit, that left their marks."""
+        places = (self.marks[token] for token in left if token in self.marks)
+        return frozenset(statement for one, statement in places if one == test)
+
+    @cached_property
+    def marked(self) -> frozenset[str | Key]:
+        """The units and words that have marks."""
+        return frozenset(name for name, _ in self.marks.values())
+
+    @cached_property
+    def _words(self) -> re.Pattern[str]:
+        return re.compile(f"_({'|'.join(self.variants)})" if self.variants else "(?!)")
+
+
+def statements_of(left: Iterable[str]) -> frozenset[int]:
+    """Return the statements whose marks a test left, in a run whose copies are not known."""
+    numbers = (token.rpartition("_")[2] for token in left)
+    return frozenset(int(number) for number in numbers if number.isdecimal())
+
+
+def make_copies(
+    texts: Texts,
+    units: Iterable[Unit],
+    copies: Mapping[Key, Sequence[Flips]],
+    *,
+    real: float | None = None,
+    instead: Mapping[Key, Flips] | None = None,
+) -> Copies:
+    """Mark the ``units`` and write ``copies`` of some of them.
+
+    Args:
+        texts: the files.
+        units: those to mark.
+        copies: by unit, the flips of each copy.
+        instead: flips of units that are changed themselves, and have no copies.
+        real: where the real test stands among its copies, from 0 (before all) to 1; None: it is drawn.
+    """
+    mark = f"_{secrets.token_hex(6)}"
+    variants: dict[str, Variant] = {}
+    marks: dict[str, tuple[str | Key, int]] = {}
+    edits: dict[str, list[tuple[int, int, bytes]]] = {}
+    for unit in units:
+        key = (unit.file, unit.name)
+        wanted = list(copies.get(key, ()))
+        first = (instead or {}).get(key, ())
+        wanted.insert(secrets.randbelow(len(wanted) + 1) if real is None else round(real * len(wanted)), first)
+        data = texts.files[unit.file]
+        written = []
+        for flips in wanted:
+            inner = [(flip.site.start, flip.site.end, flip.site.texts[flip.number].encode()) for flip in flips]
+            name: str | Key = key
+            if len(wanted) > 1:
+                name = secrets.token_hex(6)
+                variants[name] = Variant(unit, flips)
+                at = unit.named[0] + _place(data[slice(*unit.named)])
+                inner.append((at, at, f"_{name}".encode()))
+            for number, (end, text) in enumerate(unit.statements):
+                token = f"{secrets.token_hex(6)}_{number}"
+                marks[token] = name, number
+                inner.append((end, end, text.replace("$mark$", mark).replace("$token$", token).encode()))
+            written.append(edited(data, inner, unit.span))
+        joint = b"\n\n" + data[data.rfind(b"\n", 0, unit.span[0]) + 1 : unit.span[0]]
+        edits.setdefault(unit.file, []).append((*unit.span, joint.join(written)))
+    files = {path: edited(texts.files[path], found, (0, len(texts.files[path]))) for path, found in edits.items()}
+    return Copies(files, variants, marks, mark)
+
+
+def _place(name: bytes) -> int:
+    """Return where a word can go into a name, so that a runner's patterns still match its beginning and its end."""
+    at = name.rfind(b"_")
+    return at if at > 0 else len(name)

@@ -1,0 +1,337 @@
+"""Finds, by running the reference fix, flips of its fail-to-pass tests that it fails; controls draw from these.
+
+A test that does not survive copies of it keeps none, and neither do tests that fail beside the copies of others.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from codegate.grading.classify import is_assertion
+from codegate.grading.controls.copies import (
+    Copies,
+    Flip,
+    Flips,
+    Key,
+    Texts,
+    UnitsUnknown,
+    make_copies,
+    read_texts,
+    statements_of,
+)
+from codegate.grading.controls.verdict import Copied, Folded, fold, marked_units, write_flips
+from codegate.grading.grade import file_of
+from codegate.grading.runners import find_runner
+from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.testreport import TestReport, test_selection
+from codegate.grading.testrun import run_hidden_tests
+from codegate.languages.controls import BLOCK, Site, Unit, spread
+from codegate.suite import ControlAudit, Problem, RunnerName, Tree
+
+_SITES: Final = 8  # of a test that are tried at once
+_WEAK: Final = 3
+_ALONE: Final = 3
+_KEPT: Final = 3  # sites of a test, or of each of its rows, whose other texts are tried
+_MOST_RUNS: Final = 24
+_SLOWNESS: Final = 3.0  # how much longer than without copies a run may take: shrinking a counterexample never ends
+_LEAST_SECONDS: Final = 20.0  # a busy machine changes no audit
+_TURN_SECONDS: Final = 10.0
+_LEAST_OF_ONE: Final = 0.003  # of a test, with what its failure costs
+_EXTRA_SECONDS: Final = 5.0  # of all copies in a graded run
+_PLACES: Final = (0.0, 1.0, 0.5)
+
+
+def read_once(problem: Problem, sources: Tree, sandboxes: Sandboxes) -> Texts:
+    """Return the hidden tests that can be marked, and those tests that ``sources`` has, with their units.
+
+    Raises:
+        UnitsUnknown: the search for them failed.
+    """
+    audit = problem.manifest.controls
+    files = [file for file in problem.manifest.test_files if audit is None or file not in audit.unfit]
+    tree = sources.overlay(problem.hidden)
+    known = Tree({path: tree[path] for path in files if path in tree})
+    key = (problem.manifest.runner, known.digest())
+    return sandboxes.texts.get(key, lambda: read_texts(known, files, problem.manifest.runner))
+
+
+def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
+    """Return flips of each fail-to-pass test that the reference fix fails, and what cannot be marked.
+
+    Args:
+        problem: what is asked; its own audit, if it has one, does not count.
+        base: its base tree.
+        sandboxes: where the tests run.
+        unproven: a run of the marked tests on the base tree; None: it is made.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
+    try:
+        texts = read_once(problem, base.overlay(problem.fix), sandboxes)
+    except UnitsUnknown:
+        return ControlAudit(tried=0, unfit=problem.manifest.test_files)
+    if not marked_units(problem, texts):
+        return ControlAudit(tried=0)
+    search = _Search(problem, base.overlay(problem.fix), sandboxes, texts)
+    real = search.run({})
+    if unproven is None:
+        made = make_copies(texts, search.units, {})
+        unproven = run_hidden_tests(problem, base, sandboxes, replace(test_selection(problem), copies=made))
+    unfit = _unfit(problem, real, unproven)
+    search.begin(real, unproven, unfit)
+    for place in _PLACES:
+        copies = search.next()
+        if not copies:
+            break
+        search.attempt(copies, place)
+    search.flip_alone()
+    return search.audit(unfit)
+
+
+def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies | None:
+    """Return the test ``files`` of ``tree`` with marks, and without copies; None where they cannot be read."""
+    with suppress(UnitsUnknown):
+        texts = read_texts(tree, files, runner)
+        return make_copies(texts, texts.units.values(), {}) if texts.units else None
+    return None
+
+
+def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
+    """Return the files of which a test does not pass with marks, or passes with them and without the fix."""
+    fine = {test for test in problem.tests.expected if _passes(real.report, test) and test not in real.short}
+    # A test that reads its own source may pass without the fix, because the source is another one now.
+    fine -= {test for test in problem.tests.FAIL_TO_PASS if _passes(unproven, test)}
+    return {file_of(test) for test in problem.tests.expected if test not in fine and test in real.units}
+
+
+@dataclass
+class _Search:
+    """The state of one audit.
+
+    Attributes:
+        units: those that are marked.
+        tests: by unit, its fail-to-pass tests.
+        left: by unit, sites that were not tried yet, in the order to try them.
+        killed: by test and site, the flips that failed it.
+        tried: names of flips.
+        first: by test, the first statement that the unfixed code fails.
+        alone: of tests that keep no copies, flips in a run of their own that failed them.
+    """
+
+    problem: Problem
+    fixed: Tree
+    sandboxes: Sandboxes
+    texts: Texts
+    tests: dict[Key, list[str]] = field(default_factory=dict)
+    left: dict[Key, list[Site]] = field(default_factory=dict)
+    killed: dict[str, dict[str, list[Flip]]] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
+    first: dict[str, int] = field(default_factory=dict)
+    alone: dict[str, list[Flip]] = field(default_factory=dict)
+    runs: int = 0
+    real: Folded | None = None
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units to mark."""
+        return marked_units(self.problem, self.texts)
+
+    def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
+        """Take runs without copies, of the fixed and of the unfixed code; units of ``unfit`` files are out."""
+        self.real = real
+        for test, passed in real.passed.items():
+            self.first[test] = min(passed - statements_of(unproven.receipts.get(test, ())), default=0)
+        self.texts = replace(
+            self.texts, units={key: unit for key, unit in self.texts.units.items() if key[0] not in unfit}
+        )
+        for test in self.problem.tests.FAIL_TO_PASS:
+            key = real.units.get(test)
+            if key is not None and key in self.texts.units:
+                self.tests.setdefault(key, []).append(test)
+        for key in self.tests:
+            sites = self.texts.units[key].sites
+            strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
+            first = spread(strong, _SITES + 2 * len(self.tests[key]))
+            rest = [one for one in strong if one not in first]
+            self.left[key] = [*first, *spread(weak, _WEAK), *spread(rest, 2 * _SITES)]
+
+    def next(self) -> dict[Key, list[Flips]]:
+        """Return what to try next: other texts of sites that count, and further sites of tests that have none yet."""
+        copies: dict[Key, list[Flips]] = {}
+        for key, tests in self.tests.items():
+            wanted = self._members(key)
+            if not all(self._strong(test) for test in tests):
+                count = self._affordable(key)
+                wanted += [(Flip(site, len(site.texts) // 2),) for site in self.left[key][:count]]
+                self.left[key] = self.left[key][count:]
+            if wanted:
+                copies[key] = wanted
+        return copies
+
+    def _members(self, key: Key) -> list[Flips]:
+        """Return copies with the other texts of sites that count; a copy has flips for different rows."""
+        together: list[list[Site]] = []
+        rows: list[set[str]] = []
+        for site in self._kept(key):
+            own = {test for test in self.tests[key] if site.name in self.killed.get(test, {})}
+            at = next((number for number, taken in enumerate(rows) if taken.isdisjoint(own)), len(rows))
+            if at == len(rows):
+                together.append([])
+                rows.append(set())
+            together[at].append(site)
+            rows[at] |= own
+        copies = []
+        for sites in together:
+            for number in range(BLOCK):
+                flips = (Flip(site, number) for site in sites if number < len(site.texts))
+                copies.append(tuple(flip for flip in flips if flip.name not in self.tried))
+        return list(filter(None, copies))
+
+    def _affordable(self, key: Key) -> int:
+        """Return how many sites of a unit there is time for in one run."""
+        count = _SITES + 2 * len(self.tests[key]) + _WEAK
+        seconds = sum(self._seconds(one) * (_SITES + 2 * len(tests) + _WEAK) for one, tests in self.tests.items())
+        most = min(self.problem.manifest.limits.seconds / _SLOWNESS, _TURN_SECONDS)
+        return max(1, int(count * min(1.0, most / max(seconds, 0.001))))
+
+    def _seconds(self, key: Key) -> float:
+        results = self.real.report.results if self.real else {}
+        return sum(max(results[test].seconds, _LEAST_OF_ONE) for test in self.tests[key] if test in results)
+
+    def _strong(self, test: str) -> bool:
+        return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
+
+    def _kept(self, key: Key) -> list[Site]:
+        """Return the sites of a unit that count: of its whole, or of each row.
+
+        Values come first, and what the reference fix fails where the unfixed code does, or later.
+        """
+        found: dict[str, Site] = {}
+        for test in self.tests[key]:
+            killed = self.killed.get(test, {})
+            ranks = {name: (flips[0].site.strong, self._is_late(test, flips[0])) for name, flips in killed.items()}
+            best = [name for name, rank in ranks.items() if rank == max(ranks.values())]
+            best.sort(key=lambda name: -sum(name in self.killed.get(one, {}) for one in self.tests[key]))
+            found.update({name: killed[name][0].site for name in best[:_KEPT]})
+        return list(found.values())
+
+    def _is_late(self, test: str, flip: Flip) -> bool:
+        return flip.ends < 0 or flip.ends >= self.first.get(test, 0)
+
+    def run(
+        self,
+        copies: Mapping[Key, Sequence[Flips]],
+        place: float = 0.0,
+        seconds: float | None = None,
+        instead: Mapping[Key, Flips] | None = None,
+    ) -> Folded:
+        """Run the reference fix with these copies; only the files that share a process with one of them."""
+        made = make_copies(self.texts, self.units, copies, real=place, instead=instead)
+        selection = replace(test_selection(self.problem), copies=made)
+        if copies:
+            changed = {path for path, _ in copies}
+            batches = find_runner(self.problem.manifest.runner).batches(selection.files)
+            own = tuple(file for batch in batches if changed.intersection(batch) for file in batch)
+            limit = min(selection.timeout_seconds, seconds or selection.timeout_seconds)
+            selection = replace(selection, files=own, timeout_seconds=limit)
+        self.runs += 1
+        return fold(made, run_hidden_tests(self.problem, self.fixed, self.sandboxes, selection), self.texts)
+
+    def attempt(self, copies: Mapping[Key, Sequence[Flips]], place: float, *, alone: bool = False) -> None:
+        """Run copies and keep what they show; where tests fail beside them, run them in parts.
+
+        ``alone``: each unit has one copy, and those whose tests fail now keep none.
+        """
+        copies = {key: flips for key, flips in copies.items() if key in self.tests and flips}
+        if not copies or self.runs >= _MOST_RUNS:
+            return
+        self.tried |= {flip.name for flips in copies.values() for copy in flips for flip in copy}
+        seconds = sum(self._seconds(key) * len(flips) for key, flips in copies.items())
+        limit = max(_LEAST_SECONDS, _SLOWNESS * (seconds + (self.real.report.seconds if self.real else 0.0)))
+        folded = self.run(copies, place, limit)
+        files = {path for path, _ in copies}
+        failing = [
+            one for one in self.problem.tests.expected if file_of(one) in files and not _passes(folded.report, one)
+        ]
+        failing += [one for one in folded.short if one not in failing]
+        spoiled = {key for key, tests in self.tests.items() if key in copies and not set(tests).isdisjoint(failing)}
+        if failing and not spoiled:  # copies fail other tests
+            spoiled = {key for key in copies if key[0] in {file_of(test) for test in failing}}
+        for key in copies.keys() - spoiled:
+            for test in self.tests[key]:
+                self._keep(test, folded)
+        if not spoiled:
+            return
+        keys = sorted(spoiled)
+        if not alone and any(len(copies[key]) > 1 for key in keys):
+            self.attempt({key: copies[key][:1] for key in keys}, place, alone=True)
+            for part in (slice(1, None, 2), slice(2, None, 2)):
+                self.attempt({key: copies[key][part] for key in keys}, place)
+        elif alone and len(keys) > 1:  # one of them is enough: a file that does not load
+            for some in (keys[::2], keys[1::2]):
+                self.attempt({key: copies[key] for key in some}, place, alone=True)
+        elif alone:
+            del self.tests[keys[0]]
+
+    def _keep(self, test: str, folded: Folded) -> None:
+        """Keep the flips that failed a test; of several in one copy, the one at a site that has failed it before."""
+        known = self.killed.setdefault(test, {})
+        for copied in folded.copies.get(test, ()):
+            own = [one for one in copied.flips if len(copied.flips) == 1 or one.site.name in known]
+            if len(own) == 1 and _is_killed(copied, own[0]):
+                ends = min(folded.passed[test] - copied.passed, default=-1)
+                known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
+
+    def flip_alone(self) -> None:
+        """Change tests themselves that do not survive copies; a few of their sites, one at a time."""
+        units = self.real.units if self.real else {}
+        left = {
+            key: test
+            for test in self.problem.tests.FAIL_TO_PASS
+            if (key := units.get(test)) in self.texts.units and key is not None and key not in self.tests
+        }
+        for turn in range(_ALONE if left else 0):
+            sites = {key: spread(self.texts.units[key].sites, _ALONE)[turn : turn + 1] for key in left}
+            instead = {key: (Flip(one, len(one.texts) // 2),) for key, found in sites.items() for one in found}
+            folded = self.run({}, instead=instead)
+            for key, (flip,) in instead.items():
+                test = left[key]
+                copied = Copied((flip,), folded.report.results.get(test), crash=folded.report.crashes.get(test))
+                if _is_killed(copied, flip):
+                    self.alone.setdefault(test, []).append(flip)
+
+    def audit(self, unfit: set[str]) -> ControlAudit:
+        """Return what was found."""
+        found: dict[str, tuple[str, ...]] = {}
+        for key, tests in self.tests.items():
+            kept = {site.name for site in self._kept(key)}
+            for test in tests:
+                flips = [one for name, many in self.killed.get(test, {}).items() if name in kept for one in many]
+                flips = [one for one in flips if one.site.strong] or flips
+                flips = [one for one in flips if self._is_late(test, one)] or flips
+                if flips:
+                    found[test] = write_flips(flips)
+        seconds = sum(self._seconds(key) for key in self.tests)
+        most = int(_EXTRA_SECONDS / seconds) if seconds else BLOCK
+        return ControlAudit(
+            tried=len(self.tried),
+            flips=dict(sorted(found.items())),
+            alone={test: write_flips(flips) for test, flips in sorted(self.alone.items())},
+            most=max(1, most) if most < BLOCK - 1 else None,
+            unfit=tuple(sorted(unfit)),
+        )
+
+
+def _is_killed(copied: Copied, flip: Flip) -> bool:
+    """Return whether the reference fix failed a copy, of a value by an assertion: all else fails any patch."""
+    if copied.result is None or copied.result.status not in {"failed", "error"}:
+        return False
+    return not flip.site.strong or copied.crash is None or is_assertion(copied.crash)
+
+
+def _passes(report: TestReport, test: str) -> bool:
+    result = report.results.get(test)
+    return result is not None and result.status == "passed"

@@ -1,0 +1,264 @@
+"""Find the tests of a file by its grammar, and other texts for the literals in them.
+
+A *flip* puts one other text in a test. Literals are flipped whatever they are for: running the reference fix shows
+which flips it fails. The texts of a literal's class partition all values, so that nothing about a text tells whether it
+was the first; flips of what is asserted (``==`` to ``!=``) are *weak*, because they tell.
+"""
+
+import re
+import string
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from codegate.durable import digest
+from codegate.languages.syntax import text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+BLOCK: Final = 16
+"""Members of a class of values, at most: the original and the texts that a control draws from."""
+_MOST_SITES: Final = 400
+_DEEPEST: Final = 100
+_WEAK_SITES: Final = 6
+_CONTENT: Final = frozenset({"string_content", "string_fragment", "interpreted_string_literal_content"})
+_NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?")
+_WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
+_LETTERS: Final = string.ascii_lowercase[:13], string.ascii_lowercase[13:]
+_SIGNS: Final = (string.digits, *_LETTERS, *map(str.upper, _LETTERS))
+
+
+class _Found(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Site(_Found):
+    """A place in a test, and what can stand there instead.
+
+    Attributes:
+        start: where it begins, in bytes of the file.
+        end: where it ends.
+        statement: which of the test's statements it is in; -1: in front of the body, as a table's rows may be.
+        strong: its texts are values of the class of the one that stands there.
+        name: the same whenever the same file is read.
+        texts: the others of its class, in an order that says nothing.
+    """
+
+    start: int
+    end: int
+    statement: int
+    strong: bool
+    name: str
+    texts: tuple[str, ...]
+
+
+class Unit(_Found):
+    """A test as it is written.
+
+    Attributes:
+        file: where.
+        name: within the file, as the ids of its runner have it, without parameters.
+        span: start and end in bytes, with all that belongs to it.
+        named: start and end of its name.
+        statements: where each of its statements ends, and the mark to put there: a call of ``$mark$`` with ``$token$``;
+            up to the first that may end the test.
+        sites: where it can be flipped.
+    """
+
+    file: str
+    name: str
+    span: tuple[int, int]
+    named: tuple[int, int]
+    statements: tuple[tuple[int, str], ...]
+    sites: tuple[Site, ...]
+
+    @property
+    def own(self) -> str:
+        """Return the name of the function itself."""
+        return self.name.rpartition("::")[2]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A test in a syntax tree: its name within the file, all of it, the node of its name, and its statements."""
+
+    name: str
+    node: "Node"
+    named: "Node"
+    statements: "Sequence[Node]"
+
+
+class TestSyntax:
+    """What a language brings: how tests, literals and marks are written."""
+
+    __test__ = False
+
+    literals: ClassVar[Mapping[str, str]] = {}
+    """By type of node, the class that it is of: ``text``, ``number`` or ``truth``."""
+    leaving: ClassVar[str] = "return_statement"
+    """Type of the node that ends a test early."""
+    functions: ClassVar[frozenset[str]] = frozenset()
+    """Types of functions within a test, which a node of that type ends instead."""
+
+    def tests(self, root: "Node") -> Iterator[Written]:
+        """Yield what may be tests, in the order of the text."""
+        raise NotImplementedError
+
+    def mark(self, statement: "Node", data: bytes) -> str:
+        """Return the mark that goes behind a statement; ``data`` is the whole file."""
+        raise NotImplementedError
+
+    def toggled(self, node: "Node") -> Sequence[str]:
+        """Return weak flips of a node."""
+        raise NotImplementedError
+
+    def is_fixed(self, node: "Node", test: Written) -> bool:
+        """Return whether flipping the node cannot count: what fails there may be swallowed, or it is a name."""
+        raise NotImplementedError
+
+    def is_part(self, node: "Node") -> bool:
+        """Return whether a text is looked for in another one, which may well have another word of the file in it."""
+        raise NotImplementedError
+
+
+def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:
+    """Return the tests of a file, without those that another one of their name hides."""
+    found: dict[str, list[Written]] = {}
+    for test in syntax.tests(root):
+        found.setdefault(test.name, []).append(test)
+    texts = (text_of(node) for node in walk(root) if node.type in _CONTENT)
+    words = sorted({word.lower() for text in texts for word in _WORD.findall(text)}, key=lambda one: (len(one), one))
+    return [
+        _unit(file, data, tests[0], syntax, words)
+        for tests in found.values()
+        if len(tests) == 1 and not tests[0].node.has_error
+    ]
+
+
+def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequence[str]) -> Unit:
+    strong: list[Site] = []
+    weak: list[Site] = []
+    for node in _inside(test.node):
+        if test.named.start_byte <= node.start_byte < test.named.end_byte or syntax.is_fixed(node, test):
+            continue
+        kind = syntax.literals.get(node.type)
+        texts = _members(node, kind, [] if syntax.is_part(node) else words) if kind else syntax.toggled(node)
+        if not texts or len(strong if kind else weak) >= _MOST_SITES:
+            continue
+        at = next((n for n, one in enumerate(test.statements) if one.start_byte <= node.start_byte < one.end_byte), -1)
+        place = digest([file, test.name, node.start_byte - test.node.start_byte, text_of(node), *texts])[:10]
+        site = Site(start=node.start_byte, end=node.end_byte, statement=at, strong=bool(kind), name=place,
+                    texts=tuple(texts))  # fmt: skip
+        (strong if kind else weak).append(site)
+    return Unit(
+        file=file,
+        name=test.name,
+        span=(test.node.start_byte, test.node.end_byte),
+        named=(test.named.start_byte, test.named.end_byte),
+        statements=tuple(
+            (node.end_byte, syntax.mark(node, data))
+            for node in takewhile(lambda node: not _leaves(node, syntax), test.statements)
+        ),
+        sites=(*strong, *spread(weak, _WEAK_SITES)),
+    )
+
+
+def _leaves(node: "Node", syntax: TestSyntax) -> bool:
+    return any(one.type == syntax.leaving for one in _inside(node, syntax.functions))
+
+
+def spread(sites: Sequence[Site], most: int) -> list[Site]:
+    """Return at most so many of the sites, evenly over the text; the last is the first."""
+    if len(sites) <= most or most < 2:
+        return list(reversed(sites))[:most]
+    return [sites[round(number * (len(sites) - 1) / (most - 1))] for number in reversed(range(most))]
+
+
+def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
+    """Yield a node and what is in it, in the order of the text; nothing in texts or ``closed`` nodes, or too deep."""
+    stack = [(node, 0)]
+    while stack:
+        current, depth = stack.pop()
+        yield current
+        is_text = any(child.type in _CONTENT for child in current.children)
+        if depth < _DEEPEST and current.type not in closed and not is_text:
+            stack.extend((child, depth + 1) for child in reversed(current.children))
+
+
+def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
+    """Return the other members of the class that a literal is of."""
+    text = text_of(node)
+    if kind == "truth":
+        other = {"true": "false", "false": "true"}[text.lower()]
+        return [other.capitalize() if text[0].isupper() else other]
+    if kind == "number":
+        return _numbers(text)
+    contents = [child for child in node.children if child.type in _CONTENT]
+    if len(contents) != 1 or any(
+        "interpolation" in child.type or "substitution" in child.type for child in node.children
+    ):
+        return []
+    raw, start = text.encode(), contents[0].start_byte - node.start_byte
+    end = contents[0].end_byte - node.start_byte
+    body = raw[start:end].decode("utf-8", "replace")
+    return [(raw[:start] + one.encode() + raw[end:]).decode() for one in _words(body, words) or _letters(body)]
+
+
+def _numbers(text: str) -> list[str]:
+    """Return the numbers of a block that are as round as this one; a tolerance is too small for the first decimal."""
+    found = _NUMBER.fullmatch(text)
+    if not found or (len(found[1]) > 1 and found[1][0] == "0"):
+        return []
+    number = int(found[1] + (found[2] or ""))
+    zeros = len(str(number)) - len(str(number).rstrip("0")) if number else 0
+    first = int(not zeros)  # zero is the first of those that are not round
+    core = number // 10**zeros
+    place = core - core // 10 - 1 + first if core else 0
+    block = range(place - place % BLOCK, place - place % BLOCK + BLOCK)
+    others = [_core(one - first) * 10**zeros for one in block if one != place]
+    if found[2] is None:
+        return [str(one) for one in others]
+    digits = [str(one).zfill(2) for one in others]
+    return [f"{one[:-1]}.{one[-1]}{found[3]}" for one in digits]
+
+
+def _core(place: int) -> int:
+    """Return the number at a place among those that do not end with 0; 0 comes before the first."""
+    return place + place // 9 + 1 if place >= 0 else 0
+
+
+def _words(body: str, words: Sequence[str]) -> list[str]:
+    """Return texts with another word of the file in place of the last one, as long as that where possible."""
+    own = list(_WORD.finditer(body))
+    if not own or (last := own[-1])[0].lower() not in words:
+        return []
+    style = str.upper if last[0].isupper() else str.capitalize if last[0][0].isupper() else str.lower
+    if style(last[0]) != last[0]:
+        return []
+    at = words.index(last[0].lower())
+    block = words[at - at % BLOCK : at - at % BLOCK + BLOCK]
+    found = [body[: last.start()] + style(one) + body[last.end() :] for one in block if one != last[0].lower()]
+    return found if len(found) > 1 else []
+
+
+def _letters(body: str) -> list[str]:
+    """Return texts with another last letter or digit."""
+    own = list(re.finditer(r"(?<!\\)[A-Za-z0-9]", body))
+    if not own:
+        return []
+    at, sign = own[-1].start(), own[-1][0]
+    kind = next(kind for kind in _SIGNS if sign in kind)
+    return [body[:at] + one + body[at + 1 :] for one in kind if one != sign]
+
+
+def edited(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
+    """Return what ``data`` has in ``span`` with other texts in places of it that do not overlap."""
+    parts, at = [], span[0]
+    for start, end, text in sorted(edits, key=lambda one: one[:2]):
+        parts += [data[at:start], text]
+        at = max(at, end)
+    return b"".join([*parts, data[at : span[1]]])

@@ -1,0 +1,107 @@
+"""How tests are written in Python: functions and methods, with their decorators."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from codegate.languages.controls import TestSyntax, Written
+from codegate.languages.syntax import field, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_COMPOUND: Final = re.compile(r"(if|for|while|with|try|match)_statement|.*_definition")
+_HOLDERS: Final = frozenset({"if_statement", "try_statement", "block", "else_clause", "except_clause"})
+_PAIRS: Final = (
+    ("assertTrue", "assertFalse"), ("assertIn", "assertNotIn"), ("assertEqual", "assertNotEqual"), ("in", "not in"),
+    ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"), ("==", "!="), ("<", ">="),
+    (">", "<="),
+)  # fmt: skip
+_TOGGLES: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception|Exit|Warning|Interrupt|Iteration)")
+# No honest exception derives from one of these to stay compatible, as from KeyError or ValueError.
+_OTHERS: Final = ("BufferError", "EOFError", "FloatingPointError", "ReferenceError", "ZeroDivisionError")
+_PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|contains)$")
+
+
+class PythonTests(TestSyntax):
+    """Functions of modules and of classes; which of them are tests, their runner knows."""
+
+    literals: ClassVar = {"string": "text", "integer": "number", "float": "number", "true": "truth", "false": "truth"}
+    functions: ClassVar = frozenset({"function_definition", "class_definition", "lambda"})
+
+    def tests(self, root: "Node") -> Iterator[Written]:
+        """See ``TestSyntax.tests``."""
+        yield from _functions(root, ())
+
+    def mark(self, statement: "Node", data: bytes) -> str:
+        """See ``TestSyntax.mark``."""
+        gap = "; "
+        if _COMPOUND.fullmatch(statement.type):
+            line = data.rfind(b"\n", 0, statement.start_byte) + 1
+            gap = "\n" + data[line : statement.start_byte].decode("utf-8", "replace")
+        return f'{gap}$mark$("$token$")'
+
+    def toggled(self, node: "Node") -> Sequence[str]:
+        """See ``TestSyntax.toggled``."""
+        text = text_of(node)
+        if node.type in {"identifier", "attribute"} and _RAISED.fullmatch(text):
+            return [one for one in _OTHERS if one != text]
+        if node.type == "assert_statement":
+            test = node.named_children[0]
+            rest = text.encode()[test.end_byte - node.start_byte :].decode()
+            return [f"assert not ({text_of(test)}){rest}"]
+        compared = node.parent is not None and node.parent.type == "comparison_operator" and not node.is_named
+        return [_TOGGLES[text]] if (compared or node.type == "identifier") and text in _TOGGLES else []
+
+    def is_fixed(self, node: "Node", test: Written) -> bool:
+        """See ``TestSyntax.is_fixed``."""
+        body = test.statements[0].start_byte
+        if test.named.end_byte <= node.start_byte < body:
+            return True  # parameters and annotations
+        if node.type == "string":
+            function = test.named.parent
+            names = set(re.findall(r"\w+", text_of(field(function, "parameters"))))
+            in_front = node.end_byte <= test.named.start_byte
+            if in_front and names.intersection(re.findall(r"\w+", text_of(node))):
+                return True  # names of parameters: without them, nothing of the file is collected
+            if node.parent is not None and node.parent.type == "expression_statement":
+                return True  # a docstring
+        around = node
+        while around.parent is not None and around != test.node:
+            around = around.parent
+            swallows = around.type == "with_statement" and "suppress(" in text_of(around.named_children[0])
+            if around.type == "try_statement" or swallows:
+                return True
+        return False
+
+    def is_part(self, node: "Node") -> bool:
+        """See ``TestSyntax.is_part``."""
+        around = node
+        while around.parent is not None and "statement" not in around.parent.type:
+            around = around.parent
+            operators = {child.type for child in around.children}
+            if around.type == "comparison_operator" and operators & {"in", "not in"}:
+                return True
+            if around.type == "keyword_argument" and text_of(around.children[0]) == "match":
+                return True
+            if around.type == "call" and _PARTIAL.search(text_of(field(around, "function"))):
+                return True
+        return False
+
+
+def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
+    for child in node.named_children:
+        inner = field(child, "definition") if child.type == "decorated_definition" else child
+        name, body = field(inner, "name"), field(inner, "body")
+        if inner is not None and name is not None and body is not None and inner.type == "function_definition":
+            statements = [one for one in body.named_children if one.type != "comment"]
+            if statements:
+                yield Written("::".join((*outer, text_of(name))), child, name, statements)
+        elif body is not None and inner is not None and inner.type == "class_definition":
+            yield from _functions(body, (*outer, text_of(name)))
+        elif child.type in _HOLDERS:
+            yield from _functions(child, outer)
+
+
+TESTS: Final = PythonTests()

@@ -1,0 +1,127 @@
+"""Units of test files and the flips in them: what is changed, and that nothing tells which text was the first."""
+
+import ast
+
+import pytest
+
+from codegate.languages.controls import BLOCK, Site, Unit
+from codegate.languages.searching import find
+
+TEXT = '''\
+import contextlib
+import pytest
+from shop import total
+
+class TestPrices:
+    """Prices."""
+
+    def test_total(self):
+        """What it is about."""
+        prices = [10, 250]
+        if prices:
+            assert total(prices) == 260
+        assert total([]) == 0; assert total([1.5]) == 1.50
+        return prices
+
+def test_texts():
+    assert "tea" in total("green tea").split(), "never"
+    with contextlib.suppress(ValueError):
+        assert total("gone") == "lost"
+    assert total("Tea") == "Pie"
+    assert total("x-1") is not True
+    with pytest.raises(KeyError, match="no tea"):
+        total(None)
+
+@pytest.mark.parametrize("word, wanted", [("one", 1), ("two", 2)])
+def test_rows(word, wanted=5):
+    assert total(word) == wanted
+
+def test_hidden(): assert 1
+def test_hidden(): assert 2
+'''
+
+
+def units(text: str = TEXT) -> dict[str, Unit]:
+    return {unit["name"]: Unit.model_validate(unit) for unit in find("test_it.py", text, "pytest")}
+
+
+def changes(unit: Unit, text: str = TEXT, *, strong: bool = True) -> dict[str, tuple[str, ...]]:
+    data = text.encode()
+    return {data[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
+
+
+def test_tests_are_found_with_their_classes_and_without_those_that_another_one_hides() -> None:
+    assert list(units()) == ["TestPrices::test_total", "test_texts", "test_rows"]
+
+
+def test_marks_stand_behind_statements_up_to_the_first_that_may_leave() -> None:
+    unit = units()["TestPrices::test_total"]
+    text = TEXT
+    for end, mark in sorted(unit.statements, reverse=True):
+        text = text[:end] + mark.replace("$mark$", "m").replace("$token$", "t") + text[end:]
+    ast.parse(text)
+    assert len(unit.statements) == 5
+    assert '260\n        m("t")\n' in text
+    assert 'assert total([]) == 0; m("t"); assert total([1.5]) == 1.50; m("t")' in text
+
+
+def test_numbers_are_as_round_as_the_first() -> None:
+    found = changes(units()["TestPrices::test_total"])
+    assert found["10"] == tuple(str(10 * number) for number in (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17))
+    assert found["0"][:2] == ("1", "2")
+    assert found["0"][9:11] == ("11", "12")
+    assert "1.60" in found["1.50"]
+    assert all(one.endswith("0") for one in found["1.50"])
+
+
+def test_texts_become_other_words_of_the_file_and_letters_where_a_part_is_enough() -> None:
+    found = changes(units()["test_texts"])
+    assert set(found) == {'"tea"', '"green tea"', '"never"', '"Tea"', '"Pie"', '"x-1"', "True", '"no tea"'}
+    assert {"Tea", "Two", "One"} <= {ast.literal_eval(one) for one in found['"Pie"']}
+    assert {ast.literal_eval(one)[:-1] for one in (*found['"tea"'], *found['"no tea"'])} == {"te", "no te"}
+    assert found["True"] == ("False",)
+    assert '"lost"' not in found, "what a block may swallow"
+
+
+def test_rows_are_flipped_but_not_the_names_of_parameters() -> None:
+    assert set(changes(units()["test_rows"])) == {'"one"', "1", '"two"', "2"}
+
+
+def test_what_is_asserted_of_something_is_a_weak_flip() -> None:
+    found = changes(units()["test_texts"], strong=False)
+    assert found["is not"] == ("is",)
+    assert "ZeroDivisionError" in found["KeyError"]
+    assert not {"KeyError", "TypeError", "LookupError"} & set(found["KeyError"])
+
+
+LITERALS = [
+    *map(str, [*range(40), 100, 170, 190, 2024, 65536]), "0.0", "0.5", "3.14", "10.0", "0.05", "99.99",
+    *(f'"{one}"' for one in ("a", "k", "n", "Z", "x9", "abc1", "one", "two")), "True", "False",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("literal", LITERALS)
+def test_every_member_of_a_class_has_the_same_class(literal: str) -> None:
+    def members(text: str) -> frozenset[str]:
+        program = f"WORDS = 'one', 'two', 'six'\ndef test_it(): f({text})\n"
+        (unit,) = units(program).values()
+        (site,) = unit.sites
+        return frozenset((text, *site.texts))
+
+    found = members(literal)
+    assert 1 < len(found) <= BLOCK
+    assert {members(one) for one in found} == {found}
+
+
+def test_a_site_has_a_name_of_its_own_in_every_reading() -> None:
+    def names() -> list[str]:
+        return [site.name for unit in units().values() for site in unit.sites]
+
+    assert names() == names()
+    assert len(set(names())) == len(names())
+
+
+def test_one_test_has_no_more_sites_than_a_run_can_try() -> None:
+    (unit,) = units(f"def test_it():\n    assert f() == [{', '.join(map(str, range(3000)))}]\n").values()
+    assert len(unit.sites) < 500
+    assert all(isinstance(site, Site) for site in unit.sites)
