@@ -31,6 +31,7 @@ class Project:
         others: further languages that have test files.
         parts: folders that are projects with tests of their own, each with its languages.
         proposals: the recipes that its files say, best first.
+        unread: why its files cannot be read.
     """
 
     commits: int = 0
@@ -41,13 +42,15 @@ class Project:
     others: tuple[str, ...] = ()
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     proposals: Sequence[Found] = ()
+    unread: str = ""
 
     def words(self) -> str:
         """Return what was found as one line."""
         if not self.commits:
             return "a git repository without a commit"
         tests = f"tests run by {self.runner}" if self.runner else "no test runner that is known here"
-        parts = [f"{self.language} ({tests})" if self.language else "no language that is mined without a command"]
+        none = f"HEAD cannot be read ({self.unread})" if self.unread else "no language that is mined without a command"
+        parts = [f"{self.language} ({tests})" if self.language else none]
         parts += [*self.others, count_of(self.commits, "commit")]
         return ", ".join([*parts, *([f"{self.slug} on GitHub"] if self.slug else [])])
 
@@ -70,8 +73,8 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Proje
         return Project(shallow=shallow, slug=slug)
     try:
         tree = read_commit(repository, head)
-    except CodegateError:  # too large to be read, or a clone without its files
-        return Project(commits, shallow, slug=slug)
+    except CodegateError as error:  # too large to be read, or a clone without its files
+        return Project(commits, shallow, slug=slug, unread=error.cause.rstrip("."))
     part = Part.of(tree, path)
     named = Counter(one.name for name in part if (one := path_language(name)) is not None and one.environments)
     language = next((name for name, _ in named.most_common(1)), None)

@@ -17,6 +17,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE, parse_candidate
 from codegate.cli.init import PLACEHOLDER, command
 from codegate.environments import Recipe
 from codegate.errors import UsageError
+from codegate.operations.project import look_at
 from codegate.running.config import load_config
 from codegate.suite import Suite, make_problem, write_suite
 from tests.kit.repository import commit_all, make_repository
@@ -425,3 +426,17 @@ def test_the_candidate_that_is_written_is_the_one_that_its_short_form_runs(empty
     init()
     (written,) = load_config(empty / "codegate.yml").candidates
     assert written.key() == parse_candidate(EXAMPLE_CANDIDATE).key()
+
+
+def test_a_clone_without_some_of_its_files_is_told(repository: Path) -> None:
+    (repository / "only.txt").write_text("nowhere else\n")
+    subprocess.run(["git", "add", "only.txt"], cwd=repository, check=True)
+    subprocess.run(
+        ["git", "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "x"], cwd=repository, check=True
+    )
+    asked = ["git", "rev-parse", "HEAD:only.txt"]
+    name = subprocess.run(asked, cwd=repository, check=True, capture_output=True, text=True).stdout.strip()
+    (repository / ".git/objects" / name[:2] / name[2:]).unlink()
+    project = look_at(repository)
+    assert project is not None
+    assert project.words().startswith("HEAD cannot be read (objects are missing from ")
