@@ -18,7 +18,7 @@ from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions
 from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import Kept
-from codegate.mining.report import MineEvent, UnitResult, unit_result
+from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError
@@ -214,7 +214,7 @@ class Queue:
         most = self.options.max_problems
         ordered = sorted(self.built, key=lambda each: is_quoted(each.problem))
         self.built = ordered[:most]
-        kept, why = {each.problem.id for each in self.built}, f"proven; {most} problems were enough"
+        kept, why = {each.problem.id for each in self.built}, f"{PROVEN}{most} problems were enough"
         for number, result in enumerate(self.results):
             if result.problem is not None and result.problem not in kept:
                 self.results[number] = replace(result, problem=None, reason="budget", detail=why)

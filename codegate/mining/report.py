@@ -25,6 +25,8 @@ from codegate.suite import Problem, Suite
 from codegate.wording import count_of
 
 MINING_SCHEMA: Final = "codegate.mining/1"
+PROVEN: Final = "proven; "
+"""How the detail begins of a change that became no problem because there were enough."""
 
 _MAX_SUMMARY_BYTES: Final = 4 << 20
 
@@ -149,6 +151,7 @@ class MineReport:
     def untried(self) -> str:
         """Return how many units were not looked at, and why, for people; empty where all were."""
         details = [result.detail for result in self.results if result.reason == "budget"]
+        details = [detail for detail in details if not detail.startswith(PROVEN)]
         why = next((detail for detail in details if detail.endswith("were enough")), "the time was used up")
         return f"{count_of(len(details), 'change')}: {why}" if details else ""
 

@@ -278,6 +278,7 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     assert problem.manifest.tags["statement"] == "executed"
     (other,) = (result for result in report.results if result.commit == quoted)
     assert (other.problem, other.reason, other.detail) == (None, "budget", "proven; 1 problems were enough")
+    assert "proven" not in report.untried
     options = MineOptions(rounds=1, only=quoted, statements="executed")
     report = mine(history.folder, tmp_path / "executed", options, bwrap_backend, lambda _: None)
     assert report.reasons == {"no_statement": 1}
