@@ -51,6 +51,7 @@ from codegate.suite import Tree
 _LOG: Final = logging.getLogger(__name__)
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
+_FEW_LINES: Final = 3
 _LINE: Final = 300
 _NOT_THERE: Final = (126, 127)
 """Exit codes of a command whose program is not there."""
@@ -258,7 +259,11 @@ class _Build:
         if failures:
             self._recipe = self._recipe.model_copy(update={"setup": tuple(kept)})
             self._inputs = inputs_of(self._recipe, self._tree, self._backend)
-        self._notes += [f"left out `{failure.step}`: it {failure.ended}" for failure in failures]
+        self._notes += [
+            f"left out `{failure.step}`: it {failure.ended}; it printed last: "
+            f"{' '.join(failure.lines[-_FEW_LINES:]) or 'nothing'}"
+            for failure in failures
+        ]
 
     def _list(self) -> str:
         """Return the versions of all that was installed; look for copies of the tree among it."""

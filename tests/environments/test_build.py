@@ -132,7 +132,9 @@ def test_of_a_recipe_that_was_found_what_fails_is_left_out(bwrap_backend: Backen
     built = obtain(recipe, TREE, bwrap_backend, day=DAY, found=True)
     assert built.recipe == shell("mkdir data")
     assert built.inputs == inputs_of(built.recipe, TREE, bwrap_backend)
-    assert built.notes == ("left out `grep -q nowhere notes.txt`: it failed with exit code 1",)
+    assert built.notes == (
+        "left out `grep -q nowhere notes.txt`: it failed with exit code 1; it printed last: nothing",
+    )
     assert obtain(recipe, TREE, bwrap_backend, day=DAY, found=True) == built, "it is found again"
     with pytest.raises(BuildFailed):
         obtain(shell("grep -q nowhere notes.txt"), TREE, bwrap_backend, day=DAY, found=True)

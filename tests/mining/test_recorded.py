@@ -182,6 +182,22 @@ def test_what_no_test_can_do_without_is_named(history: HistoryBuilder, tmp_path:
     assert "none of its tests passes; tests/cases.json, which is in LFS, is not here: " in mined.stderr
 
 
+@pytest.mark.bwrap
+def test_a_step_of_set_up_that_failed_is_named_where_no_test_passes(history: HistoryBuilder, tmp_path: Path) -> None:
+    steps = ["echo x.h is missing; exit 3", "true", "python -m unittest"]
+    workflow = {
+        "on": "push",
+        "jobs": {"test": {"runs-on": "ubuntu-latest", "steps": [{"run": step} for step in steps]}},
+    }
+    test = "import unittest\nimport absent\n"
+    files = {".github/workflows/ci.yml": yaml.safe_dump(workflow), "shop.py": "x = 1\n", "tests/test_shop.py": test}
+    history.commit("begin", {**files})
+    history.commit("Fix x (#1)", {"shop.py": "x = 2\n", "tests/test_shop.py": f"{test}\nimport shop\n"})
+    mined = codegate("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", cwd=tmp_path)
+    assert mined.code == 2, mined.stderr
+    assert "left out `echo x.h is missing; exit 3`: it failed with exit code 3; it printed last: x.h is" in mined.stderr
+
+
 def test_a_mining_that_kept_nothing_is_no_suite_and_its_report_says_why(tmp_path: Path) -> None:
     summary = {"schema": "codegate.mining/1", "reasons": {"env_unresolved": 3, "no_f2p": 1}}
     (tmp_path / "suite").mkdir()

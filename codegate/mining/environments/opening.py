@@ -240,6 +240,7 @@ def try_recipe(
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
         absent = absent_parts(tree)
         more += f"; {absent} is not here" if absent else ""
+        more += "".join(f"; {note}" for note in built.notes)
         remedy = " ".join(filter(None, (_other_interpreter(recipe.tests or "", language), _CHECK)))
         raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", remedy)
     message = report.results[failed[0]].message if failed else None

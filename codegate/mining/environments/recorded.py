@@ -42,12 +42,14 @@ class Recorded:
         recipe: what it was built by.
         date: when the tree was committed that it serves.
         asked: inputs that it was made for, where parts of the recipe failed; empty: its own.
+        notes: what a person should know of it, a sentence each.
     """
 
     environment: Environment
     recipe: Recipe
     date: datetime
     asked: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class RecordedBuilds:
                 name, built.recipe, built.resolved, day=day, base=Base(commit=commit), inputs=built.inputs
             )
             self._sandboxes.add(environment, built.environment)
-        recorded = Recorded(environment, built.recipe, date, asked)
+        recorded = Recorded(environment, built.recipe, date, asked, built.notes)
         with self._guard:
             self._built.append(recorded)
         return recorded
