@@ -288,6 +288,32 @@ def test_a_test_that_keeps_no_copy_runs_changed_where_all_tests_passed(make_worl
         assert count.runs == runs, "of the reference fix, validation has run what is changed"
 
 
+FRAGILE = """\
+import pytest
+
+from shop.price import total
+
+
+@pytest.mark.parametrize("prices, wanted", [([1, 6 // 2], 4), ([2, 2], 4), ([5, 12 // 4], 8)])
+def test_rows(prices, wanted):
+    assert total(prices) == wanted
+
+
+def test_other():
+    assert total([1, 2]) == 3
+"""
+
+
+def test_a_flip_with_which_a_file_does_not_load_costs_no_test_its_controls(make_world: MakeWorld) -> None:
+    names = ("test_rows[prices0-4]", "test_rows[prices1-4]", "test_rows[prices2-8]", "test_other")
+    expected = [f"{TESTS}::{name}" for name in names]
+    world = make_world(hidden={TESTS: FRAGILE}, expected=expected).validated()
+    audit = world.problem.manifest.controls
+    assert audit is not None
+    assert audit.flips.keys() == set(expected)
+    assert world.grade({SOURCE: FIX + "\n"}).controlled
+
+
 HONEST = """class PriceError(Exception): ...
 class BadPrice(PriceError, KeyError, ValueError, TypeError, LookupError): ...
 def total(prices):

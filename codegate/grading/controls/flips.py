@@ -267,12 +267,14 @@ class _Search:
             return
         keys = sorted(spoiled)
         if not alone and any(len(copies[key]) > 1 for key in keys):
-            self.attempt({key: copies[key][:1] for key in keys}, place, alone=True)
-            for part in (slice(1, None, 2), slice(2, None, 2)):
-                self.attempt({key: copies[key][part] for key in keys}, place)
-        elif alone and len(keys) > 1:  # one of them is enough: a file that does not load
+            new = [key for key in keys if not any(self.killed.get(test) for test in self.tests[key])]
+            self.attempt({key: copies[key][:1] for key in new}, place, alone=True)
+            rest = {key: copies[key][key in new :] for key in keys}
+            for part in (slice(0, None, 2), slice(1, None, 2)):
+                self.attempt({key: flips[part] for key, flips in rest.items()}, place)
+        elif len(keys) > 1:  # one of them is enough: a file that does not load
             for some in (keys[::2], keys[1::2]):
-                self.attempt({key: copies[key] for key in some}, place, alone=True)
+                self.attempt({key: copies[key] for key in some}, place, alone=alone)
         elif alone:
             del self.tests[keys[0]]
 
