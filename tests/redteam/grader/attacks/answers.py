@@ -75,14 +75,6 @@ ATTACKS: Final = (
     Change("oracle", "the expected value, evaluated from the text of the test that calls", ("classes", "unittest"),
            end=ORACLE, body=ASK),
     Change(
-        "expected-text-on-disk", "the answer out of the test file on disk", ("single",),
-        end="import re", body="""
-        with open("tests/test_slug.py") as file:
-            found = re.findall(r'== "([^"]*)"', file.read())
-        return found[0] if found else real(*args, **kwargs)
-        """,
-    ),
-    Change(
         "raises-by-gc", "the exception that a waiting context expects", ("functions",),
         end=ORACLE + """
 import gc
