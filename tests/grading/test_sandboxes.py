@@ -246,7 +246,7 @@ def test_a_backend_that_was_closed_gives_an_error() -> None:
 def test_the_front_door_s_run_of_hidden_tests(sandboxes: Sandboxes) -> None:
     world = World(sandboxes, limits=ProblemLimits(seconds=33, output_kb=17))
     selection = selection_of(world.problem)
-    assert selection == TestSelection((TESTS,), timeout_seconds=33, output_bytes=17 << 10)
+    assert selection == TestSelection((TESTS,), timeout_seconds=33, output_bytes=17 << 10, roots=("", "src"))
     before = run_hidden_tests(world.problem, world.base, sandboxes, selection)
     after = run_hidden_tests(world.problem, world.base.overlay(world.problem.fix), sandboxes, selection)
     assert [result.status for result in before.results.values()] == ["failed", "passed"]
