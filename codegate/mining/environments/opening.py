@@ -171,8 +171,11 @@ def prove(
     has = had_by(sandboxes.backend)
 
     def proposed(tree: Tree) -> list[Recipe]:
-        fitting = (found.recipe for found in find_recipes(tree, path, has=has) if found.recipe != Recipe())
-        return list(islice(fitting, _OF_OLDER))
+        fitting = [found for found in find_recipes(tree, path, has=has) if found.recipe != Recipe()]
+        light = [
+            found for found in fitting if found.light
+        ]  # a whole job may check and publish for minutes, tree by tree
+        return [found.recipe for found in (light or fitting)[:_OF_OLDER]]
 
     best: Proved | None = None
     reason: UsageError | SandboxError | None = None
