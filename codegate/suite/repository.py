@@ -105,7 +105,9 @@ def _check_own(home: Path) -> None:
     except OSError as error:
         raise GitError(f"cannot read {common}: {error.strerror or error}.") from error
     if borrows:
-        raise GitError(f"the repository {home} borrows objects from elsewhere.", "If that is meant, give --repository.")
+        raise GitError(
+            f"the repository {home} borrows objects from elsewhere.", f"If that is meant, give --repository {home}."
+        )
 
 
 def _borrows(objects: Path) -> bool:
