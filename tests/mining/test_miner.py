@@ -254,8 +254,8 @@ def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_
 def test_old_changes_are_tried_only_until_there_are_enough_problems(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codegate.mining.miner.RECENT", timedelta())
-    monkeypatch.setattr("codegate.mining.miner.ENOUGH", 1)
+    monkeypatch.setattr("codegate.mining.queue.RECENT", timedelta())
+    monkeypatch.setattr("codegate.mining.queue.ENOUGH", 1)
     options = MineOptions(name="pkg", rounds=1)
     report = mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert len(report.problems) == 1
@@ -319,7 +319,7 @@ class _Stuck(BubblewrapBackend):
 def test_an_interrupt_ends_mining_although_a_worker_is_stuck(
     mined: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codegate.mining.miner.GRACE_SECONDS", 0.2)
+    monkeypatch.setattr("codegate.mining.queue.GRACE_SECONDS", 0.2)
     backend = _Stuck()
     before = set(threading.enumerate())
     with pytest.raises(Interrupted):
