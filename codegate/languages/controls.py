@@ -7,6 +7,7 @@ was the first; flips of what is asserted (``==`` to ``!=``) are *weak*, because 
 
 import re
 import string
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -92,7 +93,7 @@ class Written:
     statements: "Sequence[Node]"
 
 
-class TestSyntax:
+class TestSyntax(ABC):
     """What a language brings: how tests, literals and marks are written."""
 
     __test__ = False
@@ -104,25 +105,25 @@ class TestSyntax:
     functions: ClassVar[frozenset[str]] = frozenset()
     """Types of functions within a test, which a node of that type ends instead."""
 
+    @abstractmethod
     def tests(self, root: "Node") -> Iterator[Written]:
         """Yield what may be tests, in the order of the text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
         """Return the mark that goes behind a statement; ``data`` is the whole file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
         """Return weak flips of a node."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
         """Return whether flipping the node cannot count: what fails there may be swallowed, or it is a name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_part(self, node: "Node") -> bool:
         """Return whether a text is looked for in another one, which may well have another word of the file in it."""
-        raise NotImplementedError
 
 
 def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:
