@@ -226,7 +226,7 @@ class PreparedEnvironment(Protocol):
 
     @property
     def layer(self) -> Layer | None:
-        """Return the recorded build that it is, if it is one."""
+        """Return the recorded build that it is; None: one is to be made."""
         ...
 
     @property

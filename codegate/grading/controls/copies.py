@@ -27,7 +27,7 @@ Key = tuple[str, str]
 
 
 class UnitsUnknown(SandboxError):
-    """Nobody can say where the hidden tests can be marked."""
+    """The hidden tests could not be read, so that nothing can be marked or copied in them."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class _Search:
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
-        """Take runs without copies, of the fixed and of the unfixed code; units of ``unfit`` files are out."""
+        """Begin with what runs without copies showed, with the fix and without it; ``unfit`` files are left out."""
         self.real = real
         for test, passed in real.passed.items():
             self.first[test] = min(passed - statements_of(unproven.receipts.get(test, ())), default=0)
@@ -306,7 +306,7 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return what was found."""
+        """Return the flips that the reference fix fails, as a manifest has them; ``unfit`` files cannot be marked."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._kept(key)}
