@@ -245,6 +245,15 @@ class TestSources:
         )
         assert found.sources == ("commit", "changelog")
 
+    def test_a_release_note_in_yaml_says_what_its_texts_say(self) -> None:
+        note = "---\nfixes:\n  - |\n    Prevent `total()` from raising an error\n    when a list has no items.\n"
+        path = "releasenotes/notes/empty-list.yaml"
+        base = sums_cut()
+        cut = replace(base, fixed=base.fixed.overlay(files({path: note})))
+        found = write_statement(unit_of("Fix the empty sum", changed=(path,)), cut, outcomes_of(TEST, None))
+        assert isinstance(found, StatementText), found
+        assert "> Prevent `total()` from raising an error when a list has no items.\n" in found.text
+
     def test_later_changelogs_are_found_by_number(self) -> None:
         text = "- Fix a crash when there is nothing. (#7)\n  It goes on.\n- Another thing (#70)\n"
         assert entries_of(Tree(files({"NEWS.md": text, "a.md": text})), [7]) == [

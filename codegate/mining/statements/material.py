@@ -10,6 +10,7 @@ from codegate.mining.kinds.words import CHANGELOG
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.suite import Tree
+from codegate.suite.declared import read_plain_yaml
 
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
@@ -65,6 +66,9 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)
         if file is None or change.path in cut.fix or not CHANGELOG.search(change.path) or len(file.data) > _MAX_BYTES:
             continue
+        if change.path.endswith((".yaml", ".yml")):
+            found += _texts(read_plain_yaml(cut.fixed, change.path))
+            continue
         before = {_key(entry) for entry in _entries(decode(old.data))} if old is not None else set()
         text = decode(file.data)
         new = _entries(text) if old is not None or _BULLET.search(text) else [text]
@@ -72,6 +76,14 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
     numbers = {str(number) for number in (unit.pull_request, *unit.closes) if number}
     own = [entry for entry in found if numbers & set(re.findall(r"\d+", entry))]
     return (own or found if len(own or found) <= _MAX_ENTRIES else [])[:_MAX_ENTRIES]
+
+
+def _texts(data: object) -> Iterator[str]:
+    """Yield the texts of a release note that is written as YAML."""
+    if isinstance(data, str):
+        yield data
+    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _texts(part)
 
 
 def _entries(text: str) -> list[str]:
