@@ -330,7 +330,7 @@ class _Making:
     ) -> StatementText:
         builder, parts = self.builder, self.parts
         gates = gates_of(parts, validated.outcomes, interface, public_text(parts))
-        form = required_form(parts, gates.required, interface, "")
+        form = required_form(gates.exact, interface, "")
         builder.check_wanted()
         # No answer ends mining: what was found so far is remembered, and the same command goes on from here.
         done = rewrite_statement(candidate, problem_id(builder.name, self.prospect.unit), statement, gates, form)

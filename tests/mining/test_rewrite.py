@@ -35,7 +35,7 @@ def material(cut: Cut, message: str = f"Sum up nothing\n\n{BODY}") -> tuple[Stat
     own = write_statement(unit_of(message), cut, outcomes, interface=interface)
     assert isinstance(own, StatementText)
     gates = gates_of(cut, outcomes, interface, public_text(cut))
-    return own, gates, required_form(cut, gates.required, interface, own.text)
+    return own, gates, required_form(gates.exact, interface, own.text)
 
 
 def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) -> Rewritten:

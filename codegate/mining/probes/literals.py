@@ -116,6 +116,13 @@ def asserted_literals(tests: Collection[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
+def templates(tests: Collection[ast.AST]) -> frozenset[str]:
+    """Return the texts between the values in f-strings of ``tests``."""
+    strings = (node for test in tests for node in ast.walk(test) if isinstance(node, ast.JoinedStr))
+    parts = (part.value for string in strings for part in string.values if isinstance(part, ast.Constant))
+    return frozenset(part.strip() for part in parts if isinstance(part, str))
+
+
 def shows(text: str, hidden: Collection[str]) -> str:
     """Return the first of the ``hidden`` literals that ``text`` has as a whole word or phrase, or an empty string."""
     for literal in sorted(hidden):

@@ -8,7 +8,7 @@ from typing import Final
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
 from codegate.mining.probes.line_example import failing_literals, source_literals, test_dialect
-from codegate.mining.probes.literals import asserted_literals, hidden_literals, hidden_texts, shows
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, hidden_texts, shows, templates
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.statements.interface import Interface
 from codegate.mining.statements.testsource import python_tests
@@ -37,14 +37,14 @@ class Gates:
     Attributes:
         known: what only the fix knows.
         hidden: literals that only the failing tests have.
-        required: literals that assertions compare with and only the failing tests have.
+        exact: texts that a right fix must give word for word: the statement discloses them.
         internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.
         replaced: the lines that the fix replaces, without blanks.
     """
 
     known: FixVocabulary
     hidden: frozenset[str]
-    required: frozenset[str] = frozenset()
+    exact: tuple[str, ...] = ()
     internal: frozenset[str] = frozenset()
     replaced: str = ""
 
@@ -87,15 +87,19 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     hidden = hidden_literals(tests, public)
     told = written_out(hidden | others, added_text(cut))
     required = (hidden & asserted_literals(tests)) | (others & (source_literals(cut) | told))
+    exact = _exact(required, templates(tests), added_text(cut))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *told})
-    secret = (hidden | others).difference(exact_of(cut, required), told)
-    return Gates(known, secret, required, _internal_names(cut) - interface.names, replaced_text(cut))
+    secret = (hidden | others).difference(exact, told)
+    return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
-def exact_of(cut: Cut, required: frozenset[str]) -> list[str]:
-    """Return the texts that fix and failing tests share: the statement discloses them."""
-    added = added_text(cut)
-    return sorted(text for text in required if len(text) >= _EXACT_LENGTH and text in added)
+def _exact(required: frozenset[str], parts: frozenset[str], added: str) -> tuple[str, ...]:
+    """Return the ``required`` texts that the fix has too, and those ``parts`` of templates that have a text of it."""
+    new = {text for quote in "'\"" for text in re.findall(rf"{quote}([^{quote}\n]+){quote}", added) if text.strip()}
+    return tuple(sorted(
+        text for text in required
+        if len(text) >= _EXACT_LENGTH and (text in added or (text in parts and any(one in text for one in new)))
+    ))  # fmt: skip
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:

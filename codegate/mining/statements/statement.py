@@ -15,7 +15,7 @@ from codegate.mining.probes.example import MAX_SHOWN, Example, function_of, publ
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.gates import Gates, exact_of, gates_of
+from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import texts_of, titles_of
 from codegate.mining.statements.quotation import heading, is_sentence, quote, quoted, says_enough, sentences_of
@@ -110,10 +110,10 @@ def write_statement(
     names = ", ".join(f"`{name}`" for name in sorted(overturned))
     parts.append(f"{_BUT}{names}." if names else _STAY)
     text = "\n\n".join(parts) + "\n"
-    form = required_form(cut, gates.required, interface, text)
+    form = required_form(gates.exact, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
-    exact = exact_of(cut, gates.required)
+    exact = gates.exact
     if 2 * sum(map(len, exact)) >= len("".join(added_text(cut).split())) > 0:
         return "the fix is little more than a text that the tests ask for"
     text = f"{text}\n{form}" if form else text
@@ -132,9 +132,9 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def required_form(cut: Cut, required: frozenset[str], interface: Interface, statement: str) -> str:
+def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
     """Return the section of what nobody can guess: new names, and texts that fix and failing tests share."""
-    exact = [text for text in exact_of(cut, required) if text not in statement]
+    exact = [text for text in exact if text not in statement]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
     if exact:
