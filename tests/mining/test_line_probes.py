@@ -13,7 +13,7 @@ from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, Found, chosen
-from codegate.mining.probes.finding import beside_tests, differing, find_examples
+from codegate.mining.probes.finding import differing, find_examples, with_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_reading import title_pattern
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
@@ -543,7 +543,7 @@ def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opene
     """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
     report = run_tests(
         partial(opened, validated.limits),
-        tree.overlay(cut.hidden).overlay(beside_tests(cut, found)),
+        tree.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True)),
         validated.selection,
     )
     assert all(test in report.results for test in validated.outcomes.fail_to_pass)
@@ -654,6 +654,25 @@ class TestRealGo:
         assert joined.expression == 'fmt.Printf("%q\\n", got)'
         assert (", " in joined.observed, ", " in joined.expected) == (True, False)
         assert not any(word in f"{joined.code}{joined.expected}" for word in ("apples", "pears"))
+
+    def test_what_is_another_value_in_one_process_of_ten_is_no_example(self, bwrap_backend: BubblewrapBackend) -> None:
+        sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
+        source = (
+            'package shop\n\nimport "os"\n\nvar count = 0\n\nfunc init() {\n\tused, _ := os.ReadFile("/tmp/used")\n'
+            '\tcount = len(used)\n\tos.WriteFile("/tmp/used", append(used, 1), 0o600)\n}\n\n'
+            'func Name(word string) string {\n\tif count == 3 {\n\t\treturn "odd"\n\t}\n\treturn word\n}\n'
+        )
+        tests = (
+            'package shop\n\nimport "testing"\n\nfunc TestName(t *testing.T) {\n\tgot := Name("pears")\n'
+            '\tif got != "pearss" {\n\t\tt.Error(got)\n\t}\n}\n'
+        )
+        found = []
+        for wrong in (source, source.replace("== 3", "< 0")):
+            fix = {"shop.go": wrong.replace("return word", 'return word + "s"')}
+            cut = cut_of({"shop.go": wrong, "go.mod": MODULE}, fix, {"shop_test.go": tests})
+            found.append(examples(cut, sandboxes, WITH_GO.manifest, "go", "shop_test.go::TestName"))
+        sandboxes.close()
+        assert [len(each) for each in found] == [0, 1]
 
 
 @pytest.mark.parametrize(

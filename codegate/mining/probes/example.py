@@ -141,6 +141,7 @@ class Found:
         shape: its code without its values.
         example: what is shown.
         values: what its code records after the fix.
+        before: likewise before it.
         line: its steps, where its language is written out as lines.
     """
 
@@ -149,6 +150,7 @@ class Found:
     shape: str
     example: Example
     values: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     line: "Line | None" = None
 
     @property
@@ -267,10 +269,11 @@ class Probing:
         self._limits = validated.limits
         self.errors = ""
 
-    def run(self, state: str) -> dict[str, list[Record]]:
+    def run(self, state: str, isolated: tuple[str, ...] = (), hash_seed: int = 0) -> dict[str, list[Record]]:
         """Return the records by the id of the test that has them; ``errors`` says which files did not compile."""
         tree: Tree = self._trees[state]
-        report: TestReport = run_tests(partial(self._open, self._limits), tree, self._selection)
+        selection = replace(self._selection, isolated=isolated, hash_seed=hash_seed)
+        report: TestReport = run_tests(partial(self._open, self._limits), tree, selection)
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
         return {test: kept for test, kept in read if kept is not None}

@@ -24,7 +24,6 @@ _FUNCTION: Final = frozenset({"function_declaration"})
 _SAYING: Final = re.compile(r"^tb?\.(?:Error|Fatal|Log|Skip|Run)\w*$")
 _TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)", re.MULTILINE)
 _PACKAGE: Final = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
-_NAME: Final = "TestCodegateProbe"
 _GROUP: Final = re.compile(r"(\w+) (?::= &?|)sync\.WaitGroup\b")
 _HELPERS: Final = """
 
@@ -141,13 +140,17 @@ class GoTests:
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
+    def named(self, probe: str) -> str:
+        """See ``Dialect.named``."""
+        return f"TestCodegateProbe{probe}"
+
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file without the names of its tests, a function for each probe, and helpers."""
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]
         parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
         for name, line in probes.items():
-            parts.append(f"func {_NAME}{name}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
+            parts.append(f"func {self.named(name)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
         helpers = (package[0] if package is not None else "") + _HELPERS
         return {path: "\n".join(parts), f"{folder}/zz_codegate_probe_test.go".lstrip("/"): helpers}
 
@@ -225,7 +228,7 @@ class GoTests:
         lines = source.splitlines()
         found = set()
         for number in {int(place) for place in re.findall(rf"{re.escape(path.rpartition('/')[2])}:(\d+):\d+", message)}:
-            heads = (re.match(rf"func {_NAME}(\w+)\(", line) for line in reversed(lines[:number]))
+            heads = (re.match(rf"func {self.named('')}(\w+)\(", line) for line in reversed(lines[:number]))
             head = next((match for match in heads if match is not None), None)
             found |= {head[1]} if head is not None else set()
         return frozenset(found)

@@ -170,6 +170,10 @@ class JavaScriptTests:
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
 
+    def named(self, probe: str) -> str:
+        """See ``Dialect.named``."""
+        return f"codegate probe {probe};"
+
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
         root = self.parse(source)
@@ -180,7 +184,7 @@ class JavaScriptTests:
         declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
         parts = [source if beside else "\n".join(kept), _HELPERS]
         for name, line in probes.items():
-            test = f"{declare}('codegate probe {name};', async () => {{\n{self._probe(line)}\n}});"
+            test = f"{declare}('{self.named(name)}', async () => {{\n{self._probe(line)}\n}});"
             parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others
         return {path: "\n".join(parts) + "\n"}
 

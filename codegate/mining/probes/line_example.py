@@ -127,8 +127,8 @@ def line_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
             found_again = _last(before.get((file.path, name))), _last(after.get((file.path, name)))
             if found_again == (each.difference.before, each.difference.after):
                 shape = shape_of(file.dialect, f"{each.example.code}\n{each.example.expression}")
-                line, (_, value) = each.difference.line, each.difference.after
-                yield Found(f"{file.path}::{line.test}", each.rank, shape, each.example, (value,), line)
+                line, (_, old), (_, new) = each.difference.line, each.difference.before, each.difference.after
+                yield Found(f"{file.path}::{line.test}", each.rank, shape, each.example, (new,), (old,), line)
 
 
 def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File]:

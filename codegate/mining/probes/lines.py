@@ -134,6 +134,10 @@ class Dialect(Protocol):
         """Return the names that a statement or expression mentions."""
         ...
 
+    def named(self, probe: str) -> str:
+        """Return the name of a probe's test."""
+        ...
+
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """Return the files, by path, whose tests run ``probes`` (by name) and record what they check.
 

@@ -119,8 +119,9 @@ def python_examples(
 
             for each in _confirmed(_examples(modules, probes, runs), hidden, again):
                 example = each.example
-                values = (example.expected, *(expected for *_, expected in example.also))
-                yield Found(f"{path}::{each.function}", each.rank, _shape(example), example, values)
+                last = (example.expected, *(expected for *_, expected in example.also))
+                first = (example.observed, *(observed for _, observed, _ in example.also))
+                yield Found(f"{path}::{each.function}", each.rank, _shape(example), example, last, first)
 
 
 def _shape(example: Example) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from codegate.grading import run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_EXAMPLES, Example, Found, function_of
-from codegate.mining.probes.finding import beside_tests, differing
+from codegate.mining.probes.finding import differing, with_examples
 from codegate.mining.proving.outcomes import status_of
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
@@ -56,7 +56,7 @@ def run_partial_fixes(
     selection, tests = validated.selection, validated.outcomes.fail_to_pass
     files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in tests))
     selection = replace(selection, files=files or selection.files)
-    tree = cut.base.overlay(cut.hidden).overlay(beside_tests(cut, found))
+    tree = cut.base.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True))
     most = (MAX_CHANGES, MAX_STATEMENTS) if found else (MAX_UNSHOWN, 0)
     runs: list[PartialRun] = []
     for changes in partial_fixes(cut.base, cut.fix, *most):
