@@ -19,7 +19,7 @@ from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
 from codegate.environments import Found, Recipe, recipe_yaml
-from codegate.errors import CodegateError, Interrupted, UsageError
+from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy
 from codegate.operations import Project, look_at, try_on_head
 from codegate.operations.suites import read_recipe
@@ -102,11 +102,12 @@ def command(
     action: str | None,
     force: bool,
     yes: bool,
-) -> None:
+) -> ExitCode:
     """Write a codegate.yml to start from, and ignore runs/ in git; what is there is left alone.
 
     It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
-    source. --try executes it in a sandbox, which says whether it is whole: then the repository is ready to mine.
+    source. --try executes it in a sandbox, which says whether the repository is ready to mine; where it is not, the
+    command ends with 2.
 
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
@@ -193,6 +194,7 @@ def command(
             "next": following,
         }
     )
+    return ExitCode.USAGE if correct and tries else ExitCode.PASS
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:

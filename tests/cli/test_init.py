@@ -31,9 +31,9 @@ COMMIT = "codegate-ci/codegate@" + "0123456789abcdef" * 2 + "01234567"
 WRITTEN = {f"codegate-{name}.yml" for name in ("gate", "nightly", "baseline", "comment", "mine")}
 
 
-def init(*words: str) -> None:
-    """Run the command in the current folder."""
-    command.main([*words], standalone_mode=False)
+def init(*words: str) -> int:
+    """Run the command in the current folder; return its exit status."""
+    return int(command.main([*words], standalone_mode=False))
 
 
 @pytest.fixture
@@ -238,14 +238,14 @@ def test_a_try_says_what_passes_or_what_is_missing(
     monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
     text = "candidates: [reference]\nenvironment: {tests: python -m unittest, setup: [mkdir data%s]}\n"
     Path("codegate.yml").write_text(text % "")
-    init("--try", "--sandbox", "bwrap", "--json")
+    assert init("--try", "--sandbox", "bwrap", "--json") == 0
     out, said = capsys.readouterr()
     tried = json.loads(out)["tried"]
     assert tried.startswith("2 passed, 1 failed of 1 test file without a network, in ")
     assert tried.endswith(" s (tests/test_own.py::Own::test_page)"), "what may be long comes last"
     assert f"{tried}: ready to mine\n" in said
     Path("codegate.yml").write_text(text % ", touch a; echo no such thing; false")
-    init("--try", "--sandbox", "bwrap", "--json")
+    assert init("--try", "--sandbox", "bwrap", "--json") == 2
     out, said = capsys.readouterr()
     assert json.loads(out)["tried"] is None
     assert "not ready to mine: the recipe fails on " in said
