@@ -228,6 +228,12 @@ class TestCrashes:
         failed = FAILED.model_copy(update={"exception": "TypeError", "message": "empty_amount is missing"})
         assert "Today `TypeError` is raised" in written("Sum up lists of nothing", failed).text
 
+    def test_a_message_with_an_address_in_memory_is_not_shown(self) -> None:
+        failed = FAILED.model_copy(update={"exception": "pkg.SumError", "message": "pkg.SumError: <List at 0x7fdf76>"})
+        assert "Today `SumError` is raised" in written("Sum up lists of nothing", failed).text
+        failed = failed.model_copy(update={"message": "pkg.SumError: no list"})
+        assert "Today `SumError: no list` is raised" in written("Sum up lists of nothing", failed).text
+
 
 class TestSources:
     def test_the_changelog_comes_before_the_message(self) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_SHOWN, Example, function_of, public_text
+from codegate.mining.probes.example import MAX_SHOWN, UNSTABLE, Example, function_of, public_text
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
@@ -149,8 +149,9 @@ def _crash(outcomes: TestOutcomes, gates: Gates, said: str) -> list[str]:
         return []
     for result in raised.values():
         name = _exception_of(result)
-        message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{name}:").strip()
-        shown = f"{name}: {message}" if message and "`" not in message and not gates.reason(message) else name
+        message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
+        may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
+        shown = f"{name}: {message}" if may_be_shown else name
         if name not in said and not gates.reason(name):
             return [f"Today `{shown}` is raised, and it should not be."]
     return []
