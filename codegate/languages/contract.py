@@ -5,7 +5,7 @@ its object as ``module:object``: the room loads it when it is needed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from codegate.languages.declarations import Reader
@@ -71,6 +71,7 @@ class LanguagePack:
         readers: grammars, and how declarations and uses of names are read.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: tests have no copies.
         finder: the ``codegate.languages.mutation.Finder`` of test files without that; empty: no problem has controls.
+        untyped: by suffix of a test file, the line on top of it with which compilers check no types: marks have none.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
         varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
             ``random`` (chance, by repetition), ``seed`` (of hashes, as the order of Python's sets follows from one),
@@ -87,6 +88,7 @@ class LanguagePack:
     readers: tuple[Reader, ...] = ()
     controls: str = ""
     finder: str = ""
+    untyped: Mapping[str, str] = field(default_factory=dict)
     compiled: tuple[str, ...] = ()
     varies: frozenset[str] = frozenset()
     parameters: str = ""

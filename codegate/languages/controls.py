@@ -21,12 +21,15 @@ from codegate.languages.syntax import text_of, walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+HOLE: Final = "\0"
+"""Stands in a test's name for what only a run can tell of it."""
 BLOCK: Final = 16
 """Members of a class of values, at most: the original and the texts that a control draws from."""
 _MOST_SITES: Final = 400
 _DEEPEST: Final = 100
 _WEAK_SITES: Final = 6
 _CONTENT: Final = frozenset({"string_content", "string_fragment", "interpreted_string_literal_content"})
+_TEMPLATES: Final = frozenset({"template_string"})  # expressions in them are written as elsewhere
 _NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?")
 _WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
 _LETTERS: Final = string.ascii_lowercase[:13], string.ascii_lowercase[13:]
@@ -62,35 +65,63 @@ class Unit(_Found):
 
     Attributes:
         file: where.
-        name: within the file, as the ids of its runner have it, without parameters.
+        name: within the file, as the ids of its runner have it, without parameters; ``HOLE`` may be in it.
         span: start and end in bytes, with all that belongs to it.
-        named: start and end of its name.
-        statements: where each of its statements ends, and the mark to put there: a call of ``$mark$`` with ``$token$``;
-            up to the first that may end the test.
+        word: where a word can be put into its name, and the text to put there: ``$word$`` with what it takes.
+        marks: places, and the marks to put there: each a call of ``$mark$`` with ``$token$``.
         sites: where it can be flipped.
+        alone: no copies can be beside it.
     """
 
     file: str
     name: str
     span: tuple[int, int]
-    named: tuple[int, int]
-    statements: tuple[tuple[int, str], ...]
+    word: tuple[int, str]
+    marks: tuple[tuple[int, str], ...]
     sites: tuple[Site, ...]
+    alone: bool = False
 
     @property
     def own(self) -> str:
         """Return the name of the function itself."""
         return self.name.rpartition("::")[2]
 
+    def may_be(self, name: str) -> bool:
+        """Return whether a run can give it this name, or a part of it: parts have their titles behind its own."""
+        return _completes(self.name, name) or _completes(f"{self.name} > {HOLE}", name)
+
+
+def _completes(written: str, name: str) -> bool:
+    """Return whether ``name`` is what is written with anything in place of each ``HOLE``."""
+    first, *parts = written.split(HOLE)
+    if not parts or not name.startswith(first):
+        return name == written
+    at, end = len(first), len(name) - len(parts[-1])
+    for part in parts[:-1]:
+        found = name.find(part, at, max(end, 0))
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at <= end and name.endswith(parts[-1])
+
 
 @dataclass(frozen=True)
 class Written:
-    """A test in a syntax tree: its name within the file, all of it, the node of its name, and its statements."""
+    """A test in a syntax tree.
+
+    Attributes:
+        name: within the file.
+        node: all of it.
+        named: its name.
+        statements: what it does.
+        alone: no copies can be beside it.
+    """
 
     name: str
     node: "Node"
     named: "Node"
     statements: "Sequence[Node]"
+    alone: bool = False
 
 
 class TestSyntax(ABC):
@@ -112,6 +143,19 @@ class TestSyntax(ABC):
     @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
         """Return the mark that goes behind a statement; ``data`` is the whole file."""
+
+    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
+        """Yield the marks of a test and their places: behind its statements up to the first that may end it."""
+        for node in takewhile(lambda node: not self._leaves(node), test.statements):
+            yield node.end_byte, self.mark(node, data)
+
+    def word(self, named: "Node") -> tuple[int, str]:
+        """Return where a word goes into a name, so that a runner's patterns still match its beginning and its end."""
+        at = text_of(named).encode().rfind(b"_")
+        return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
+
+    def _leaves(self, node: "Node") -> bool:
+        return any(one.type == self.leaving for one in _inside(node, self.functions))
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
@@ -159,17 +203,11 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
         file=file,
         name=test.name,
         span=(test.node.start_byte, test.node.end_byte),
-        named=(test.named.start_byte, test.named.end_byte),
-        statements=tuple(
-            (node.end_byte, syntax.mark(node, data))
-            for node in takewhile(lambda node: not _leaves(node, syntax), test.statements)
-        ),
+        word=syntax.word(test.named),
+        marks=tuple(syntax.marks(test, data)),
         sites=(*strong, *spread(weak, _WEAK_SITES)),
+        alone=test.alone,
     )
-
-
-def _leaves(node: "Node", syntax: TestSyntax) -> bool:
-    return any(one.type == syntax.leaving for one in _inside(node, syntax.functions))
 
 
 def spread(sites: Sequence[Site], most: int) -> list[Site]:
@@ -185,7 +223,7 @@ def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
     while stack:
         current, depth = stack.pop()
         yield current
-        is_text = any(child.type in _CONTENT for child in current.children)
+        is_text = any(child.type in _CONTENT for child in current.children) and current.type not in _TEMPLATES
         if depth < _DEEPEST and current.type not in closed and not is_text:
             stack.extend((child, depth + 1) for child in reversed(current.children))
 
@@ -199,12 +237,10 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
     if kind == "number":
         return _numbers(text)
     contents = [child for child in node.children if child.type in _CONTENT]
-    if len(contents) != 1 or any(
-        "interpolation" in child.type or "substitution" in child.type for child in node.children
-    ):
+    if not contents or any("interpolation" in child.type or "substitution" in child.type for child in node.children):
         return []
     raw, start = text.encode(), contents[0].start_byte - node.start_byte
-    end = contents[0].end_byte - node.start_byte
+    end = contents[-1].end_byte - node.start_byte
     body = raw[start:end].decode("utf-8", "replace")
     return [(raw[:start] + one.encode() + raw[end:]).decode() for one in _words(body, words) or _letters(body)]
 

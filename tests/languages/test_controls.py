@@ -57,10 +57,10 @@ def test_tests_are_found_with_their_classes_and_without_those_that_another_one_h
 def test_marks_stand_behind_statements_up_to_the_first_that_may_leave() -> None:
     unit = units()["TestPrices::test_total"]
     text = TEXT
-    for end, mark in sorted(unit.statements, reverse=True):
+    for end, mark in sorted(unit.marks, reverse=True):
         text = text[:end] + mark.replace("$mark$", "m").replace("$token$", "t") + text[end:]
     ast.parse(text)
-    assert len(unit.statements) == 5
+    assert len(unit.marks) == 5
     assert '260\n        m("t")\n' in text
     assert 'assert total([]) == 0; m("t"); assert total([1.5]) == 1.50; m("t")' in text
 

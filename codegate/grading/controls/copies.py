@@ -6,10 +6,12 @@ answer, code under test cannot tell which of them is the real one. Afterwards th
 
 import re
 import secrets
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -38,13 +40,16 @@ class Texts:
     units: Mapping[Key, Unit]
 
     def owners(self, test: str) -> list[Unit]:
-        """Return the units that a test id may be of: several where classes that it may inherit from have its name."""
+        """Return the units that a test id may be of: several where it may inherit, or where titles are not known."""
         file, _, name = test.partition("::")
         language = path_language(file)
         name = name.partition(language.parameters)[0] if language and language.parameters else name
         unit = self.units.get((file, name))
+        if unit is not None:
+            return [unit]
         last = name.rpartition("::")[2]
-        return [unit] if unit else [one for (path, _), one in self.units.items() if path == file and one.own == last]
+        own = (one for (path, _), one in self.units.items() if path == file)
+        return [one for one in own if one.own == last or one.may_be(name)]
 
 
 def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName) -> Texts:
@@ -99,12 +104,14 @@ class Copies:
         variants: the tests that have copies, and these, by the word that their name has in this run.
         marks: by token, the word of its test, or its unit where that has no copies, and its statement.
         mark: what the texts call the driver's function.
+        texts: the files as they are written.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     variants: Mapping[str, Variant] = field(default_factory=dict)
     marks: Mapping[str, tuple[str | Key, int]] = field(default_factory=dict)
     mark: str = ""
+    texts: Texts = field(default_factory=lambda: Texts({}, {}))
 
     def place(self, tree: Tree) -> Tree:
         """Return ``tree`` with these texts in place of those that it has."""
@@ -124,6 +131,11 @@ class Copies:
         """Return the word in a test id of the run, the id without it, and what stands before the test's name."""
         found = self._words.search(test)
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
+
+    def places(self, test: str) -> list[str | Key]:
+        """Return whose marks a test id of the run may leave: its word's, or those of units."""
+        found = self.variant(test)
+        return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
         """Return the statements of a test, by its word or its unit, that left their marks."""
@@ -180,20 +192,20 @@ def make_copies(
             if len(wanted) > 1:
                 name = secrets.token_hex(6)
                 variants[name] = Variant(unit, flips)
-                at = unit.named[0] + _place(data[slice(*unit.named)])
-                inner.append((at, at, f"_{name}".encode()))
-            for number, (end, text) in enumerate(unit.statements):
+                at, text = unit.word
+                inner.append((at, at, text.replace("$word$", name).encode()))
+            for number, (end, text) in enumerate(unit.marks):
                 token = f"{secrets.token_hex(6)}_{number}"
                 marks[token] = name, number
                 inner.append((end, end, text.replace("$mark$", mark).replace("$token$", token).encode()))
             written.append(edited(data, inner, unit.span))
-        joint = b"\n\n" + data[data.rfind(b"\n", 0, unit.span[0]) + 1 : unit.span[0]]
+        line = data[data.rfind(b"\n", 0, unit.span[0]) + 1 : unit.span[0]]
+        joint = b"\n\n" + line[: len(line) - len(line.lstrip())]
         edits.setdefault(unit.file, []).append((*unit.span, joint.join(written)))
+    for path, found in edits.items():
+        language = path_language(path)
+        head = language.untyped.get(PurePosixPath(path).suffix, "") if language else ""
+        at = len(BOM_UTF8) if texts.files[path].startswith(BOM_UTF8) else 0
+        found.append((at, at, head.encode()))
     files = {path: edited(texts.files[path], found, (0, len(texts.files[path]))) for path, found in edits.items()}
-    return Copies(files, variants, marks, mark)
-
-
-def _place(name: bytes) -> int:
-    """Return where a word can go into a name, so that a runner's patterns still match its beginning and its end."""
-    at = name.rfind(b"_")
-    return at if at > 0 else len(name)
+    return Copies(files, variants, marks, mark, texts)

@@ -149,7 +149,7 @@ class _Search:
         )
         for test in self.problem.tests.FAIL_TO_PASS:
             key = real.units.get(test)
-            if key is not None and key in self.texts.units:
+            if key is not None and key in self.texts.units and not self.texts.units[key].alone:
                 self.tests.setdefault(key, []).append(test)
         for key in self.tests:
             sites = self.texts.units[key].sites
@@ -266,17 +266,28 @@ class _Search:
         if not spoiled:
             return
         keys = sorted(spoiled)
-        if not alone and any(len(copies[key]) > 1 for key in keys):
+        if not folded.report.complete:
+            self._halve({key: copies[key] for key in keys}, place)
+        elif not alone and any(len(copies[key]) > 1 for key in keys):
             new = [key for key in keys if not any(self.killed.get(test) for test in self.tests[key])]
             self.attempt({key: copies[key][:1] for key in new}, place, alone=True)
             rest = {key: copies[key][key in new :] for key in keys}
             for part in (slice(0, None, 2), slice(1, None, 2)):
                 self.attempt({key: flips[part] for key, flips in rest.items()}, place)
-        elif len(keys) > 1:  # one of them is enough: a file that does not load
+        elif len(keys) > 1:  # one of them is enough
             for some in (keys[::2], keys[1::2]):
                 self.attempt({key: copies[key] for key in some}, place, alone=alone)
         elif alone:
             del self.tests[keys[0]]
+
+    def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
+        """Attempt two halves of copies beside which a run does not come to its end; a single one is left out."""
+        each = [(key, flips) for key, found in copies.items() for flips in found]
+        for some in (each[::2], each[1::2]) if len(each) > 1 else ():
+            part: dict[Key, list[Flips]] = {}
+            for key, flips in some:
+                part.setdefault(key, []).append(flips)
+            self.attempt(part, place)
 
     def _keep(self, test: str, folded: Folded) -> None:
         """Keep the flips that failed a test; of several in one copy, the one at a site that has failed it before."""
@@ -288,12 +299,14 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Change tests themselves that do not survive copies; a few of their sites, one at a time."""
+        """Change tests themselves of which no copy counts; a few of their sites, one at a time."""
         units = self.real.units if self.real else {}
         left = {
             key: test
             for test in self.problem.tests.FAIL_TO_PASS
-            if (key := units.get(test)) in self.texts.units and key is not None and key not in self.tests
+            if (key := units.get(test)) in self.texts.units
+            and key is not None
+            and not any(self.killed.get(one) for one in self.tests.get(key, ()))
         }
         for turn in range(_ALONE if left else 0):
             sites = {key: spread(self.texts.units[key].sites, _ALONE)[turn : turn + 1] for key in left}

@@ -75,7 +75,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
             passed[name], unit = made.passed(place, left), reached[place]
             units[name] = unit.file, unit.name
             marked = found is not None or units[name] in made.marked
-            if result.status == "passed" and marked and len(passed[name]) < len(unit.statements):
+            if result.status == "passed" and marked and len(passed[name]) < len(unit.marks):
                 short.append(name)
     copies: dict[str, list[Copied]] = {}
     for (word, before), ids in rows.items():

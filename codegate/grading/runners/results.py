@@ -80,6 +80,7 @@ def runner_report(
         crashes=crashes_of(phases),
         forged=records.forged,
         receipts=receipts(phases),
+        texts=texts_of(phases),
         unsteady=frozenset(
             test
             for test, found in phases.items()
