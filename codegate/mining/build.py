@@ -182,8 +182,9 @@ class _Making:
     own: RunnerSettings | None
 
     def problem(self) -> Built:
-        environment, settings, trial = self._try()
-        return replace(self, parts=trial.cut)._proven(environment, settings, trial)
+        environment, settings, trial, leaks = self._try()
+        same = trial.cut is self.parts
+        return replace(self, parts=trial.cut)._proven(environment, settings, trial, leaks if same else None)
 
     def _settings(self, settings: RunnerSettings | None) -> RunnerSettings:
         """Return how the tests are run, in their folder; raises ``LeftOut`` where that is not known."""
@@ -192,13 +193,15 @@ class _Making:
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
         return replace(settings, folder=settings.folder or self.parts.folder)
 
-    def _proven(self, environment: Environment, settings: RunnerSettings, trial: Trial) -> Built:
-        """Make a problem of what ``trial``, of these parts, has shown."""
+    def _proven(
+        self, environment: Environment, settings: RunnerSettings, trial: Trial, leaks: LeakAudit | None
+    ) -> Built:
+        """Make a problem of what ``trial``, of these parts, has shown; ``leaks``, where they were looked for."""
         builder, parts, step = self.builder, self.parts, self.steps.step
         opener = builder.opener(environment)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
         described = self._describe(opener, trial.seen)
-        leaks = self._audit(environment, trial.seen.limits)
+        leaks = leaks or self._audit(environment, trial.seen.limits)
         if not leaks.clean:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
@@ -241,8 +244,11 @@ class _Making:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
         return Built(problem, environment)
 
-    def _try(self) -> tuple[Environment, RunnerSettings, Trial]:
-        """Run both states in the nearest build, and in those of the base tree where it may be why tests fail."""
+    def _try(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
+        """Run both states in the nearest build, and in those of the base tree where it may be why tests fail.
+
+        A build of a tree with the fix is looked through first; what came of that is returned too.
+        """
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         builds = builder.recorded
         if builds is None:
@@ -262,15 +268,16 @@ class _Making:
                 builder.sandboxes.prepare(rung.environment.manifest)
             limits, settings = limits_of(rung.recipe), self._settings(settings_of(rung.recipe, self.own))
             opener = builder.opener(rung.environment)
-            if rung.later and not self._audit(rung.environment, limits).clean:
-                continue  # it was built from a tree with the fix, and shows it
+            leaks = self._audit(rung.environment, limits) if rung.later else None
+            if leaks is not None and not leaks.clean:
+                continue
             with self.steps.step("validation"):
                 outcome = try_cut(
                     parts, opener, builder.today, new, settings, limits, support.narrowed,
                     doubts=partial(builds.doubts, rung), processor_seconds=rung.recipe.seconds,
                 )  # fmt: skip
             if isinstance(outcome, Trial):
-                return rung.environment, settings, outcome
+                return rung.environment, settings, outcome, leaks
             if outcome.reason not in _MAY_BE_ENVIRONMENT:
                 raise LeftOut(outcome)
             if rung.exact:
