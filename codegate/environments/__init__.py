@@ -5,6 +5,7 @@ build runs it once with the package indexes in reach; tests then run on what it 
 """
 
 from codegate.environments.build import BuildFailed, obtain
+from codegate.environments.commands import keeps_dependencies_alone
 from codegate.environments.find import Found, find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
@@ -28,6 +29,7 @@ __all__ = [
     "had_by",
     "import_built",
     "inputs_of",
+    "keeps_dependencies_alone",
     "languages_of",
     "obtain",
     "on_machine",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from codegate.environments.recipe import Recipe
 from codegate.environments.sessions import nox_commands, tox_commands
 from codegate.environments.steps import QUOTED, STRUCTURE, joined, short
 from codegate.suite import Tree, is_plain_path
@@ -31,6 +32,8 @@ _RUNNER: Final = re.compile(
 """The one list of commands that run tests; what else has ``test`` in its name is proposed, and a try decides."""
 _COMPILES: Final = re.compile(r"--?(?:race|msan|asan|tags\b.*)$")
 """Options of ``go test`` that decide what is compiled of a dependency."""
+_DOWNLOAD: Final = "go mod download"
+_LIST: Final = "go list -deps -test"
 _DEPENDENCIES: Final = "{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}"
 """Not the project's own packages: what is compiled of them would show a later tree's fix to an earlier one."""
 _JVM: Final = re.compile(r"(?i)(?:^|:)(?:test|verify|package|install|check|build|\w+Test)$")
@@ -232,8 +235,8 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
     end = words.index("test") + 1 if "test" in words else 0
     if end and words[end - 2] == "go":
         compiled = [word for last, word in pairwise(["", *words[end:]]) if _COMPILES.match(word) or last == "-tags"]
-        listed = ["go", "list", "-deps", "-test", *compiled, "-f", _DEPENDENCIES, "./..."]
-        return ["go mod download", f"{shlex.join(listed)} | xargs -r {shlex.join(['go', 'build', *compiled])}"]
+        listed = [*_LIST.split(), *compiled, "-f", _DEPENDENCIES, "./..."]
+        return [_DOWNLOAD, f"{shlex.join(listed)} | xargs -r {shlex.join(['go', 'build', *compiled])}"]
     if end and "cargo" in words[:end]:
         options = words[end : words.index("--") if "--" in words else None]
         return [shlex.join([*words[:end], "--no-run", *options])]
@@ -244,6 +247,11 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
         only = [f"-Dtest={one}", "-Dsurefire.failIfNoSpecifiedTests=false"] if maven else ["--tests", one]
         return [shlex.join([*words, *(only if one else [])])]
     return []
+
+
+def keeps_dependencies_alone(recipe: Recipe) -> bool:
+    """Return whether set-up is what loads and compiles Go's dependencies: nothing of the tree is in what it leaves."""
+    return bool(recipe.setup) and all(line.startswith((_DOWNLOAD, f"{_LIST} ")) for line in recipe.setup)
 
 
 def _java_test(tree: Tree, folder: str) -> str:

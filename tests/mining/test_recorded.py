@@ -294,16 +294,20 @@ DAYS = [datetime(2025, 3, day, tzinfo=UTC) for day in range(1, 6)]
 class Builds:
     """Recorded builds of trees that are one file each, which is also all that a build is made from."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *setup: str) -> None:
         self.days: list[date] = []
+        self.begun: list[Path | None] = []
         monkeypatch.setattr(recorded, "inputs_of", lambda _recipe, tree, _backend: sha256(tree["lock"].data))
         monkeypatch.setattr(recorded, "obtain", self._obtain)
-        self.builds = RecordedBuilds(Recipe(), Sandboxes(None, {}))  # type: ignore[arg-type]
+        self.builds = RecordedBuilds(Recipe(setup=setup), Sandboxes(None, {}))  # type: ignore[arg-type]
 
-    def _obtain(self, recipe: Recipe, tree: Tree, backend: Any, *, day: date, found: bool) -> Built:
+    def _obtain(
+        self, recipe: Recipe, tree: Tree, backend: Any, *, day: date, nearest: Layer | None, found: bool
+    ) -> Built:
         self.days.append(day)
+        self.begun.append(nearest.archive if nearest is not None else None)
         inputs = sha256(tree["lock"].data)
-        layer = Layer(inputs, Path("x.tar"))
+        layer = Layer(inputs, Path(tree["lock"].data.decode()))
         environment = EnvironmentRecipe("3.11", layer=layer)
         return Built(layer, environment, recipe, inputs, tree["lock"].data.decode(), 1.0, {})
 
@@ -336,6 +340,23 @@ def test_a_build_of_a_later_tree_is_no_exact_one_whatever_it_was_made_from(monke
     world.build(4, "same")
     assert world.ladder(2, "same") == [("same", False, True), ("same", True, False)]
     assert world.days == [DAYS[4].date(), DAYS[2].date()]
+
+
+@pytest.mark.parametrize(
+    ("setup", "begun"),
+    [
+        (["go mod download", "go list -deps -test -f x ./... | xargs -r go build"], [None, Path("newest")]),
+        (["go mod download", "go build ./..."], [None, None]),
+        ([], [None, None]),
+    ],
+)
+def test_a_build_of_dependencies_alone_begins_with_the_nearest_one(
+    monkeypatch: pytest.MonkeyPatch, setup: list[str], begun: list[Path | None]
+) -> None:
+    world = Builds(monkeypatch, *setup)
+    world.build(4, "newest")
+    world.build(1, "old")
+    assert world.begun == begun
 
 
 def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_its_own_tree(

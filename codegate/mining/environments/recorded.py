@@ -13,11 +13,12 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from codegate.durable import digest
-from codegate.environments import BuildFailed, Recipe, environment_of, inputs_of, obtain
+from codegate.environments import BuildFailed, Recipe, environment_of, inputs_of, keeps_dependencies_alone, obtain
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
 from codegate.plugins import runner_places
+from codegate.sandbox import Layer
 from codegate.suite import (
     Base,
     Environment,
@@ -43,6 +44,7 @@ class Recorded:
         date: when the tree was committed that it serves.
         asked: inputs that it was made for, where parts of the recipe failed; empty: its own.
         notes: what a person should know of it, a sentence each.
+        layer: what it left; None: of a suite that is refreshed.
     """
 
     environment: Environment
@@ -50,6 +52,7 @@ class Recorded:
     date: datetime
     asked: str = ""
     notes: tuple[str, ...] = ()
+    layer: Layer | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,10 @@ class RecordedBuilds:
             if asked in self._broken:
                 raise self._broken[asked]
             try:
-                built = obtain(recipe, base, self._sandboxes.backend, day=day, found=self._proposed is not None)
+                built = obtain(
+                    recipe, base, self._sandboxes.backend,
+                    day=day, nearest=self._begun(recipe, date), found=self._proposed is not None,
+                )  # fmt: skip
             except BuildFailed as error:
                 self._broken[asked] = error
                 raise
@@ -143,10 +149,15 @@ class RecordedBuilds:
                 name, built.recipe, built.resolved, day=day, base=Base(commit=commit), inputs=built.inputs
             )
             self._sandboxes.add(environment, built.environment)
-        recorded = Recorded(environment, built.recipe, date, asked, built.notes)
+        recorded = Recorded(environment, built.recipe, date, asked, built.notes, built.layer)
         with self._guard:
             self._built.append(recorded)
         return recorded
+
+    def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
+        """Return the build to begin with: any other, where set-up keeps dependencies alone, by their content."""
+        near = self._nearest(date) if keeps_dependencies_alone(recipe) else None
+        return near.layer if near is not None else None
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
         """Return whether a build may be why tests fail after the fix: some that fail in no build of its own tree."""
