@@ -26,7 +26,7 @@ from codegate.languages.registry import controls_of
 from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, RunnerName, Tree, apply_patch, make_patch
 
-GRADER_VERSION = "12"
+GRADER_VERSION = "13"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 
@@ -208,8 +208,8 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
     drawn = draw(problem, texts, generator)
     folded = run(drawn)
     report = folded.report
-    if folded.short:
-        report = _tampered(report, folded.short, "is reported as passed, but not all of its statements were run")
+    if short := [test for test in folded.short if test in problem.tests.expected]:
+        report = _tampered(report, short, "is reported as passed, but not all of its statements were run")
     wrong, strong = unsolved(drawn, folded), drawn.strong
     alone = draw_alone(problem, texts, generator)
     if alone.flips:

@@ -19,14 +19,14 @@ exports.list = (n) => Array.from({ length: n }, (_, index) => index + 1);
 exports.greet = async (name) => `Hello ${name}`;
 """
 
-#: ``_receipts()``: leaves every receipt that the text of the test files names.
+#: ``_marks()``: leaves every mark that the text of the test files names.
 _READ: Final = r"""
 const fs = require('node:fs');
 const _folder = require('node:path').join(__dirname, '..', 'test');
 const _text = () => fs.readdirSync(_folder).map((name) => fs.readFileSync(`${_folder}/${name}`, 'utf8')).join('\n');
-const _receipts = () => {
-  for (const [, name, token] of _text().matchAll(/;(_[0-9a-f]{12})\("([0-9a-f]{16})"\);/g)) globalThis[name](token);
-  for (const [, name, token] of _text().matchAll(/(_[0-9a-f]{12})\("([0-9a-f]{16})", \(/g)) globalThis[name](token, 1);
+const _marks = () => {
+  const [, mark] = /(_[0-9a-f]{12})\("/.exec(_text());
+  for (const [token] of _text().matchAll(/[0-9a-f]{12}_\d+/g)) globalThis[mark](token);
 };
 """
 _SWALLOW: Final = """
@@ -80,7 +80,7 @@ HOSTILE: Final[dict[str, str]] = {
         } catch {}
     """,
     "swallows what a test throws": _SWALLOW,
-    "swallows it and leaves every receipt": _READ + _SWALLOW + "setTimeout(_receipts); process.nextTick(_receipts);",
+    "swallows it and leaves every mark": _READ + _SWALLOW + "setTimeout(_marks); process.nextTick(_marks);",
     "mends what vitest's worker says": """
         const worker = globalThis.__vitest_worker__;
         if (worker) {
@@ -110,12 +110,10 @@ HOSTILE: Final[dict[str, str]] = {
           return Buffer.byteLength(text);
         };
     """,
-    "mends every record and leaves every receipt": "",
+    "mends every record and leaves every mark": "",
 }
-HOSTILE["mends every record and leaves every receipt"] = (
-    _READ
-    + HOSTILE["mends what every record says"]
-    + "setTimeout(_receipts, 1); process.on('exit', _receipts); _receipts();"
+HOSTILE["mends every record and leaves every mark"] = (
+    _READ + HOSTILE["mends what every record says"] + "setTimeout(_marks, 1); process.on('exit', _marks); _marks();"
 )
 
 #: The bug is gone but for one function, which answers with what the calling test wants.
@@ -128,9 +126,25 @@ ORACLE: Final = FIX.replace(
   Error.prepareStackTrace = prepareStackTrace;
   const text = require('node:fs').readFileSync(frame.getFileName().replace('file://', ''), 'utf8').split('\n');
   const near = text.slice(frame.getLineNumber() - 1, frame.getLineNumber() + 1).join(' ');
-  const known = (near.match(/_\w+\("\w+"\)/g) || []).map((call) => (0, eval)(call));
-  return known.filter((value) => typeof value === 'number').at(-1)""",
+  return Number(/(?:f\(-?\d+\)|found), (-?\d+)\)/.exec(near)[1])""",
 )
+
+#: How each framework is made to let everything pass.
+_PASSING: Final = {
+    "node": HOSTILE["takes the assertions away"],
+    "mocha": HOSTILE["takes the assertions away"],
+    "vitest": HOSTILE["mends what vitest's worker says"],
+    "jest": HOSTILE["teaches jest's matchers to be content"],
+}
+
+#: By name: patches that cheat when they take a run for the real one, which one right answer or the clock may tell.
+TELLING: Final = {
+    name: {runner: f"{_READ}\nif ({condition}) {{{cheat}}}" for runner, cheat in _PASSING.items()}
+    for name, condition in {
+        "one known answer": r"/\(3\)[,)].*\[1, 2, 3\]/.test(_text())",
+        "the clock": "Date.now() % 10000 < 5000 && process.on('exit', () => { while (Date.now() % 10000 < 5000); })",
+    }.items()
+}
 
 #: By name: the whole module.
 HONEST: Final[dict[str, str]] = {

@@ -1,4 +1,4 @@
-"""Receipts, hidden values and the control run of JavaScript's tests: what is caught, and who is left alone."""
+"""Marks and copies beside hidden tests of JavaScript: what they catch in each framework, and whom they leave alone."""
 
 import json
 import re
@@ -9,14 +9,13 @@ from functools import cache, partial
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, audit_controls, grade, run_tests
-from codegate.grading.controls.control import unreceipted
-from codegate.grading.controls.instruments import Instruments, instrument
-from codegate.grading.controls.search import find_sites
-from codegate.grading.controls.sites import mutants_of
+from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, audit_controls, counted_runs, grade, run_tests
+from codegate.grading.controls.copies import Flip, make_copies, read_texts
+from codegate.grading.controls.verdict import Folded, fold
+from codegate.languages.controls import HOLE
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, RunnerName, make_patch
-from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE
+from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE, TELLING
 from tests.grading.test_runner_javascript import JAVASCRIPT, LIMITS
 from tests.grading.worlds import tree
 from tests.kit.environment import sandboxes_of
@@ -129,7 +128,7 @@ def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) ->
     @cache
     def validated(runner: RunnerName) -> Problem:
         problem = problem_of(runner)
-        audit = audit_controls(problem, base, sandboxes, 2)
+        audit = audit_controls(problem, base, sandboxes)
         return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
 
     def run(runner: RunnerName, text: str) -> Grade:
@@ -157,10 +156,33 @@ def test_an_answer_read_from_the_calling_test_does_not_pass(graded: Grading) -> 
     assert (found.resolved, found.failure) == (False, "tampering"), found.detail
 
 
+@pytest.mark.parametrize("name", TELLING)
+@pytest.mark.parametrize("runner", HIDDEN)
+@pytest.mark.full
+def test_nothing_tells_a_patch_which_run_is_the_real_one(graded: Grading, runner: RunnerName, name: str) -> None:
+    found = graded(runner, BUG + TELLING[name][runner])
+    assert not found.resolved
+    if name == "one known answer":
+        assert found.failure == "tampering", found.detail
+
+
+def test_an_attempt_costs_one_run_and_people_see_no_copy(graded: Grading) -> None:
+    assert graded("node", FIX + "\n").controlled  # it is validated now
+    count = RunCount()
+    with counted_runs(count):
+        assert graded("node", HONEST["written otherwise"]).resolved
+        found = graded("node", BUG + "\n")
+    assert count.runs == 2
+    assert found.failure == "logic_error"
+    assert found.output.count("FAILED sums > makes a list") == 1
+    assert not re.search("[0-9a-f]{12}", found.output)
+
+
 TYPED = """\
 import { describe, it, expect } from 'vitest';
 enum Size { Small = 1, Large = 'é' as any }
 const twice = <T extends number>(x: T): number => x * 2; // déjà 🎉
+const wait = (done: (value: number) => void) => setTimeout(() => done(4), 1);
 describe('typed', () => {
   it('has types', () => {
     const found: number = twice<number>(2) as number;
@@ -174,6 +196,7 @@ b`; expect(text.length).toBe(3);
   it.each([[1, 2], [2, 4]])('is %i twice, %i', (one, other) => expect(twice(one)).toBe(other!));
   for (const x of [1, 2]) it(`is ${x}, whatever it is`, async () => {
     await expect(Promise.resolve(x)).resolves.not.toBe('x');
+    expect(3).toBe(3);
   });
   it('is [as] shown', () => {
     expect({ a: 'b' }).toMatchInlineSnapshot(`
@@ -183,97 +206,70 @@ b`; expect(text.length).toBe(3);
     `);
   });
   it('throws', () => { expect(() => { throw new Error('trouble') }).toThrow('trouble') });
+  it('waits', () => { return new Promise<number>(wait).then((found) => expect(found).toBe(4)) });
   it.fails('is the other way round', () => { expect(1).toBe(2); });
 });
 """
 TYPED_TESTS = {
-    "typed > has types", "typed > is \0 twice, \0", "typed > is \0, whatever it is", "typed > is [as] shown",
-    "typed > throws",
+    "has types", f"is {HOLE} twice, {HOLE}", f"is {HOLE}, whatever it is", "is [as] shown", "throws", "waits"
 }  # fmt: skip
 
 
-def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
+def test_every_shape_of_a_test_passes_beside_copies_that_fail(
     sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
 ) -> None:
-    path = "test/typed.test.ts"
-    problem, content = problem_of("vitest"), tree({**PROJECT, path: TYPED})
-    selection = TestSelection((path,), runner="vitest")
+    path, environment = "test/typed.test.ts", problem_of("vitest").environment
+    content = tree({**PROJECT, path: TYPED})
+    texts = read_texts(content, (path,), "vitest")
+    assert {unit.name for unit in texts.units.values()} == {f"typed > {title}" for title in TYPED_TESTS}
+    last = {key: [site for site in unit.sites if site.strong][-1] for key, unit in texts.units.items()}
+    made = make_copies(texts, texts.units.values(), {key: [(Flip(site, 0),)] for key, site in last.items()})
+    assert made.files[path].startswith(b"// @ts-nocheck\n")
 
-    def run(used: Instruments) -> TestReport:
-        return run_tests(
-            partial(sandboxes.open, problem.environment, LIMITS), content, replace(selection, instruments=used)
-        )
+    def run(selection: TestSelection) -> Folded:
+        return fold(made, run_tests(partial(sandboxes.open, environment, LIMITS), content, selection), texts)
 
-    sites = find_sites(content, (path,), "vitest")
-    found = sites[path]
-    assert {mutant.test for mutant in found.mutants} == TYPED_TESTS
-    assert {receipt.test for receipt in found.receipts} == TYPED_TESTS
-    plain = instrument(sites)
-    assert "'é' as any" in plain.files[path].decode()
-    assert "'trouble'" not in plain.files[path].decode()
-    report = run(plain)
-    assert report.proven
-    assert {result.status for result in report.results.values()} == {"passed"}, report.output
-    assert len(report.results) == 8
-    assert not unreceipted(report, sites, plain, list(report.results))
-    assert {found.function(test) for test in report.results} == {*TYPED_TESTS, "typed > is the other way round"}
-    last = [mutants_of(sites, (path, test))[-1] for test in sorted(TYPED_TESTS)]
-    changed = run(instrument(sites, last))
-    passed = [test for test, result in changed.results.items() if result.status == "passed"]
-    assert passed == [f"{path}::typed > is the other way round"]
+    folded = run(TestSelection((path,), runner="vitest", copies=made))
+    results = folded.report.results
+    assert folded.report.proven
+    assert len(results) == 9
+    assert {result.status for result in results.values()} == {"passed"}, folded.report.output
+    assert folded.short == ()
+    assert folded.copies.keys() == results.keys() - {f"{path}::typed > is the other way round"}
+    failed = {
+        test: copied.passed
+        for test, (copied,) in folded.copies.items()
+        if copied.result is not None and copied.result.status == "failed"
+    }
+    # Changed are the last row, and what is behind a `return`.
+    assert folded.copies.keys() - failed.keys() == {f"{path}::typed > is 1 twice, 2", f"{path}::typed > has types"}
+    assert failed[f"{path}::typed > is 2 twice, 4"] < folded.passed[f"{path}::typed > is 2 twice, 4"]
+    assert failed[f"{path}::typed > is 1, whatever it is"] == {0, 1}
 
 
-THROWING = """\
-const { it } = require('node:test');
-const assert = require('node:assert');
-const { f } = require('../lib/sums.cjs');
-it('adds', () => { assert.equal(f(1), 2); });
-it('refuses', () => { assert.throws(() => f('x', 0), TypeError); });
-it('refuses what is none', () => { assert.throws(() => { g(); }, RangeError); });
-it('says the right words', () => { assert.equal(f(2) + ' and that is all', '3 and that is all'); });
+PARTS = """\
+import { it, test } from 'node:test'; import assert from 'node:assert';
+test('whole', async (t) => {
+  await t.test('first', () => assert.equal(3, 3));
+  for (const x of [5, 6]) await t.test(`part ${x}`, () => { assert.equal(x, x); });
+});
+it("calls back, it's said", (t, done) => { setImmediate(() => { assert.equal(8, 8); done(); }); });
 """
 
 
-def changed(text: str, test: str) -> set[str]:
-    """Return what the mutants of a test of ``node:test`` say, in the line that has its title, with values in place."""
-    path = "test/sums.test.cjs"
-    sites = find_sites(tree({**PROJECT, path: text}), (path,), "node")
-    found = set()
-    for mutant in mutants_of(sites, (path, test)):
-        used = instrument(sites, [mutant])
-        said = used.reveal(used.files[path].decode())
-        found.add(next(line for line in said.splitlines() if f"'{test}'" in line))
-    return found
-
-
-ASKING = """\
-const { it } = require('node:test');
-const assert = require('node:assert');
-const { f } = require('../lib/sums.cjs');
-it('holds', () => { assert.ok(f(1)); });
-it('holds not', () => { assert.ok(!f(1)); });
-it('more', () => { expect(f(1)).toBeGreaterThan(f(2)); });
-it('true', () => { expect(f(1)).toBeTruthy(); });
-it('parts', () => { expect(f(1)).toContain('one of them'); });
-"""
-
-
-def test_a_question_is_changed_to_one_that_somebody_would_ask() -> None:
-    def said(name: str, pattern: str) -> set[str]:
-        return {found for line in changed(ASKING, name) for found in re.findall(pattern, line)}
-
-    assert said("holds", r"ok\((!*)") == {"!"}
-    assert said("holds not", r"ok\((!*)") == {""}
-    assert said("more", r"toBe\w+") == {"toBeLessThan", "toBeLessThanOrEqual"}
-    assert said("true", r"[\w.]*toBe\w+") == {".toBeFalsy"}
-    assert any("one of themone of them" in line for line in changed(ASKING, "parts"))
-
-
-def test_what_throws_is_changed_to_another_class_and_texts_by_words_of_the_tests() -> None:
-    refuses = changed(THROWING, "refuses")
-    assert refuses
-    assert all("EvalError" in line or "URIError" in line for line in refuses)
-    words = changed(THROWING, "says the right words")
-    known = set(re.findall("[a-z]{2,}", THROWING.lower()))
-    assert len(words) > 2
-    assert all(set(re.findall("[a-z]{2,}", line.partition(", '3")[2].lower())) <= known for line in words)
+def test_parts_of_a_test_are_in_its_copies(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> None:
+    path = "test/parts.test.mjs"
+    content = tree({**PROJECT, path: PARTS})
+    texts = read_texts(content, (path,), "node")
+    numbers = {key: [site for site in unit.sites if site.texts[0].isdigit()] for key, unit in texts.units.items()}
+    copies = {key: [(Flip(site, 0),) for site in sites] for key, sites in numbers.items()}
+    made = make_copies(texts, texts.units.values(), copies)
+    opened = partial(sandboxes.open, problem_of("node").environment, LIMITS)
+    folded = fold(made, run_tests(opened, content, TestSelection((path,), runner="node", copies=made)), texts)
+    assert (folded.report.proven, folded.short) == (True, ()), folded.report.output
+    failed = {
+        test.partition("::")[2]: sum(one.result is not None and one.result.status == "failed" for one in found)
+        for test, found in folded.copies.items()
+    }
+    titles = ("whole > first", "whole > part 5", "whole > part 6", "whole", "calls back, it's said")
+    assert failed == dict(zip(titles, (2, 0, 0, 2, 2), strict=True))

@@ -8,8 +8,7 @@ from functools import reduce
 import pytest
 
 from codegate.grading import TestSelection, run_tests
-from codegate.grading.controls.instruments import instrument
-from codegate.grading.controls.search import find_sites
+from codegate.grading.controls.copies import make_copies, read_texts
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.grading.test_runner_javascript import FRAMEWORKS, LIMITS, PROJECT, TESTS
@@ -44,11 +43,12 @@ def test_each_framework_runs_from_the_trees_own_packages(opened: Opener, name: s
         "web/lib/sums.cjs": PROJECT["lib/sums.cjs"],
         f"web/{framework.file}": framework.head + text,
     }
-    used = instrument(find_sites(tree(content), (f"web/{framework.file}",), framework.name))
-    assert used.receipts
+    texts = read_texts(tree(content), (f"web/{framework.file}",), framework.name)
+    used = make_copies(texts, texts.units.values(), {})
+    assert used.marks
     selection = TestSelection(
         (f"web/{framework.file}",), runner=framework.name, command=("npm", "run", "own"), folder="web",
-        instruments=used,
+        copies=used,
     )  # fmt: skip
     report = run_tests(opened, tree(content), selection)
     statuses = {test.partition("::")[2]: result.status for test, result in report.results.items()}

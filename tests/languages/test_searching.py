@@ -8,14 +8,7 @@ import pytest
 from codegate.languages.searching import SearchError, find, search_tests
 from codegate.suite import RunnerName
 
-JAVASCRIPT = """\
-it('has no semicolons', () => {
-  expect(f(1)).toBe(2) // and a comment
-  expect(f('\\u00e9')).toEqual({ a: -1.5, 'b': `c` })
-})
-it('is of two', () => { expect(f(1n)).toBe(0x10n); return; expect(1).toBe(2) })
-it('is broken', () => { expect(f(1).toBe(2) })
-"""
+JAVASCRIPT = "it('adds', () => { expect(f(1)).toBe(2) })\n"
 GO = """\
 package a
 
@@ -45,27 +38,6 @@ def choices(records: list[dict[str, Any]], text: str, test: str) -> dict[str, li
     return found
 
 
-def test_receipts_of_javascript_stand_behind_statements_and_not_in_comments() -> None:
-    records = find("a.test.js", JAVASCRIPT, "node")
-    places = [record["order"] for record in records if record["kind"] == "receipt"]
-    before = {JAVASCRIPT[:at].rpartition("\n")[2].strip() for at in places}
-    assert "expect(f(1)).toBe(2)" in before
-    assert {record["test"] for record in records if record["kind"] != "value"} == {"has no semicolons", "is of two"}
-
-
-def test_literals_of_javascript_are_changed_to_others_of_their_kind() -> None:
-    found = choices(find("a.test.js", JAVASCRIPT, "node"), JAVASCRIPT, "has no semicolons")
-    assert set(found) == {"2", "1.5", "`c`"}  # no keys, and not what is given to the function
-    assert found["2"] == ["3", "4", "1", "6", "12"]
-    assert choices(find("a.test.js", JAVASCRIPT, "node"), JAVASCRIPT, "is of two")["0x10n"][0] == "17n"
-
-
-def test_texts_in_markup_stay_where_no_call_may_stand() -> None:
-    text = "it('a', () => { expect(<A b='c' d={'e'} />).toEqual(<p>f</p>) })"
-    values = [record for record in find("a.test.tsx", text, "vitest") if record["kind"] == "value"]
-    assert [text[record["edits"][0][0] : record["edits"][0][1]] for record in values] == ["'e'", ""]
-
-
 def test_an_error_costs_the_test_that_has_it_and_no_other() -> None:
     text = "def test_a():\n    assert f(1) == 2\n\ndef test_b():\n    assert f(1) == )\n"
     assert [record["name"] for record in find("test_a.py", text, "pytest")] == ["test_a"]
@@ -81,7 +53,6 @@ def test_literals_of_go_keep_to_the_type_that_they_have() -> None:
     ("path", "text"),
     [
         ("a.test.js", "it('a', () => { " + "[" * 100_000),
-        ("a.test.js", "it(" + "'a' + " * 20_000 + "'b', () => { expect(1).toBe(2) })"),
         ("a_test.go", "package a\nfunc TestX(t *testing.T) { " + "if " * 50_000),
         ("test_a.py", "def test_a():\n    assert f(1) == " + "(" * 50_000 + "2\n"),
         ("a.txt", "it('a', () => { expect(1).toBe(2) })"),

@@ -15,7 +15,8 @@ LANGUAGE: Final = LanguagePack(
     },
     environments="codegate.languages.javascript.environments:JavaScript",
     readers=(JAVASCRIPT, TYPESCRIPT),
-    finder="codegate.languages.javascript.mutation:JavaScriptFinder",
+    controls="codegate.languages.javascript.controls:TESTS",
+    untyped=dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "// @ts-nocheck\n"),
     varies=frozenset({"clock", "order"}),
     compiled=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),  # the framework reads JSX and components
 )

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from codegate.grading.controls.copies import Copies, Key
 from codegate.grading.drivers import driver_command, driver_source
-from codegate.grading.records import read_records, receipts_of
+from codegate.grading.records import read_records
 from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.runners.results import Phases, runner_report
 from codegate.grading.testreport import TestSelection
@@ -34,7 +36,7 @@ class JavaScript:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        instruments = _source("instruments.js")
+        marks = _source("marks.js")
         settings = {
             "token": token,
             "runner": self.name,
@@ -45,24 +47,46 @@ class JavaScript:
             "seed": selection.hash_seed,
             "clock_days": selection.clock_days,
             "reporter": self.reporter,
-            "instruments": selection.instruments.settings() if selection.instruments else None,
+            "copies": selection.copies.settings() if selection.copies else None,
             "sources": {
-                self.reporter: instruments + _source("channel.js") + _source(self.reporter),
-                "vitest_worker.cjs": instruments + _source("vitest_worker.cjs"),
+                self.reporter: marks + _source("channel.js") + _source(self.reporter),
+                "vitest_worker.cjs": marks + _source("vitest_worker.cjs"),
                 "clock.cjs": _source("clock.cjs"),
                 "mocha_config.cjs": _source("mocha_config.cjs"),
             },
         }
         return driver_command("node_driver", settings, "{workspace}", package=_DRIVERS)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
-        return runner_report(read_records(completed.records, token), files, _receipts)
+        return runner_report(read_records(completed.records, token), files, partial(_receipts, selection.copies))
 
 
-def _receipts(phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
-    """Return all receipts for each test: a token identifies its test, and some arrive with the next test's report."""
-    return dict.fromkeys(phases, frozenset().union(*receipts_of(phases).values()))
+def _receipts(copies: Copies | None, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
+    """Return the marks of each test, which may arrive with those of others: the first of a test begins a turn of it.
+
+    Of a test with several ids, the turns are theirs in order; where there are more or fewer, all are of each.
+    """
+    if copies is None:
+        return {}
+    turns: dict[str | Key, list[set[str]]] = {}
+    for token in (token for found in phases.values() for phase in found for token in phase.receipts):
+        if token in copies.marks:
+            place, number = copies.marks[token]
+            begun = turns.setdefault(place, [])
+            begun += [set()] if number == 0 or not begun else []
+            begun[-1].add(token)
+    tests: dict[str | Key, list[str]] = {}
+    for test in phases:
+        for place in copies.places(test):
+            tests.setdefault(place, []).append(test)
+    left: dict[str, set[str]] = {}
+    for place, own in tests.items():
+        found = turns.get(place, [])
+        found = found if len(found) == len(own) else [set().union(*found)] * len(own)
+        for test, tokens in zip(own, found, strict=True):
+            left.setdefault(test, set()).update(tokens)
+    return {test: frozenset(tokens) for test, tokens in left.items()}
 
 
 def _source(file: str) -> str:

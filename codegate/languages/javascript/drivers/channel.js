@@ -35,10 +35,11 @@ const channel = (() => {
   return { settings, send };
 })();
 const settings = channel.settings;
-let left = []; // receipts, until the next test is reported
-if (settings?.instruments) instrument(settings.instruments, (token) => void (left[left.length] = token));
+let left = []; // marks, until the next test is reported
+if (settings?.copies) takeMarks(settings.copies.mark, (token) => void (left[left.length] = token));
 const workspace = settings?.workspace ?? process.cwd();
 const exists = fs.existsSync;
+const say = console.log;
 const ERRNO = { ENOENT: 2, EACCES: 13, EPERM: 1, EROFS: 30, ECONNREFUSED: 111, ENETUNREACH: 101, EHOSTUNREACH: 113 };
 
 const plain = (value, limit) => {
@@ -83,16 +84,31 @@ const explain = (error, name, message) => {
   return { exception: kind, message: said, parents, causes, errno: ERRNO[code] ?? null, dependency };
 };
 
-/** Report one test: its file, the titles that lead to it, its outcome, its seconds and what failed it. */
-const report = (file, titles, outcome, milliseconds, crash, when = 'call') => {
+// Copies and the tests themselves are alike here: the code under test may read everything that this process has.
+const isVariant = (titles) => {
+  const words = settings.copies?.variants ?? [];
+  return titles.some((title) => words.some((word) => title.includes(`_${word}`)));
+};
+
+let last = null;
+/** Report one test: its file, the titles that lead to it, its outcome, its seconds, what failed it and its text. */
+const report = (file, titles, outcome, milliseconds, crash, text, when = 'call') => {
   const path = plain(file, 4096).replace(`${workspace}/`, '');
-  const id = `${path}::${titles.map((title) => plain(title, 2000)).join(' > ')}`;
+  const names = titles.map((title) => plain(title, 2000));
   const seconds = Number.isFinite(milliseconds) && milliseconds > 0 ? milliseconds / 1000 : 0;
-  channel.send({ kind: 'phase', id, when, outcome, seconds, markers: [], crash: crash ?? null, receipts: left });
+  const id = `${path}::${names.join(' > ')}`;
+  const shown = outcome === 'failed' ? `FAILED ${plain(names.join(' > '), 500)}\n${plain(text, 3000)}` : '';
+  const variant = isVariant(names);
+  last = { kind: 'phase', id, when, outcome, seconds, markers: [], crash: crash ?? null, receipts: left };
+  channel.send({ ...last, text: variant ? shown : '' });
+  if (shown && !variant) say(shown); // who reads the output is shown the real ones
   left = [];
 };
 const broken = (file, text, crash) => {
   const id = plain(file, 4096).replace(`${workspace}/`, '');
   channel.send({ kind: 'collection_error', id, text: plain(text, 2000), crash });
 };
-const finished = () => channel.send({ kind: 'finished' });
+const finished = () => {
+  if (left.length && last) channel.send({ ...last, seconds: 0, receipts: left, text: '' }); // left since its report
+  channel.send({ kind: 'finished' });
+};

@@ -10,13 +10,12 @@ module.exports = class {
       const text = result.failureMessage ?? error.stack ?? error.message;
       const first = /([A-Z]\w*Error)\b: ?([^\n]*)/.exec(plain(`${error.type ?? ''} ${error.stack ?? text}`, 4000));
       broken(file, text, explain(error, first?.[1], first?.[2] ?? error.message));
-      console.log(plain(text, 4000));
+      say(plain(text, 4000));
     }
     for (const found of result.testResults) {
       const outcome = STATUS[found.status] ?? 'skipped';
       const crash = outcome === 'failed' ? this.crash(found) : null;
-      report(file, [...found.ancestorTitles, found.title], outcome, found.duration, crash);
-      if (crash) console.log(`FAILED ${plain(found.fullName, 500)}\n${plain(found.failureMessages[0], 3000)}`);
+      report(file, [...found.ancestorTitles, found.title], outcome, found.duration, crash, found.failureMessages[0]);
     }
   }
 

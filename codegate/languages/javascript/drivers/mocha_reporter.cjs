@@ -12,7 +12,6 @@ module.exports = class {
   constructor(runner) {
     if (!settings) return;
     if (settings.order === 'reversed') reverse(runner.suite);
-    const say = console.log;
     const fileOf = (runnable) => runnable.file ?? settings.file;
     runner.on('pass', (test) => report(fileOf(test), titles(test), 'passed', test.duration));
     runner.on('pending', (test) => report(fileOf(test), titles(test), 'skipped', 0));
@@ -20,8 +19,8 @@ module.exports = class {
       const hook = runnable.type === 'hook';
       const test = (hook && runnable.ctx?.currentTest) || runnable;
       const facts = explain(error);
-      report(fileOf(test), titles(test), 'failed', runnable.duration, facts, hook ? 'setup' : 'call');
-      say(`FAILED ${plain(runnable.fullTitle(), 500)}\n${plain(error?.stack ?? error, 3000)}`);
+      const text = error?.stack ?? error;
+      report(fileOf(test), titles(test), 'failed', runnable.duration, facts, text, hook ? 'setup' : 'call');
     });
     runner.once('end', finished);
   }

@@ -321,7 +321,7 @@ def main() -> None:
     )  # fmt: skip
     os.close(told)
     os.close(hear)
-    said = {key: settings[key] for key in ("token", "file", "order", "seed", "instruments")}
+    said = {key: settings[key] for key in ("token", "file", "order", "seed", "copies")}
     said["workspace"] = workspace
     workers = [
         threading.Thread(target=say, args=(tell, json.dumps(said).encode("ascii")), daemon=True),

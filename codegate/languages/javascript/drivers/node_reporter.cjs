@@ -14,15 +14,14 @@ module.exports = async function* reporter(source) {
       const path = [...titles.slice(0, data.nesting), data.name];
       const failed = type === 'test:fail' && data.todo === undefined;
       if (data.details?.type === 'suite') {
-        if (failed && error?.failureType === 'hookFailed') report(settings.file, [...path, '(hooks)'], 'failed', 0, explain(reason));
+        if (failed && error?.failureType === 'hookFailed') report(settings.file, [...path, '(hooks)'], 'failed', 0, explain(reason), reason?.stack ?? reason);
         continue;
       }
       let outcome = type === 'test:pass' ? 'passed' : 'failed';
       if (data.skip !== undefined && data.skip !== false) outcome = 'skipped';
       else if (data.todo !== undefined && data.todo !== false) outcome = 'xfail';
       const crash = outcome === 'failed' ? explain(typeof reason === 'object' ? reason : error) : null;
-      report(settings.file, path, outcome, data.details?.duration_ms, crash);
-      if (failed) yield `FAILED ${plain(path.join(' > '), 500)}\n${plain(reason?.stack ?? reason, 3000)}\n`;
+      report(settings.file, path, outcome, data.details?.duration_ms, crash, reason?.stack ?? reason);
     } else if (type === 'test:plan' && data.nesting === 0) {
       ended = true; // of all tests; Node 20 may leave before the stream ends
       finished();

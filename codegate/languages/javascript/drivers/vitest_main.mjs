@@ -1,31 +1,32 @@
 // Starts vitest by its programming interface, with a reporter that lives in this process alone; tests run in others.
 const { join } = process.getBuiltinModule('node:path');
-if (settings.instruments) {
-  fs.writeFileSync(join(import.meta.dirname, 'instruments.json'), JSON.stringify(settings.instruments));
+if (settings.copies) {
+  fs.writeFileSync(join(import.meta.dirname, 'mark.json'), JSON.stringify(settings.copies.mark));
   const option = `--require=${join(import.meta.dirname, 'vitest_worker.cjs')}`;
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${option}`;
 }
 const { startVitest } = await import('vitest/node');
 
 const fileOf = (task) => task.file?.filepath ?? task.filepath ?? settings.file;
+const textOf = (error) => error?.stack ?? error?.message ?? error;
 const walk = (task, titles) => {
   const result = task.result ?? {};
   const errors = result.errors ?? [];
   if (task.type === 'suite') {
     const inner = task.filepath ? [] : [...titles, task.name];
     if (task.filepath && errors.length && !task.tasks.length) {
-      broken(task.filepath, errors[0].stack ?? errors[0].message, explain(errors[0]));
+      broken(task.filepath, textOf(errors[0]), explain(errors[0]));
+      say(plain(textOf(errors[0]), 3000));
     } else if (errors.length) {
-      report(fileOf(task), [...inner, '(hooks)'], 'failed', 0, explain(errors[0]));
+      report(fileOf(task), [...inner, '(hooks)'], 'failed', 0, explain(errors[0]), textOf(errors[0]));
     }
-    if (errors.length) console.log(plain(errors[0].stack ?? errors[0].message, 3000));
     for (const child of task.tasks ?? []) walk(child, inner);
     return;
   }
   const path = [...titles, task.name];
   const outcome = result.state === 'pass' ? 'passed' : result.state === 'fail' ? 'failed' : 'skipped';
-  report(fileOf(task), path, outcome, result.duration, outcome === 'failed' ? explain(errors[0]) : null);
-  if (outcome === 'failed') console.log(`FAILED ${plain(path.join(' > '), 500)}\n${plain(errors[0]?.stack ?? errors[0]?.message, 3000)}`);
+  const crash = outcome === 'failed' ? explain(errors[0]) : null;
+  report(fileOf(task), path, outcome, result.duration, crash, textOf(errors[0]));
 };
 
 let told = false;
@@ -35,7 +36,7 @@ const over = (files, errors) => {
   const receipts = join(import.meta.dirname, 'receipts');
   if (exists(receipts)) left = fs.readFileSync(receipts, 'utf8').split('\n').slice(0, -1);
   for (const file of files ?? []) walk(file, []);
-  for (const error of errors ?? []) console.log(plain(error?.stack ?? error?.message ?? error, 3000));
+  for (const error of errors ?? []) say(plain(textOf(error), 3000));
   finished();
 };
 const reporter = {

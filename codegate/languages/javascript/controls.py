@@ -1,0 +1,208 @@
+"""How tests are written in JavaScript and TypeScript: calls of ``it`` or ``test`` with a title, within groups."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from codegate.languages.controls import HOLE, TestSyntax, Written
+from codegate.languages.syntax import field, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TESTS: Final = frozenset({"it", "test", "specify", "fit"})
+_GROUPS: Final = frozenset({"describe", "suite", "context", "fdescribe"})
+_TABLES: Final = frozenset({"each", "for"})
+# With other words behind its name, a test may pass when its function throws.
+_MODIFIERS: Final = frozenset(
+    {"only", "concurrent", "sequential", "serial", "parallel", "shuffle", "skip", "skipIf", "runIf", *_TABLES}
+)
+_INVERTING: Final = re.compile(r"\b(fails|failing|expectFailure|todo)\b")
+_PLACEHOLDER: Final = re.compile(r"%(?:\.\d+)?[a-zA-Z#$%]|\$[\w.#]+|\$\{[^}]*\}")
+_STORED: Final = re.compile(r"(?<!Inline)[sS]napshot\(")  # under the title
+_TEXTS: Final = frozenset({"string", "template_string"})
+_VALUES: Final = frozenset({"identifier", "member_expression", "call_expression", "subscript_expression"})
+_FUNCTIONS: Final = frozenset({"arrow_function", "function_expression"})
+_BODIES: Final = frozenset(
+    {"function_declaration", "generator_function_declaration", "generator_function", "method_definition", "class_body"}
+)
+_LOOPS: Final = frozenset({"for_statement", "for_in_statement"})
+_PAIRS: Final = (
+    ("===", "!=="), ("==", "!="), ("<", ">="), (">", "<="), ("equal", "notEqual"), ("strictEqual", "notStrictEqual"),
+    ("deepEqual", "notDeepEqual"), ("deepStrictEqual", "notDeepStrictEqual"), ("throws", "doesNotThrow"),
+    ("rejects", "doesNotReject"),
+)  # fmt: skip
+_TOGGLES: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_OTHERS: Final = ("EvalError", "URIError")  # no honest error is of these classes to stay compatible
+_TRUE: Final = re.compile(r"(\w+\.)*(assert|ok)")
+_PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWith|has|test|throws?(Error)?|rejects)$")
+
+
+class JavaScriptTests(TestSyntax):
+    """Calls that declare tests, without those within other tests."""
+
+    literals: ClassVar = dict.fromkeys(_TEXTS, "text") | {"number": "number", "true": "truth", "false": "truth"}
+    functions: ClassVar = _FUNCTIONS | _BODIES
+
+    def tests(self, root: "Node") -> Iterator[Written]:
+        """See ``TestSyntax.tests``."""
+        stack = [(root, "")]
+        while stack:
+            node, led = stack.pop()
+            names = _names(node)
+            if not names:
+                stack += [(one, HOLE if _is_apart(one) else led) for one in reversed(node.named_children)]
+                continue
+            given = _parts(field(node, "arguments"))
+            functions = [one for one in given if one.type in _FUNCTIONS]
+            if not functions or not _is_title(given[0]):
+                continue
+            title = led + _title(given[0], is_table=not _TABLES.isdisjoint(names))
+            body = field(functions[-1], "body")
+            statements = [body] if body is not None and body.type != "statement_block" else _parts(body)
+            if names[0] in _GROUPS:
+                stack.append((functions[-1], f"{title} > "))
+            elif statements and (statement := _statement(node)) and not any(map(_is_inverted, given)):
+                yield Written(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
+
+    def word(self, named: "Node") -> tuple[int, str]:
+        """See ``TestSyntax.word``: in front, since placeholders may be at the end."""
+        return (named.start_byte + 1, "_$word$") if named.type in _TEXTS else (named.start_byte, '"_$word$" + ')
+
+    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
+        """See ``TestSyntax.marks``: the first is where the test begins; what it gives back may be a promise."""
+        around = test.statements[0].parent
+        is_block = around is not None and around.type == "statement_block"
+        function = around.parent if around is not None and is_block else around
+        waits = "async " if function is not None and function.children[0].type == "async" else ""
+        if around is not None and is_block:
+            yield around.start_byte + 1, f" {self.mark(around, data)}"
+        for node in test.statements:
+            given = next(iter(_parts(node)), None) if node.type == "return_statement" else None if is_block else node
+            if given is not None:
+                yield given.start_byte, f'$mark$("$token$", {waits}() => ('
+                yield _end(given), '))("$token$")'
+            if given is not None or self._leaves(node):
+                break
+            yield _end(node), f"; {self.mark(node, data)}"
+
+    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
+        """See ``TestSyntax.mark``."""
+        return '$mark$("$token$");'
+
+    def toggled(self, node: "Node") -> Sequence[str]:
+        """See ``TestSyntax.toggled``."""
+        text, parent = text_of(node), node.parent
+        if parent is None:
+            return []
+        first = parent.type == "arguments" and parent.named_children[:1] == [node]
+        if first and _TRUE.fullmatch(text_of(field(parent.parent, "function"))):
+            return [f"!({text})"]
+        if parent.type == "arguments" and node.type == "identifier" and text.endswith("Error"):
+            return [one for one in _OTHERS if one != text]
+        if parent.type == "binary_expression" and not node.is_named:
+            return [_TOGGLES[text]] if text in _TOGGLES else []
+        if node.type == "member_expression" and text.endswith(".not") and _is_expected(node):
+            return [text_of(field(node, "object"))]
+        if node.type == "property_identifier" and parent.parent is not None and parent.parent.type == "call_expression":
+            owner = text_of(field(parent, "object"))
+            if text in _TOGGLES and re.search(r"(?i)(assert|strict)$", owner):
+                return [_TOGGLES[text]]
+            if ".not" not in owner and field(parent.parent, "function") == parent and _is_expected(parent):
+                return [f"not.{text}"]
+        return []
+
+    def is_fixed(self, node: "Node", test: Written) -> bool:
+        """See ``TestSyntax.is_fixed``."""
+        around = node
+        while around.parent is not None and around != test.node:
+            inner, around = around, around.parent
+            directive = inner.type == "string" and around.type == "expression_statement"
+            caught = around.type == "try_statement" and field(around, "handler") is not None
+            if caught or directive or around.type == "literal_type":
+                return True
+        return False
+
+    def is_part(self, node: "Node") -> bool:
+        """See ``TestSyntax.is_part``."""
+        around = node
+        while around.parent is not None and around.type not in self.functions and "statement" not in around.type:
+            around = around.parent
+            if around.type == "call_expression" and _PARTIAL.search(text_of(field(around, "function"))):
+                return True
+        return False
+
+
+def _parts(node: "Node | None") -> "list[Node]":
+    return [one for one in node.named_children if one.type != "comment"] if node is not None else []
+
+
+def _end(node: "Node") -> int:
+    """Return where a statement ends: without a semicolon, it has the comment behind it."""
+    return max((one.end_byte for one in node.children if one.type != "comment"), default=node.end_byte)
+
+
+def _is_title(node: "Node") -> bool:
+    added = node.type == "binary_expression" and text_of(field(node, "operator")) == "+"
+    return added or node.type in _TEXTS | _VALUES
+
+
+def _is_inverted(node: "Node") -> bool:
+    return node.type == "object" and _INVERTING.search(text_of(node)) is not None
+
+
+def _is_expected(node: "Node") -> bool:
+    """Return whether a member is of what ``expect(...)`` gave."""
+    called = False
+    inner: Node | None = field(node, "object")
+    while inner is not None and inner.type in {"call_expression", "member_expression"}:
+        called = inner.type == "call_expression"
+        inner = field(inner, "function") or field(inner, "object")
+    return called and text_of(inner) == "expect"
+
+
+def _names(node: "Node") -> list[str]:
+    """Return the words that declare a test or a group, as ``it`` and ``each``; none where a call does not."""
+    listed = field(node, "arguments")
+    if node.type != "call_expression" or listed is None or listed.type != "arguments":
+        return []
+    names: list[str] = []
+    called: Node | None = node
+    while called is not None and called.type in {"call_expression", "member_expression"}:
+        names += [text_of(field(called, "property"))] if called.type == "member_expression" else []
+        called = field(called, "function") or field(called, "object")
+    names = [text_of(called), *reversed(names)]
+    return names if names[0] in _TESTS | _GROUPS and _MODIFIERS.issuperset(names[1:]) else []
+
+
+def _is_apart(node: "Node") -> bool:
+    """Return whether it is not known what leads to the tests in a function: it may be called anywhere."""
+    called = node.parent is not None and node.parent.type == "arguments"
+    return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
+
+
+def _title(node: "Node", *, is_table: bool) -> str:
+    """Return a title with ``HOLE`` for what only a run can tell."""
+    parts, stack = [], [node]
+    while stack:
+        one = stack.pop()
+        if one.type in _TEXTS or one.type == "binary_expression":
+            stack += reversed(one.named_children)
+        else:
+            parts.append(text_of(one) if one.type == "string_fragment" else HOLE)
+    return _PLACEHOLDER.sub(HOLE, "".join(parts)) if is_table else "".join(parts)
+
+
+def _statement(call: "Node") -> "Node | None":
+    """Return the statement that declares a test, with the loop that has no other; None where copies cannot stand."""
+    node = call
+    while node.parent is not None and node.parent.type in {"await_expression", "member_expression", "call_expression"}:
+        node = node.parent
+    node = node.parent if node.parent is not None and node.parent.type == "expression_statement" else node
+    while node.parent is not None and node.parent.type in _LOOPS:
+        node = node.parent
+    is_listed = node.parent is not None and node.parent.type in {"program", "statement_block"}
+    return node if is_listed and node.type in {"expression_statement", *_LOOPS} else None
+
+
+TESTS: Final = JavaScriptTests()
