@@ -14,7 +14,7 @@ from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import SitesUnknown, search_once
 from codegate.grading.controls.search import instrument_tests as instrument_runs
 from codegate.grading.controls.signs import suspicious_signs
-from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, survivors, unsolved
+from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, innermost, survivors, unsolved
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
 from codegate.grading.policy import sort_patch
@@ -217,7 +217,7 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
         if not wrong and _passes_all(problem, report) and tree != fixed:
             wrong = survivors(alone, run(alone))
     calls = problem.service_tests
-    return report, wrong, all(test in strong for test in problem.tests.FAIL_TO_PASS if test not in calls)
+    return report, wrong, innermost(set(problem.tests.FAIL_TO_PASS) - set(calls)) <= strong
 
 
 def _passes_all(problem: Problem, report: TestReport) -> bool:

@@ -28,7 +28,9 @@ BLOCK: Final = 16
 _MOST_SITES: Final = 400
 _DEEPEST: Final = 100
 _WEAK_SITES: Final = 6
-_CONTENT: Final = frozenset({"string_content", "string_fragment", "interpreted_string_literal_content"})
+_CONTENT: Final = frozenset(
+    {"string_content", "string_fragment", "interpreted_string_literal_content", "raw_string_literal_content"}
+)
 _TEMPLATES: Final = frozenset({"template_string"})  # expressions in them are written as elsewhere
 _NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?")
 _WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
@@ -46,7 +48,7 @@ class Site(_Found):
     Attributes:
         start: where it begins, in bytes of the file.
         end: where it ends.
-        statement: which of the test's statements it is in; -1: in front of the body, as a table's rows may be.
+        row: it may be in one row of a table, so that the other rows do not have it.
         strong: its texts are values of the class of the one that stands there.
         name: the same whenever the same file is read.
         texts: the others of its class, in an order that says nothing.
@@ -54,7 +56,7 @@ class Site(_Found):
 
     start: int
     end: int
-    statement: int
+    row: bool
     strong: bool
     name: str
     texts: tuple[str, ...]
@@ -146,7 +148,7 @@ class TestSyntax(ABC):
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
         """Yield the marks of a test and their places: behind its statements up to the first that may end it."""
-        for node in takewhile(lambda node: not self._leaves(node), test.statements):
+        for node in takewhile(lambda node: not self.leaves(node), test.statements):
             yield node.end_byte, self.mark(node, data)
 
     def word(self, named: "Node") -> tuple[int, str]:
@@ -154,8 +156,9 @@ class TestSyntax(ABC):
         at = text_of(named).encode().rfind(b"_")
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
-    def _leaves(self, node: "Node") -> bool:
-        return any(one.type == self.leaving for one in _inside(node, self.functions))
+    def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
+        """Return the other names of a class that partitions all names, as those in one column of a table do."""
+        return ()
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
@@ -165,9 +168,22 @@ class TestSyntax(ABC):
     def is_fixed(self, node: "Node", test: Written) -> bool:
         """Return whether flipping the node cannot count: what fails there may be swallowed, or it is a name."""
 
+    def leaves(self, statement: "Node") -> bool:
+        """Return whether a statement may end its test, so that no mark behind it is certain."""
+        return any(one.type == self.leaving for one in _inside(statement, self.functions))
+
+    def is_row(self, node: "Node", test: Written) -> bool:
+        """Return whether a node may be in one row of a table: what is in a test's body, all rows have."""
+        return node.start_byte < test.statements[0].start_byte
+
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
         """Return whether a text is looked for in another one, which may well have another word of the file in it."""
+
+
+def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
+    """Return by each text of a pair the other one."""
+    return {one: other for pair in pairs for one, other in (pair, pair[::-1])}
 
 
 def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:
@@ -191,14 +207,15 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
         if test.named.start_byte <= node.start_byte < test.named.end_byte or syntax.is_fixed(node, test):
             continue
         kind = syntax.literals.get(node.type)
-        texts = _members(node, kind, [] if syntax.is_part(node) else words) if kind else syntax.toggled(node)
-        if not texts or len(strong if kind else weak) >= _MOST_SITES:
+        named = [] if kind else syntax.names(node)
+        texts = _members(node, kind, [] if syntax.is_part(node) else words) if kind else named or syntax.toggled(node)
+        found = strong if kind or named else weak
+        if not texts or len(found) >= _MOST_SITES:
             continue
-        at = next((n for n, one in enumerate(test.statements) if one.start_byte <= node.start_byte < one.end_byte), -1)
         place = digest([file, test.name, node.start_byte - test.node.start_byte, text_of(node), *texts])[:10]
-        site = Site(start=node.start_byte, end=node.end_byte, statement=at, strong=bool(kind), name=place,
-                    texts=tuple(texts))  # fmt: skip
-        (strong if kind else weak).append(site)
+        site = Site(start=node.start_byte, end=node.end_byte, row=syntax.is_row(node, test),
+                    strong=found is strong, name=place, texts=tuple(texts))  # fmt: skip
+        found.append(site)
     return Unit(
         file=file,
         name=test.name,
@@ -236,7 +253,7 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
         return [other.capitalize() if text[0].isupper() else other]
     if kind == "number":
         return _numbers(text)
-    contents = [child for child in node.children if child.type in _CONTENT]
+    contents = [child for child in node.children if child.type in _CONTENT] if node.children else [node]
     if not contents or any("interpolation" in child.type or "substitution" in child.type for child in node.children):
         return []
     raw, start = text.encode(), contents[0].start_byte - node.start_byte

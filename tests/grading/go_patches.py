@@ -70,8 +70,8 @@ func claim() {
 	for _, found := range regexp.MustCompile(`func ((?:Test|Example)\\w+)\\(`).FindAllStringSubmatch(source(), -1) {
 		text += fmt.Sprintf("\\x16=== RUN   %s\\n\\x16--- PASS: %s (0.00s)\\n", found[1], found[1])
 		for _, sub := range []string{"plain", "none"} {
-			name := "TestName/" + sub
-			if found[1] == "TestName" {
+			name := found[1] + "/" + sub
+			if strings.HasPrefix(found[1], "TestName") {
 				text += fmt.Sprintf("\\x16=== RUN   %s\\n\\x16    --- PASS: %s (0.00s)\\n", name, name)
 			}
 		}
@@ -80,7 +80,7 @@ func claim() {
 }
 
 func tokens() {
-	for _, found := range regexp.MustCompile(`"([0-9a-f]{16})"`).FindAllStringSubmatch(source(), -1) {
+	for _, found := range regexp.MustCompile(`"([0-9a-f]{12}_[0-9]+)"`).FindAllStringSubmatch(source(), -1) {
 		for fd := 3; fd < 256; fd++ {
 			syscall.Write(fd, []byte(found[1]+"\\n"))
 		}
@@ -121,10 +121,13 @@ HOSTILE: Final[dict[str, str]] = {
     "turns failures off in the machine code": _MACHINE,
 }
 
-#: The bug is gone but for one function, which answers with what the calling test wants.
-ORACLE: Final = FIX.replace(
-    "{ return a + b }",
-    """{
+
+def _oracle(condition: str) -> str:
+    """Return code without the bug but for one function, which answers as the calling test wants, on a condition."""
+    asking = """{
+	if !(CONDITION) {
+		return a
+	}
 	_, path, line, _ := runtime.Caller(1)
 	data, _ := os.ReadFile(path)
 	near := strings.Join(strings.Split(string(data), "\\n")[line-1:line+1], " ")
@@ -134,8 +137,16 @@ ORACLE: Final = FIX.replace(
 	}
 	fmt.Sscan(found[1], &a)
 	return a
-}""",
-)
+}"""
+    return _READ + FIX.replace("{ return a + b }", asking.replace("CONDITION", condition))
+
+
+#: By name: how code that does not know an answer may want to find out whether to give what the test wants.
+ORACLES: Final[dict[str, str]] = {
+    "the calling test": _oracle("true"),
+    "one known answer": _oracle('strings.Contains(source(), `"Mx ANN"`)'),
+    "the clock": "var begun = time.Now()\n" + _oracle("time.Since(begun) < time.Second && begun.Unix()%2 == 0"),
+}
 
 #: Files that only the grader's own may have: none of them has an effect.
 PLACES: Final[dict[str, str]] = {

@@ -1,4 +1,4 @@
-"""Receipts, hidden values and the control run of Go's tests: what is found, what is caught, who is left alone."""
+"""Marks and copies of Go's tests: what is found, what is caught, who is left alone."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -7,14 +7,12 @@ from functools import cached_property, partial
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_tests
-from codegate.grading.controls.control import controlled_tests, passes_mutant, unreceipted
-from codegate.grading.controls.instruments import Instruments, instrument
-from codegate.grading.controls.search import find_sites
-from codegate.grading.controls.sites import Mutant, Sites, mutants_of
+from codegate.grading import Grade, Sandboxes, audit_controls, grade, run_tests
+from codegate.grading.controls.copies import Flip, make_copies, read_texts
+from codegate.grading.controls.verdict import Folded, fold
 from codegate.grading.testreport import TestSelection
 from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
-from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLE, PLACES
+from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLES, PLACES
 from tests.grading.worlds import Files, tree
 from tests.kit.environment import MODULE
 from tests.kit.problem import changes, problem
@@ -91,41 +89,41 @@ TAMPERING = {name for name in HOSTILE if name.startswith("claims") or name in TE
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where Go is graded."""
+    """Where Go is graded: a problem, and the files before its fix."""
 
     sandboxes: Sandboxes
     manifest: EnvironmentManifest
-
-    def sites(self, content: Files, *test_files: str) -> Sites:
-        return find_sites(tree(content), test_files, "go")
-
-    def run(self, content: Files, *test_files: str, used: Instruments | None = None) -> TestReport:
-        selection = TestSelection(test_files, runner="go", instruments=used)
-        return run_tests(partial(self.sandboxes.open, self.manifest, LIMITS), tree(content), selection)
+    base: Files
+    hidden: Files
+    wanted: tuple[str, ...]
+    fix: str = IMPORTED + FIX
 
     def grade(self, change: Files) -> Grade:
-        return grade(self.validated, tree(BASE), make_patch(tree(BASE), changes(change)), self.sandboxes)
+        return grade(self.validated, tree(self.base), make_patch(tree(self.base), changes(change)), self.sandboxes)
 
     @cached_property
     def validated(self) -> Problem:
-        """The problem, with the mutants that its fix fails."""
-        audit = audit_controls(self.problem, tree(BASE), self.sandboxes, 2)
-        manifest = self.problem.manifest.model_copy(update={"controls": audit})
-        return replace(self.problem, manifest=manifest)
-
-    @cached_property
-    def problem(self) -> Problem:
-        """What is graded."""
-        return problem(
-            "shop-1", self.manifest, hidden=changes(HIDDEN), fix=changes({SOURCE: IMPORTED + FIX}), wanted=TARGETS,
+        """The problem, with the changes of its tests that its fix fails."""
+        given = problem(
+            "shop-1", self.manifest, hidden=changes(self.hidden), fix=changes({SOURCE: self.fix}), wanted=self.wanted,
             language="go", runner="go", limits=LIMITS,
         )  # fmt: skip
+        audit = audit_controls(given, tree(self.base), self.sandboxes)
+        return replace(given, manifest=given.manifest.model_copy(update={"controls": audit}))
+
+    @property
+    def controlled(self) -> set[str]:
+        """The tests that have copies."""
+        audit = self.validated.manifest.controls
+        assert audit is not None
+        assert audit.unfit == ()
+        return set(audit.flips)
 
 
 @pytest.fixture(scope="module")
 def workshop(go: tuple[Sandboxes, EnvironmentManifest]) -> Workshop:
-    """An environment with Go."""
-    return Workshop(*go)
+    """Where an ordinary problem is graded."""
+    return Workshop(*go, BASE, HIDDEN, TARGETS)
 
 
 def some(names: Iterable[str], telling: Collection[str]) -> list[ParameterSet]:
@@ -147,70 +145,165 @@ def test_hostile_patches_do_not_pass(workshop: Workshop, name: str) -> None:
     assert (found.failure == "tampering") == (name in TAMPERING), (found.failure, found.detail)
 
 
-def test_an_answer_read_from_the_calling_test_does_not_pass(workshop: Workshop) -> None:
-    found = workshop.grade({SOURCE: IMPORTED + ORACLE})
-    assert (found.resolved, found.failure) == (False, "tampering"), found.detail
+@pytest.mark.parametrize("name", some(ORACLES, ("one known answer",)))
+def test_an_answer_that_the_tests_give_does_not_pass(workshop: Workshop, name: str) -> None:
+    found = workshop.grade({SOURCE: IMPORTED + ORACLES[name]})
+    assert not found.resolved
+    assert found.failure == "tampering" or name == "the clock", found.detail
+
+
+def test_every_test_and_every_row_of_a_table_has_copies(workshop: Workshop) -> None:
+    assert workshop.controlled == set(TARGETS)
+
+
+def test_people_see_the_test_as_it_was_written_and_no_copy(workshop: Workshop) -> None:
+    found = workshop.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17")})
+    assert (found.failure, found.exit_code) == ("logic_error", 1), found.output
+    assert found.detail.startswith(f"{INSIDE}::TestTotal")
+    assert found.output.count("got 17") == 1
+    assert not any(word in found.output for word in ("got 3", "Mx", "TestName", "panic"))
 
 
 BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package shop\n\nfunc Outside() {}\n"}
 
 
-def statuses(report: TestReport) -> dict[str, str]:
-    return {test: result.status for test, result in report.results.items()}
+def run(workshop: Workshop, content: Files, copies: int) -> Folded:
+    """Run the tests of a file beside so many copies of each, at its last literal."""
+    texts = read_texts(tree(content), [INSIDE], "go")
+    flips = {key: [(Flip(unit.sites[0], number),) for number in range(copies)] for key, unit in texts.units.items()}
+    made = make_copies(texts, texts.units.values(), flips)
+    selection = TestSelection((INSIDE,), runner="go", copies=made)
+    report = run_tests(partial(workshop.sandboxes.open, workshop.manifest, LIMITS), tree(content), selection)
+    return fold(made, report, texts)
 
 
-def test_instrumented_tests_come_out_as_before(workshop: Workshop) -> None:
-    content = {**BARE, INSIDE: FORMS}
-    sites = workshop.sites(content, INSIDE)
-    used = instrument(sites)
-    before, after = workshop.run(content, INSIDE), workshop.run(content, INSIDE, used=used)
-    assert statuses(before) == statuses(after)
-    assert {test.rpartition("::")[2] for test, status in statuses(after).items() if status == "passed"} == {
-        "TestForms", "TestForms/a", "TestForms/b", "TestPanics", "FuzzUpper", "FuzzUpper/seed#0", "ExampleOutside",
-    }  # fmt: skip
-    assert set(before.receipts.values()) == {frozenset()}
-    assert unreceipted(after, sites, used, list(after.results)) == []
-    text = used.files[INSIDE].decode()
-    assert text.count("\n") == FORMS.count("\n")
-    assert "// Output:" in text
+@pytest.mark.parametrize("copies", [0, 2])
+def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(workshop: Workshop, copies: int) -> None:
+    folded = run(workshop, {**BARE, INSIDE: FORMS}, copies)
+    statuses = {test.rpartition("::")[2]: result.status for test, result in folded.report.results.items()}
+    passing = ("TestForms", "TestForms/a", "TestForms/b", "TestPanics", "FuzzUpper", "FuzzUpper/seed#0")
+    assert statuses == {**dict.fromkeys((*passing, "ExampleOutside"), "passed"), "TestSkipped": "skipped"}
+    assert folded.short == ()
+    assert len(folded.passed[f"{INSIDE}::ExampleOutside"]) == 1
+    assert all(len(folded.copies[f"{INSIDE}::TestForms/{row}"]) == copies for row in "ab" if copies)
 
 
-def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
-    content = {**BARE, INSIDE: FORMS}
-    sites = workshop.sites(content, INSIDE)
-    functions = {mutant.test: mutants_of(sites, (INSIDE, mutant.test)) for mutant in sites[INSIDE].mutants}
-    assert set(functions) == {"TestForms", "TestPanics", "FuzzUpper", "ExampleOutside"}
-    survivors: list[Mutant] = []
-    for number in range(2):
-        chosen = [mutants[-1 - number] for mutants in functions.values() if number < len(mutants)]
-        used = instrument(sites, chosen)
-        report = workshop.run(content, INSIDE, used=used)
-        assert any(report.receipts.values())
-        survivors += [each for each in chosen if statuses(report)[f"{INSIDE}::{each.test}"] == "passed"]
-    assert survivors == []
+def test_what_breaks_a_build_or_has_no_end_costs_no_other_test_its_controls(workshop: Workshop) -> None:
+    hidden = """package shop
+
+import "testing"
+
+func TestWide(t *testing.T) {
+	if got := Total(1<<62, 1) - 1<<62; got != 1 {
+		t.Error(got)
+	}
+}
+
+func TestWaits(t *testing.T) {
+	for at := 0; at != 4; at += 4 {
+	}
+	if got := Total(1, 2); got != 3 {
+		t.Error(got)
+	}
+}
+
+func TestPanics(t *testing.T) {
+	if got := Numbers(3)[2]; got != 3 {
+		t.Error(got)
+	}
+}
+"""
+    tests = tuple(f"{INSIDE}::Test{name}" for name in ("Wide", "Waits", "Panics"))
+    found = replace(workshop, hidden={INSIDE: hidden}, wanted=tests)
+    assert found.controlled == set(tests)
+    assert found.grade({SOURCE: IMPORTED + HONEST["written another way"]}).controlled
 
 
-def test_a_mutant_of_one_case_need_not_concern_the_others(workshop: Workshop) -> None:
-    content = {**HIDDEN, "go.mod": MODULE, SOURCE: IMPORTED + FIX}
-    sites = workshop.sites(content, INSIDE)
-    of_the_table = mutants_of(sites, (INSIDE, "TestName"))[0]
-    used = instrument(sites, [of_the_table])
-    report = workshop.run(content, INSIDE, used=used)
-    assert sorted(statuses(report).values()) == ["failed", "failed", "passed", "passed"]
-    judged = controlled_tests(workshop.problem, sites)
-    assert {f"{INSIDE}::TestName", f"{INSIDE}::TestName/none"}.intersection(judged) == {f"{INSIDE}::TestName"}
-    assert not passes_mutant(f"{INSIDE}::TestName", report, report, sites, used)
+SUITE = """package suite
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+type Suite struct{ T *testing.T }
+
+func Run(t *testing.T, one interface{}) {
+	given := reflect.ValueOf(one)
+	for at := 0; at < given.NumMethod(); at++ {
+		if name := given.Type().Method(at).Name; strings.HasPrefix(name, "Test") {
+			t.Run(name, func(t *testing.T) {
+				given.Elem().Field(0).Field(0).Set(reflect.ValueOf(t))
+				given.Method(at).Call(nil)
+			})
+		}
+	}
+}
+"""
+METHODS = """package shop
+
+import (
+	"testing"
+
+	"example.com/shop/suite"
+)
+
+type ShopSuite struct{ suite.Suite }
+
+func TestShop(t *testing.T) { suite.Run(t, new(ShopSuite)) }
+
+func (s *ShopSuite) TestTotal() {
+	if got := Total(1, 2); got != 3 {
+		s.T.Error(got)
+	}
+}
+
+func (s *ShopSuite) TestNumbers() {
+	if got := Numbers(3); len(got) != 3 {
+		s.T.Error(got)
+	}
+}
+"""
 
 
-def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Workshop) -> None:
-    source = (
-        'package shop\n\nimport "testing"\n\ntype string bool\n\n'
-        "func TestOdd(t *testing.T) {\n\tx := 5\n\tif x != 5 {\n\t\tt.Fatal()\n\t}\n}\n"
-    )
-    content = {**BARE, INSIDE: source}
-    sites = workshop.sites(content, INSIDE)
-    used = instrument(sites)
-    report = workshop.run(content, INSIDE, used=used)
-    assert statuses(report) == {f"{INSIDE}::TestOdd": "passed"}, report.output
-    assert unreceipted(report, sites, used, list(report.results)) == [f"{INSIDE}::TestOdd"]
-    assert report.proven
+def test_methods_of_a_suite_have_copies_that_do_not_fail_the_suite(workshop: Workshop) -> None:
+    tests = tuple(f"{INSIDE}::TestShop{name}" for name in ("", "/TestTotal", "/TestNumbers"))
+    base = {**BASE, "suite/suite.go": SUITE}
+    found = replace(workshop, base=base, hidden={INSIDE: METHODS}, wanted=tests)
+    assert found.controlled == set(tests[1:])
+    result = found.grade({SOURCE: IMPORTED + HONEST["written another way"]})
+    assert (result.resolved, result.controlled) == (True, True), result.detail
+    result = found.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17")})
+    failing = {test.id for test in result.tests if test.status == "failed"}
+    assert failing == set(tests[:2])
+    assert found.grade({SOURCE: IMPORTED + ORACLES["the calling test"]}).failure == "tampering"
+
+
+LATE = "var late = func() bool { go func() { time.Sleep(time.Second / 10); panic(1) }(); return true }()\n"
+
+
+@pytest.mark.parametrize("after", ["os.Exit(code + left)", "time.Sleep(time.Second / 4)\n\tos.Exit(code)"])
+def test_copies_do_not_hide_that_the_tests_end_badly(workshop: Workshop, after: str) -> None:
+    main = f"func TestMain(m *testing.M) {{\n\tcode := m.Run()\n\t{after}\n}}\n"
+    hidden = str(HIDDEN[INSIDE]).replace('import "testing"', 'import (\n\t"os"\n\t"testing"\n\t"time"\n)\n\n' + main)
+    hidden += "\nvar _ = time.Now\n"
+    none = "\nvar left = 0\n"
+    base, fix = {**BASE, SOURCE: f"{BASE[SOURCE]!s}{none}"}, IMPORTED + FIX + none
+    found = replace(workshop, base=base, hidden={INSIDE: hidden}, wanted=TARGETS[:4], fix=fix)
+    assert found.controlled == set(TARGETS[:4])
+    assert found.grade({SOURCE: fix}).resolved
+    assert not found.grade({SOURCE: fix.replace("= 0", "= 1") if "left" in after else fix + LATE}).resolved
+
+
+def test_tests_that_cannot_be_marked_run_as_they_are(workshop: Workshop) -> None:
+    hidden = 'package shop\n\nimport "testing"\n\ntype string bool\n\n'
+    hidden += "func TestTotal(t *testing.T) {\n\tif Total(1, 2) != 3 {\n\t\tt.Error()\n\t}\n}\n"
+    source = "package shop\n\nfunc Total(a, b int) int { return a }\n"
+    fix = source.replace("return a", "return a + b")
+    found = replace(workshop, base={**BASE, SOURCE: source}, hidden={INSIDE: hidden}, wanted=TARGETS[:1], fix=fix)
+    audit = found.validated.manifest.controls
+    assert audit is not None
+    assert audit.unfit == (INSIDE,)
+    result = found.grade({SOURCE: fix})
+    assert (result.resolved, result.controlled) == (True, False)

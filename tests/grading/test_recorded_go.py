@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 import pytest
 
 from codegate.grading import TestReport, TestSelection, run_tests
-from codegate.grading.controls.instruments import Instruments, instrument
-from codegate.grading.controls.search import find_sites
+from codegate.grading.controls.copies import Copies
+from codegate.grading.controls.flips import mark_tests
 from codegate.languages.go.runners import GO
 from codegate.sandbox import Sandbox, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -47,8 +47,8 @@ def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFa
     return opener(bwrap_backend, make_layer(folder, **variables), Toolchain("go", ""))
 
 
-def run(opened: Opener, content: Files, command: str = "go test ./...", used: Instruments | None = None) -> TestReport:
-    selection = TestSelection(("shop_test.go",), runner="go", command=tuple(command.split()), instruments=used)
+def run(opened: Opener, content: Files, command: str = "go test ./...", copies: Copies | None = None) -> TestReport:
+    selection = TestSelection(("shop_test.go",), runner="go", command=tuple(command.split()), copies=copies)
     return run_tests(opened, tree({"go.mod": MODULE, "shop.go": "package shop\n", **content}), selection)
 
 
@@ -67,11 +67,11 @@ func TestFails(t *testing.T) { t.Fatal() }
 
 
 @pytest.mark.bwrap
-def test_the_projects_options_count_and_receipts_are_kept(opened: Opener) -> None:
+def test_the_projects_options_count_and_tests_leave_their_marks(opened: Opener) -> None:
     content = {"tagged.go": TAGGED, "shop_test.go": HEAD + OPTIONS}
-    used = instrument(find_sites(tree(content), ("shop_test.go",), "go"))
+    marked = mark_tests(tree(content), ("shop_test.go",), "go")
     command = "go test -v -short -failfast -run Nothing -tags special -own=7 -count 3 ./... -timeout 1s"
-    report = run(opened, content, command, used)
+    report = run(opened, content, command, marked)
     statuses = {test.partition("::")[2]: result.status for test, result in report.results.items()}
     assert statuses == {"TestOptions": "passed", "TestFails": "failed"}, report.output
     assert report.proven

@@ -45,6 +45,10 @@ def units(text: str = TEXT) -> dict[str, Unit]:
     return {unit["name"]: Unit.model_validate(unit) for unit in find("test_it.py", text, "pytest")}
 
 
+def units_of_go(text: str) -> dict[str, Unit]:
+    return {unit["name"]: Unit.model_validate(unit) for unit in find("it_test.go", text, "go")}
+
+
 def changes(unit: Unit, text: str = TEXT, *, strong: bool = True) -> dict[str, tuple[str, ...]]:
     data = text.encode()
     return {data[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
@@ -125,3 +129,80 @@ def test_one_test_has_no_more_sites_than_a_run_can_try() -> None:
     (unit,) = units(f"def test_it():\n    assert f() == [{', '.join(map(str, range(3000)))}]\n").values()
     assert len(unit.sites) < 500
     assert all(isinstance(site, Site) for site in unit.sites)
+
+
+GO = """\
+package shop
+
+func TestTotal(t *testing.T) {
+	var rows = [2]struct{ name, err string; want rune }{{"tea", "no tea", 'a'}, {"a\\npie", `b`, 'z'}}
+	for _, row := range rows {
+		if got := Total(map[string]int{"key": 12}, row.name); got != 7 || !known(got) {
+			t.Fatal(got)
+		}
+		assert.Equal(t, row.want, Last(1.5, true)); t.Error()
+		switch row.name {
+		case "x1":
+			assert.ErrorContains(t, Fails(), "sorry tea")
+		}
+	}
+	if len(rows) < 2 {
+		return
+	}
+	check(t)
+}
+
+func (s *ShopSuite) TestMethod() { s.Equal(1, 2) }
+func (s *other) TestNothing() { s.Equal(1, 2) }
+func TestShop(t *testing.T) { suite.Run(t, new(ShopSuite)) }
+func TestMain(m *testing.M) { m.Run() }
+func Testify(t *testing.T) { m.Run() }
+func TestEmpty(t *testing.T) {}
+
+func TestPanic(t *testing.T) {
+	defer func() { recover() }()
+	panic(1)
+}
+
+func ExampleTotal() {
+	print(1) // no 2
+	// Output: 3
+}
+"""
+
+
+def test_tests_of_go_are_functions_and_the_methods_of_a_suite_that_one_runs() -> None:
+    names = ["TestTotal", "TestShop/TestMethod", "TestShop", "TestPanic", "ExampleTotal"]
+    assert list(units_of_go(GO)) == names
+
+
+def test_marks_of_go_stand_up_to_what_may_leave_or_recover() -> None:
+    marks = {name: len(unit.marks) for name, unit in units_of_go(GO).items()}
+    assert marks == {"TestTotal": 2, "TestShop/TestMethod": 1, "TestShop": 1, "TestPanic": 0, "ExampleTotal": 1}
+
+
+def test_literals_of_go_are_flipped_but_not_what_has_to_differ_from_others() -> None:
+    unit = units_of_go(GO)["TestTotal"]
+    found = changes(unit, GO)
+    assert {'"tea"', '"no tea"', "'a'", '"a\\npie"', "`b`", "12", "7", "1.5", "true", '"sorry tea"'} <= set(found)
+    assert not {'"key"', '"x1"'} & set(found)
+    assert GO.encode()[unit.sites[0].start : unit.sites[0].end] == b'"tea"', "and not the length of an array"
+    assert found["'a'"][:2] == ("'b'", "'c'")
+    assert {one[-5:] for one in found['"sorry tea"']} > {' teb"', ' tec"'}, "another word of the file may be in it, too"
+    assert {one[:6] for one in found['"no tea"']} == {'"no te'}, "what is in a table may be looked for as well"
+    weak = changes(unit, GO, strong=False)
+    assert weak["!="] == ("==",)
+    assert weak["!known(got)"] == ("known(got)",)
+    assert weak["Equal"] == ("NotEqual",)
+    assert "Error" not in weak, "a method of what runs the tests"
+
+
+def test_what_is_in_a_loop_is_in_every_row() -> None:
+    unit = units_of_go(GO)["TestTotal"]
+    rows = {GO.encode()[site.start : site.end].decode(): site.row for site in unit.sites}
+    assert (rows['"tea"'], rows["'z'"], rows["7"], rows["!="]) == (True, True, False, False)
+
+
+def test_an_example_is_flipped_in_what_it_prints() -> None:
+    found = changes(units_of_go(GO)["ExampleTotal"], GO)
+    assert found["// Output: 3"][:2] == ("// Output: 0", "// Output: 1")

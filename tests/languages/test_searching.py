@@ -1,7 +1,6 @@
 """The search of test files: what is found in their texts, and that no text keeps it busy."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -9,44 +8,11 @@ from codegate.languages.searching import SearchError, find, search_tests
 from codegate.suite import RunnerName
 
 JAVASCRIPT = "it('adds', () => { expect(f(1)).toBe(2) })\n"
-GO = """\
-package a
-
-import "testing"
-
-func TestA(t *testing.T) {
-	if got := f(); got != 127 {
-		t.Fatal(got)
-	}
-	if got := g(); got != 'b' || got == "\\xff" {
-		t.Error(got)
-	}
-}
-
-func TestBroken(t *testing.T) { if got != 3 { t.Fatal( } }
-"""
-
-
-def choices(records: list[dict[str, Any]], text: str, test: str) -> dict[str, list[str]]:
-    """Return what may stand for each literal of a test, by its text."""
-    values = [record["edits"][0] for record in records if record["kind"] == "value"]
-    found = {}
-    for record in records:
-        if record["kind"] == "mutant" and record["test"] == test:
-            start, end, _ = record["edits"][0] if record["value"] is None else values[record["value"]]
-            found[text.encode()[start:end].decode()] = record["choices"]
-    return found
 
 
 def test_an_error_costs_the_test_that_has_it_and_no_other() -> None:
     text = "def test_a():\n    assert f(1) == 2\n\ndef test_b():\n    assert f(1) == )\n"
     assert [record["name"] for record in find("test_a.py", text, "pytest")] == ["test_a"]
-
-
-def test_literals_of_go_keep_to_the_type_that_they_have() -> None:
-    found = choices(find("a_test.go", GO, "go"), GO, "TestA")
-    assert found == {"127": ["126"], "'b'": ["'c'", "'a'", "'l'"]}
-    assert not choices(find("a_test.go", GO, "go"), GO, "TestBroken")
 
 
 @pytest.mark.parametrize(

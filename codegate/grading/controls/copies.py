@@ -16,6 +16,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from codegate.grading.records import Phase
 from codegate.languages import path_language
 from codegate.languages.controls import Site, Unit, edited
 from codegate.languages.searching import SearchError, search_tests
@@ -43,7 +44,9 @@ class Texts:
         """Return the units that a test id may be of: several where it may inherit, or where titles are not known."""
         file, _, name = test.partition("::")
         language = path_language(file)
-        name = name.partition(language.parameters)[0] if language and language.parameters else name
+        sign = language.parameters if language else ""
+        while (file, name) not in self.units and sign and sign in name:
+            name = name.rpartition(sign)[0]
         unit = self.units.get((file, name))
         if unit is not None:
             return [unit]
@@ -105,6 +108,7 @@ class Copies:
         marks: by token, the word of its test, or its unit where that has no copies, and its statement.
         mark: what the texts call the driver's function.
         texts: the files as they are written.
+        seconds: time limit of a test that has copies and of each copy, where the runner can set one.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -112,6 +116,7 @@ class Copies:
     marks: Mapping[str, tuple[str | Key, int]] = field(default_factory=dict)
     mark: str = ""
     texts: Texts = field(default_factory=lambda: Texts({}, {}))
+    seconds: float | None = None
 
     def place(self, tree: Tree) -> Tree:
         """Return ``tree`` with these texts in place of those that it has."""
@@ -141,6 +146,14 @@ class Copies:
         """Return the statements of a test, by its word or its unit, that left their marks."""
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
+
+    def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
+        """Return, by test, the tokens of its own, where only what all left together is known."""
+        left: dict[str | Key, set[str]] = {}
+        for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
+            if token in self.marks:
+                left.setdefault(self.marks[token][0], set()).add(token)
+        return {test: frozenset(token for one in self.places(test) for token in left.get(one, ())) for test in tests}
 
     @cached_property
     def marked(self) -> frozenset[str | Key]:

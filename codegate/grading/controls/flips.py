@@ -20,7 +20,7 @@ from codegate.grading.controls.copies import (
     read_texts,
     statements_of,
 )
-from codegate.grading.controls.verdict import Copied, Folded, fold, marked_units, write_flips
+from codegate.grading.controls.verdict import FAILED, Copied, Folded, fold, innermost, marked_units, write_flips
 from codegate.grading.grade import file_of
 from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
@@ -36,6 +36,7 @@ _KEPT: Final = 3  # sites of a test, or of each of its rows, whose other texts a
 _MOST_RUNS: Final = 24
 _SLOWNESS: Final = 3.0  # how much longer than without copies a run may take: shrinking a counterexample never ends
 _LEAST_SECONDS: Final = 20.0  # a busy machine changes no audit
+_LEAST_OF_COPY: Final = 2.0
 _TURN_SECONDS: Final = 10.0
 _LEAST_OF_ONE: Final = 0.003  # of a test, with what its failure costs
 _EXTRA_SECONDS: Final = 5.0  # of all copies in a graded run
@@ -104,7 +105,9 @@ def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
     fine = {test for test in problem.tests.expected if _passes(real.report, test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if _passes(unproven, test)}
-    return {file_of(test) for test in problem.tests.expected if test not in fine and test in real.units}
+    broken = {error.id for error in real.report.collection_errors}
+    left = [test for test in problem.tests.expected if test not in fine]
+    return {file_of(test) for test in left if test in real.units or file_of(test) in broken}
 
 
 @dataclass
@@ -118,6 +121,7 @@ class _Search:
         killed: by test and site, the flips that failed it.
         tried: names of flips.
         first: by test, the first statement that the unfixed code fails.
+        broken: units of which one copy did not load, or did not end.
         alone: of tests that keep no copies, flips in a run of their own that failed them.
     """
 
@@ -130,6 +134,7 @@ class _Search:
     killed: dict[str, dict[str, list[Flip]]] = field(default_factory=dict)
     tried: set[str] = field(default_factory=set)
     first: dict[str, int] = field(default_factory=dict)
+    broken: set[Key] = field(default_factory=set)
     alone: dict[str, list[Flip]] = field(default_factory=dict)
     runs: int = 0
     real: Folded | None = None
@@ -156,7 +161,7 @@ class _Search:
             strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
             first = spread(strong, _SITES + 2 * len(self.tests[key]))
             rest = [one for one in strong if one not in first]
-            self.left[key] = [*first, *spread(weak, _WEAK), *spread(rest, 2 * _SITES)]
+            self.left[key] = [*first, *spread(weak, _WEAK), *spread(rest, len(rest))]
 
     def next(self) -> dict[Key, list[Flips]]:
         """Return what to try next: other texts of sites that count, and further sites of tests that have none yet."""
@@ -176,7 +181,7 @@ class _Search:
         together: list[list[Site]] = []
         rows: list[set[str]] = []
         for site in self._kept(key):
-            own = {test for test in self.tests[key] if site.name in self.killed.get(test, {})}
+            own = innermost({test for test in self.tests[key] if site.name in self.killed.get(test, {})})
             at = next((number for number, taken in enumerate(rows) if taken.isdisjoint(own)), len(rows))
             if at == len(rows):
                 together.append([])
@@ -236,7 +241,8 @@ class _Search:
             batches = find_runner(self.problem.manifest.runner).batches(selection.files)
             own = tuple(file for batch in batches if changed.intersection(batch) for file in batch)
             limit = min(selection.timeout_seconds, seconds or selection.timeout_seconds)
-            selection = replace(selection, files=own, timeout_seconds=limit)
+            each = max(_LEAST_OF_COPY, *(_SLOWNESS * self._seconds(key) for key in copies))
+            selection = replace(selection, files=own, timeout_seconds=limit, copies=replace(made, seconds=each))
         self.runs += 1
         return fold(made, run_hidden_tests(self.problem, self.fixed, self.sandboxes, selection), self.texts)
 
@@ -277,6 +283,8 @@ class _Search:
         elif len(keys) > 1:  # one of them is enough
             for some in (keys[::2], keys[1::2]):
                 self.attempt({key: copies[key] for key in some}, place, alone=alone)
+        elif alone and (folded.report.collection_errors or folded.report.timed_out) and keys[0] not in self.broken:
+            self.broken.add(keys[0])  # one flip may be at fault: in Go, all tests of a package compile or none does
         elif alone:
             del self.tests[keys[0]]
 
@@ -342,7 +350,7 @@ class _Search:
 
 def _is_killed(copied: Copied, flip: Flip) -> bool:
     """Return whether the reference fix failed a copy, of a value by an assertion: all else fails any patch."""
-    if copied.result is None or copied.result.status not in {"failed", "error"}:
+    if copied.result is None or copied.result.status not in FAILED:
         return False
     return not flip.site.strong or copied.crash is None or is_assertion(copied.crash)
 

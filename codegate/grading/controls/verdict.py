@@ -1,6 +1,6 @@
 """Whether a patch solved the tests: each real one has to pass with all of its marks, and each copy has to fail."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
@@ -9,11 +9,18 @@ from codegate.grading.controls.copies import Copies, Flip, Flips, Key, Texts, ma
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
-from codegate.languages.controls import Unit
+from codegate.languages.controls import Site, Unit
 from codegate.suite import ControlAudit, Problem
 
 GUESSES: Final = 16
 """A patch that guesses which variants are the real ones is right once in so many times, or less often."""
+
+FAILED: Final = frozenset({"failed", "error"})
+SUBTEST_FAILED: Final = "testing.SubtestFailed"
+"""The exception of a test that failed because one that it contains did, and for nothing else."""
+
+_GROUPS: Final = 4  # of copies that a test has with flips at other sites
+_TURNS: Final = 4  # tests that can take all of their time, in a run
 
 _Usable = dict[str, list[Flip]]
 """What one site has for a control: by test, the flips that the reference fix fails."""
@@ -21,12 +28,16 @@ _Usable = dict[str, list[Flip]]
 
 @dataclass(frozen=True)
 class Copied:
-    """How a copy of a test ended, with the statements that it passed; no result: it was not reported."""
+    """How a copy of a test ended, with the statements that it passed; no result: it was not reported.
+
+    ``cut``: it is a subtest that was not begun, because the test that contains it failed before.
+    """
 
     flips: Flips
     result: TestResult | None = None
     passed: frozenset[int] = frozenset()
     crash: Crash | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,12 +81,14 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
             reached = {(unit.file, unit.name): unit for unit in texts.owners(test)}
         own[test] = name
         results[name] = result.model_copy(update={"id": name})
+        if _fails_by_copies(test, made, report):
+            results[name] = TestResult(id=name, status="passed", seconds=result.seconds)
         if reached:
             place = max(reached, key=lambda one: len(made.passed(one, left)))
             passed[name], unit = made.passed(place, left), reached[place]
             units[name] = unit.file, unit.name
             marked = found is not None or units[name] in made.marked
-            if result.status == "passed" and marked and len(passed[name]) < len(unit.marks):
+            if results[name].status == "passed" and marked and len(passed[name]) < len(unit.marks):
                 short.append(name)
     copies: dict[str, list[Copied]] = {}
     for (word, before), ids in rows.items():
@@ -84,17 +97,19 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
         for other, variant in made.variants.items():
             if variant.flips and variant.unit == made.variants[word].unit:
                 theirs = rows.get((other, before), [])
-                theirs = theirs if len(theirs) == len(ids) else []
+                theirs = theirs if len(theirs) <= len(ids) else []
+                failed = bool(theirs) and report.results[theirs[0]].status in FAILED
                 for number, test in enumerate(ids):
-                    copied = Copied(variant.flips)
-                    if theirs:
+                    copied = Copied(variant.flips, cut=failed and test.startswith(f"{ids[0]}/"))
+                    if number < len(theirs):
                         left = report.receipts.get(theirs[number], frozenset())
                         result, crash = report.results[theirs[number]], report.crashes.get(theirs[number])
                         copied = Copied(variant.flips, result, made.passed(other, left), crash)
                     copies.setdefault(own[test], []).append(copied)
-    crashes = {own[test]: crash for test, crash in report.crashes.items() if test in own}
+    crashes = {own[test]: crash for test, crash in report.crashes.items()
+               if test in own and results[own[test]].status != "passed"}  # fmt: skip
     texts_shown = [f"{own[test]}\n{text}" for test, text in report.texts.items() if test in own]
-    failing = sum(result.status in {"failed", "error"} for result in results.values())
+    failing = sum(result.status in FAILED for result in results.values())
     folded = replace(
         report,
         results=results,
@@ -104,6 +119,20 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
         output="\n".join((report.output, *texts_shown)) if texts_shown else report.output,
     )
     return Folded(folded, passed, tuple(short), units, copies)
+
+
+def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
+    """Return whether a test has failed by nothing but copies of tests that it contains, as a suite of methods does."""
+    if report.results[test].exception != SUBTEST_FAILED:
+        return False
+    below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.status in FAILED]
+    found = [made.variant(one) for one in below]
+    return all(one is not None and made.variants[one[0]].flips for one in found)
+
+
+def innermost(tests: Collection[str]) -> set[str]:
+    """Return the tests without those that contain others, which fail where one of these does."""
+    return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
 @dataclass(frozen=True)
@@ -131,16 +160,20 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
     for key, sites in found.items():
-        drawn: list[list[Flip]] = []
-        for usable in _chosen(sites, generator, most):
-            numbers = set.intersection(*({flip.number for flip in flips} for flips in usable.values()))
-            flips = [flip for flip in next(iter(usable.values())) if flip.number in numbers]
-            drawn.append(generator.sample(flips, min(most, len(flips))))
-            for test in usable:
-                flipped[test] = frozenset(flip.name for flip in flips)
-                strong |= {test} if flips[0].site.strong else set()
-        copies[key] = [tuple(flips) for flips in zip(*drawn, strict=False)]
-    return Drawn(make_copies(texts, marked, copies), flipped, frozenset(strong))
+        of_unit: list[Flips] = []
+        for together in _chosen(sites, generator, most):
+            drawn: list[list[Flip]] = []
+            for usable in together:
+                numbers = set.intersection(*({flip.number for flip in flips} for flips in usable.values()))
+                flips = [flip for flip in next(iter(usable.values())) if flip.number in numbers]
+                drawn.append(generator.sample(flips, min(most, len(flips))))
+                for test in usable:
+                    flipped[test] = flipped.get(test, frozenset()).union(flip.name for flip in flips)
+                    strong |= {test} if flips[0].site.strong else set()
+            of_unit += zip(*drawn, strict=False)
+        copies[key] = of_unit
+    made = replace(make_copies(texts, marked, copies), seconds=problem.manifest.limits.seconds / _TURNS)
+    return Drawn(made, flipped, frozenset(strong))
 
 
 def draw_alone(problem: Problem, texts: Texts, generator: Random) -> Drawn:
@@ -187,32 +220,40 @@ def survivors(drawn: Drawn, folded: Folded) -> list[str]:
     return [test for test in drawn.flips if test in results and results[test].status == "passed"]
 
 
-def _chosen(sites: list[_Usable], generator: Random, most: int) -> list[_Usable]:
-    """Return a site that all tests of a unit have, else one for each of its rows, values first."""
+def _chosen(sites: list[_Usable], generator: Random, most: int) -> Iterator[list[_Usable]]:
+    """Yield sites to flip together in one copy, until each test of a unit has one, values first.
+
+    A site that all tests have is flipped alone, and so is what is in no row: rows may have it, too.
+    """
     generator.shuffle(sites)
-    tests = set().union(*sites)
+    left = innermost(set().union(*sites))
 
     def rank(site: _Usable) -> tuple[bool, bool, int]:
-        return _is_strong(site), site.keys() == tests, min(most, *map(len, site.values()))
+        return _is_strong(site), site.keys() >= left, min(most, *map(len, site.values()))
 
-    best = max((site for site in sites if _common(site)), key=rank, default=None)
-    if best is None or best.keys() == tests:
-        return [best] if best else []
-    rows: list[_Usable] = []
-    for site in sorted(sites, key=rank, reverse=True):
-        if _common(site) and _is_row(site) and rank(site)[0] == rank(best)[0] and tests >= site.keys():
-            rows.append(site)
-            tests -= site.keys()
-    return rows or [best]
+    for _ in range(_GROUPS):
+        usable = sorted((site for site in sites if _common(site) and left & site.keys()), key=rank, reverse=True)
+        if not usable:
+            return
+        together: list[_Usable] = []
+        if not usable[0].keys() >= left:
+            free = set(left)
+            for site in usable:
+                own = innermost(site.keys())
+                if _first(site).row and _is_strong(site) == _is_strong(usable[0]) and own <= free:
+                    together.append(site)
+                    free -= own
+        together = together or usable[:1]
+        left -= set().union(*together)
+        yield together
+
+
+def _first(site: _Usable) -> Site:
+    return next(iter(site.values()))[0].site
 
 
 def _is_strong(site: _Usable) -> bool:
-    return next(iter(site.values()))[0].site.strong
-
-
-def _is_row(site: _Usable) -> bool:
-    """Return whether a site is in front of a test's body: what is in the body, all rows have."""
-    return next(iter(site.values()))[0].site.statement < 0
+    return _first(site).strong
 
 
 def _common(site: _Usable) -> bool:
@@ -260,5 +301,5 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
     """Return whether a copy was reported as failed, before the statement at which the reference fix fails it."""
     ends = {flip.ends for flip in copied.flips if flip.name in names}
-    failed = copied.result is not None and copied.result.status in {"failed", "error"}
-    return failed and not ends & copied.passed
+    failed = copied.result is not None and copied.result.status in FAILED
+    return (failed or copied.cut) and not ends & copied.passed

@@ -13,7 +13,7 @@ LANGUAGE: Final = LanguagePack(
     runners={"go": "codegate.languages.go.runners:GO"},
     environments="codegate.languages.go.environments:Go",
     readers=(GO,),
-    finder="codegate.languages.go.mutation:GoFinder",
+    controls="codegate.languages.go.controls:TESTS",
     varies=frozenset({"isolation", "order", "random", "timezone"}),
     parameters="/",
 )

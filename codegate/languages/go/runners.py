@@ -2,20 +2,18 @@
 
 import re
 import secrets
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
-from codegate.grading.controls.instruments import Instruments
+from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
 from codegate.grading.runners.contract import RunnerReport
-from codegate.grading.runners.results import Phases, runner_report
+from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
 _PACKAGE: Final = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
-_TOKEN: Final = re.compile(rb'"([0-9a-f]{16})"')
 _DRIVERS: Final = "codegate.languages.go.drivers"
 _PIPES: Final = range(100, 200)
 _PLACE: Final = re.compile(r"[-.{/]|.*\.\.\.$")
@@ -60,16 +58,13 @@ class Go:
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         pipe = secrets.choice(_PIPES)
-        used = selection.instruments or Instruments()
+        copies = selection.copies or Copies()
         settings = {
             "token": token,
             "pipe": pipe,
-            "added": _companions(used, files, pipe),
-            "originals": {
-                file: used.originals[file].decode("utf-8")
-                for file in files
-                if file in used.originals and not used.mutants
-            },
+            "added": _marking(copies, files, pipe),
+            "variants": sorted(copies.variants),
+            "seconds": copies.seconds,
             "folder": files[0].rpartition("/")[0],
             "files": files,
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
@@ -86,7 +81,8 @@ class Go:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
         repeated = selection.repeat > 1
-        return runner_report(records, files, lambda each: _receipts(selection.instruments, each), repeated=repeated)
+        receipts = (selection.copies or Copies()).receipts
+        return runner_report(records, files, receipts, repeated=repeated)
 
 
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
@@ -113,38 +109,18 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
     return {"build_options": build, "test_options": test}
 
 
-def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[str, str]:
-    """Return, by path, what the instrumented ``files`` call: a file for each package that they are of."""
-    packages: dict[str, list[bytes]] = {}
-    for file in files:
-        if file in used.files and (found := _PACKAGE.search(used.files[file])):
-            packages.setdefault(found[1].decode("utf-8", "replace"), []).append(used.files[file])
+def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
+    """Return, by path, what the marked ``files`` call: a file for each package that they are of."""
+    packages = {found[1].decode("utf-8", "replace") for file in files
+                if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip
     folder = files[0].rpartition("/")[0]
-    companions = {}
-    for package, texts in packages.items():
-        tokens = {token.decode("ascii") for text in texts for token in _TOKEN.findall(text)}
-        table = [f'"{token}": {text},' for token, text in used.table.items() if token in tokens]
-        source = driver_source("go_instruments.go", _DRIVERS).replace("package tests", f"package {package}")
-        source = source.replace("cg_pipe = 0", f"cg_pipe = {pipe}").replace("// the table", "\n".join(table))
-        for role, name in used.names.items():
-            source = source.replace(f"cg_{role}", name)
+    added = {}
+    for package in packages:
         name = f"z{secrets.token_hex(6)}"
-        companions[f"{folder}/{name}_test.go".lstrip("/")] = source.replace("cg_", f"_{name}")
-    return companions
-
-
-def _receipts(used: Instruments | None, phases: Mapping[str, Phases]) -> dict[str, frozenset[str]]:
-    """Return each test's receipts; a subtest has those of the function that it is in, whenever they were left."""
-    functions: dict[str, set[str]] = {}
-    for token in {token for found in phases.values() for phase in found for token in phase.receipts}:
-        receipt = used.receipts.get(token) if used else None
-        if receipt is not None:
-            functions.setdefault(f"{receipt.file}::{receipt.test}", set()).add(token)
-    found = {}
-    for test in phases:
-        path, _, name = test.partition("::")
-        found[test] = frozenset(functions.get(f"{path}::{name.partition('/')[0]}", ()))
-    return found
+        source = driver_source("go_marks.go", _DRIVERS).replace("package tests", f"package {package}")
+        source = source.replace("cg_pipe = 0", f"cg_pipe = {pipe}").replace("cg_mark", copies.mark)
+        added[f"{folder}/{name}_test.go".lstrip("/")] = source.replace("cg_", f"_{name}")
+    return added
 
 
 GO: Final = Go()

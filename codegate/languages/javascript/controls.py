@@ -82,7 +82,7 @@ class JavaScriptTests(TestSyntax):
             if given is not None:
                 yield given.start_byte, f'$mark$("$token$", {waits}() => ('
                 yield _end(given), '))("$token$")'
-            if given is not None or self._leaves(node):
+            if given is not None or self.leaves(node):
                 break
             yield _end(node), f"; {self.mark(node, data)}"
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.controls import TestSyntax, Written
+from codegate.languages.controls import TestSyntax, Written, swapped
 from codegate.languages.syntax import field, text_of
 
 if TYPE_CHECKING:
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
 _COMPOUND: Final = re.compile(r"(if|for|while|with|try|match)_statement|.*_definition")
 _HOLDERS: Final = frozenset({"if_statement", "try_statement", "block", "else_clause", "except_clause"})
-_PAIRS: Final = (
+_TOGGLES: Final = swapped(
     ("assertTrue", "assertFalse"), ("assertIn", "assertNotIn"), ("assertEqual", "assertNotEqual"), ("in", "not in"),
     ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"), ("==", "!="), ("<", ">="),
     (">", "<="),
 )  # fmt: skip
-_TOGGLES: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception|Exit|Warning|Interrupt|Iteration)")
 # No honest exception derives from one of these to stay compatible, as from KeyError or ValueError.
 _OTHERS: Final = ("BufferError", "EOFError", "FloatingPointError", "ReferenceError", "ZeroDivisionError")

@@ -37,11 +37,12 @@ MAX_READS = 20
 KEPT = 4000
 QUIET_SECONDS = 0.3
 TEST = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)\s*\(", re.MULTILINE)
-EVENT = re.compile(r"=== (RUN|PAUSE|CONT|NAME)\s+(\S+)\s*$")
+EVENT = re.compile(r"=== (RUN|PAUSE|CONT|NAME)\s+(\S*)\s*$")
 RESULT = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+(?:\.\d+)?)s\)\s*$")
 OUTCOMES = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 FATAL = re.compile(r"^(panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*)$", re.MULTILINE)
-TOKEN = re.compile(rb"[0-9a-f]{16}\Z")
+TOKEN = re.compile(rb"[0-9a-f]{12}_\d{1,6}\Z")
+WORD = re.compile(r"_([0-9a-f]{12})")
 PLACE = re.compile(r"^(?:\./)?([^\s:]+\.go):\d+", re.MULTILINE)
 ABSENT = re.compile(r"(?:no required module provides package|cannot find module providing package) ([^\s;:]+)")
 ENDINGS = {
@@ -49,59 +50,6 @@ ENDINGS = {
     "cannot allocate memory": "MemoryError",
     "test timed out after": "TimeoutError",
 }
-
-
-class Listener:
-    """Follows one test process by its output: which tests began, which ended and how, and what they printed."""
-
-    def __init__(self) -> None:
-        self.started: dict[str, str] = {}
-        self.results: dict[str, list[tuple[str, float]]] = {}
-        self.said: dict[str, str] = {}
-        self.rest = b""
-        self.current = ""
-        self.last = ""
-
-    def feed(self, data: bytes) -> None:
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        for line in lines:
-            self.line(line)
-        if len(self.rest) > MAX_LINE:
-            self.line(self.rest)
-            self.rest = b""
-
-    def line(self, line: bytes) -> None:
-        before, *framed = line.split(MARKER)
-        if before or not framed:
-            self.note(before)
-        for part in framed:
-            text = part.decode("utf-8", "replace")
-            event, result = EVENT.match(text), RESULT.match(text)
-            if event is not None:
-                kind, name = event.groups()
-                if kind == "RUN" or name in self.started:
-                    self.started[name] = kind
-                    self.current = name
-            elif result is not None and result[2] in self.started:
-                self.results.setdefault(result[2], []).append((OUTCOMES[result[1]], float(result[3])))
-                self.current = result[2]
-            else:
-                self.note(part)
-
-    def note(self, line: bytes) -> None:
-        text = ERROR_MARKS.sub(rb"\1", line).decode("utf-8", "replace") + "\n"
-        self.last = (self.last + text)[-4 * KEPT :]
-        if len(self.said.get(self.current, "")) < KEPT:
-            self.said[self.current] = self.said.get(self.current, "") + text
-
-    def running(self) -> list[str]:
-        """Return the tests that had begun, were not waiting for their turn, and did not end."""
-        return [name for name, state in self.started.items() if name not in self.results and state != "PAUSE"]
-
-    def panicked(self) -> set[str]:
-        """Return the tests that are reported as failed by a panic."""
-        failed = {name for name, found in self.results.items() for outcome, _ in found if outcome == "failed"}
-        return {name.partition("/")[0] for name in failed if FATAL.search(self.said.get(name, ""))}
 
 
 class Printer:
@@ -117,8 +65,81 @@ class Printer:
             data = data[os.write(1, data) :]
 
 
+class Listener:
+    """Follows one test process by its output: which tests began, which ended and how, and what they printed.
+
+    It passes the output on, without that of tests that have copies and of the copies themselves.
+    """
+
+    def __init__(self, printer: Printer, variants: frozenset[str]) -> None:
+        self.printer, self.variants = printer, variants
+        self.started: dict[str, str] = {}
+        self.results: dict[str, list[tuple[str, float]]] = {}
+        self.said: dict[str, str] = {}
+        self.rest = b""
+        self.current = ""
+        self.last = ""
+        self.moved = time.monotonic()
+
+    def feed(self, data: bytes) -> None:
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            self.line(line)
+        if len(self.rest) > MAX_LINE:
+            self.line(self.rest)
+            self.rest = b""
+
+    def line(self, line: bytes) -> None:
+        before, *framed = line.split(MARKER)
+        shown = []
+        if before or not framed:
+            self.note(before)
+            shown += [] if self.is_variant(self.current) else [before]
+        for part in framed:
+            text = part.decode("utf-8", "replace")
+            event, result = EVENT.match(text), RESULT.match(text)
+            self.moved = time.monotonic()
+            if event is not None:
+                kind, name = event.groups()
+                if kind == "RUN" or name in self.started:
+                    self.started[name] = kind
+                    self.current = name
+                elif not name:
+                    self.current = ""
+            elif result is not None and result[2] in self.started:
+                self.results.setdefault(result[2], []).append((OUTCOMES[result[1]], float(result[3])))
+                self.current = result[2]
+            else:
+                self.note(part)
+            shown += [] if self.is_variant(self.current) else [part]
+        if shown:
+            self.printer.print(b"".join(shown) + b"\n")
+
+    def is_variant(self, name: str) -> bool:
+        """Return whether a test has copies, or is one."""
+        return not self.variants.isdisjoint(WORD.findall(name))
+
+    def note(self, line: bytes) -> None:
+        text = ERROR_MARKS.sub(rb"\1", line).decode("utf-8", "replace") + "\n"
+        self.last = (self.last + text)[-4 * KEPT :]
+        if len(self.said.get(self.current, "")) < KEPT:
+            self.said[self.current] = self.said.get(self.current, "") + text
+
+    def running(self) -> list[str]:
+        """Return the tests that had begun, were not waiting for their turn, and did not end."""
+        return [name for name, state in self.started.items() if name not in self.results and state != "PAUSE"]
+
+    def failed(self) -> set[str]:
+        """Return the tests that are reported as failed."""
+        return {name for name, found in self.results.items() for outcome, _ in found if outcome == "failed"}
+
+    def panicked(self) -> set[str]:
+        """Return the tests that are reported as failed by a panic."""
+        return {name.partition("/")[0] for name in self.failed() if FATAL.search(self.said.get(name, ""))}
+
+
 class Receipts:
-    """A pipe by which a test process says which assertions it passed, by their tokens; nothing else is taken of it."""
+    """A pipe by which a test process says which statements it passed, by their tokens; nothing else is taken of it."""
 
     def __init__(self, pipe: int) -> None:
         self.reading, writing = os.pipe()
@@ -150,10 +171,11 @@ class Receipts:
 
 
 def listen(
-    argv: list[str], folder: str, variables: dict[str, str], printer: Printer, pipe: int
-) -> tuple[int, Listener, list[str]]:
-    """Run the test program to its end and return its exit status, what was heard, and its receipts."""
-    listener, receipts = Listener(), Receipts(pipe)
+    argv: list[str], folder: str, variables: dict[str, str], listener: Listener, settings: dict[str, Any]
+) -> tuple[int, list[str]]:
+    """Run the test program to its end, with ``listener`` at its output; return its exit status and its receipts."""
+    pipe, seconds = settings["pipe"], settings["seconds"]
+    receipts = Receipts(pipe)
     process = subprocess.Popen(
         argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True, pass_fds=(pipe,),
@@ -170,17 +192,22 @@ def listen(
             data = os.read(stream, 1 << 16)
             if not data:
                 break
-            printer.print(data)
             listener.feed(data)
             heard = time.monotonic()
         elif process.poll() is not None and time.monotonic() - heard > QUIET_SECONDS:
             break  # something that it started holds the pipe
+        late = seconds is not None and time.monotonic() - listener.moved > seconds
+        if late and any(map(listener.is_variant, listener.running())):
+            # What a copy gives the code under test may keep it for ever.
+            listener.feed(b"\npanic: test timed out after %d s\n" % seconds)
+            os.killpg(process.pid, signal.SIGKILL)
+            break
     status = process.wait()
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     listener.feed(b"\n")
     receipts.close()
-    return status, listener, sorted(receipts.tokens)
+    return status, sorted(receipts.tokens)
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
@@ -189,8 +216,12 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
     own = FATAL.search(said)
     if not fatal and own is None:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
-        message = "\n".join(lines) or "the test failed without a message"
-        return {"exception": "testing.Failed", "message": plain(message, 1000), "parents": ["AssertionError"]}
+        by_others = not lines and any(other.startswith(name + "/") for other in listener.failed())
+        return {
+            "exception": "testing.SubtestFailed" if by_others else "testing.Failed",
+            "message": plain("\n".join(lines) or "the test failed without a message", 1000),
+            "parents": ["AssertionError"],
+        }
     text = own.group(0) if own else fatal
     parents = [parent for words, parent in ENDINGS.items() if words in text]
     return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
@@ -209,17 +240,19 @@ def report(
         found = FATAL.search(listener.last)
         fatal = found.group(0) if found else "the test process ended with status %d" % status
         broken = {name.partition("/")[0] for name in listener.running()}
-    entries = [(name, entry) for name, found in listener.results.items() for entry in found]
-    entries += [(name, ("failed", 0.0)) for name in listener.running()]
     unfinished = set(listener.running())
+    # In the order in which they began: parallel ones end in another each time.
+    entries = [(name, entry) for name in listener.started
+               for entry in listener.results.get(name, [("failed", 0.0)] if name in unfinished else [])]  # fmt: skip
     for name, (outcome, seconds) in entries:
         top = name.partition("/")[0]
         if top in files and top not in unclear:
             crash = failure(name, listener, fatal if name in unfinished else "") if outcome == "failed" else None
             test = plain("%s::%s" % (files[top], name), 1 << 16)
+            text = plain(listener.said.get(name, ""), 2 * KEPT) if crash and listener.is_variant(name) else ""
             channel.send(
                 kind="phase", id=test, when="call", outcome=outcome, seconds=seconds, markers=[], crash=crash,
-                receipts=receipts,
+                receipts=receipts, text=text,
             )  # fmt: skip
             receipts = []
     return broken
@@ -236,15 +269,34 @@ def declared(workspace: str, files: list[str]) -> dict[str, str]:
     return found
 
 
-class Run:
-    """How the test program is started."""
+def has_main(folder: str) -> bool:
+    """Return whether a package has a function that runs its tests, which may fail where none of them does."""
+    for name in os.listdir(folder):
+        if name.endswith("_test.go"):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as source:
+                if "TestMain" in TEST.findall(source.read()):
+                    return True
+    return False
 
-    def __init__(self, argv: list[str], folder: str, variables: dict[str, str], printer: Printer, pipe: int) -> None:
-        self.argv, self.folder, self.variables, self.printer, self.pipe = argv, folder, variables, printer, pipe
+
+class Run:
+    """How the test program is started; which tests have passed, and whether a process went down."""
+
+    def __init__(self, argv: list[str], folder: str, variables: dict[str, str], settings: dict[str, Any]) -> None:
+        self.argv, self.folder, self.variables, self.settings = argv, folder, variables, settings
+        self.printer = Printer(settings["output_bytes"])
+        self.variants = frozenset(settings["variants"])
+        self.passed: list[str] = []
+        self.crashed = False
 
     def of(self, names: list[str]) -> tuple[int, Listener, list[str]]:
         argv = [self.argv[0], "-test.run=^(%s)$" % "|".join(names), *self.argv[1:]]
-        return listen(argv, self.folder, self.variables, self.printer, self.pipe)
+        listener = Listener(self.printer, self.variants)
+        status, receipts = listen(argv, self.folder, self.variables, listener, self.settings)
+        self.crashed = self.crashed or status not in (0, 1)
+        failed = listener.failed().union(listener.running())
+        self.passed += [name for name in names if name in listener.results and name not in failed]
+        return status, listener, receipts
 
 
 def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
@@ -254,7 +306,7 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
     goroutine panics.
     """
     failed = False
-    for _ in range(MAX_RUNS):
+    for _ in range(MAX_RUNS + len(run.variants)):
         if not names:
             return failed
         status, listener, receipts = run.of(names)
@@ -319,18 +371,12 @@ def compile_tests(program: str, settings: dict[str, Any], workspace: str, variab
     module = module_of(workspace, folder)
     argv = ["go", "test", "-c", "-vet=off", "-o", program, *settings["build_options"]]
     package = "./" + os.path.relpath(folder or ".", module or ".")
-    # Instrumented tests that do not compile are compiled as they were. Nothing of the tree can have a text of this in
-    # it, and none is there when tests run.
-    printed = b""
-    for texts in (settings["added"], settings["originals"]) if settings["added"] else ({},):
-        with tempfile.TemporaryDirectory() as place:
-            done = subprocess.run(
-                [*argv, *overlay(texts, workspace, place), package], cwd=os.path.join(workspace, module), env=variables,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-        printed += done.stdout
-        if done.returncode == 0:
-            return printed
+    # Nothing of the tree can have a text of this in it, and none is there when tests run.
+    with tempfile.TemporaryDirectory() as place:
+        done = subprocess.run(
+            [*argv, *overlay(settings["added"], workspace, place), package], cwd=os.path.join(workspace, module),
+            env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
     return done.stdout
 
 
@@ -340,15 +386,19 @@ def main() -> None:
     channel = Channel(int(sys.argv[1]), settings["token"])
     workspace = sys.argv[2]
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: the tests cannot open our pipe through /proc
-    printer = Printer(settings["output_bytes"])
     folder, files = settings["folder"], settings["files"]
     scratch = os.path.join(workspace, SCRATCH)
     shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
     os.makedirs(scratch)
     variables = {**os.environ, "GOTMPDIR": scratch}
     program = os.path.join(scratch, "package.test")
+    options = [
+        "-test.v=test2json", "-test.paniconexit0", "-test.timeout=0", "-test.shuffle=" + settings["shuffle"],
+        *settings["test_options"],
+    ]  # fmt: skip
+    run = Run([program, *options], os.path.join(workspace, folder), variables, settings)
     printed = compile_tests(program, settings, workspace, variables)
-    printer.print(printed)
+    run.printer.print(printed)
     if not os.path.isfile(program):
         words = plain(printed[:3000].decode("utf-8", "replace"), 2000)
         for file in files:
@@ -356,16 +406,16 @@ def main() -> None:
         channel.send(kind="end", status=2)
         sys.exit(2)
     tests = declared(workspace, files)
-    options = [
-        "-test.v=test2json", "-test.paniconexit0", "-test.timeout=0", "-test.shuffle=" + settings["shuffle"],
-        *settings["test_options"],
-    ]  # fmt: skip
     alone = [name for name in tests if name in settings["isolated"]]
     groups = [[name] for name in alone] + [[name for name in tests if name not in alone]]
     failed = False
     for group in groups * settings["repeat"]:
-        said = Run([program, *options], os.path.join(workspace, folder), variables, printer, settings["pipe"])
-        failed = run_group(said, group, tests, channel) or failed
+        failed = run_group(run, group, tests, channel) or failed
+    if run.variants and run.passed and (run.crashed or has_main(os.path.join(workspace, folder))):
+        # Copies fail, so the exit status says nothing about the tests that passed; it does when they run without them.
+        run.printer.left = 0
+        if run.of(run.passed)[0] != 0:
+            sys.exit(3)  # no end is announced
     channel.send(kind="end", status=int(failed))
     sys.exit(int(failed))
 
