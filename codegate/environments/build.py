@@ -340,6 +340,8 @@ class _Build:
         if self._proxy.refused:
             hosts = ", ".join(shown(host, 100) for host in sorted(self._proxy.refused))
             return f"It asked for hosts that are no package index; to allow them: `hosts: [{hosts}]` in `environment:`."
+        if self._proxy.unreachable:
+            return f"From this machine, {'; '.join(shown(why, 200) for why in sorted(self._proxy.unreachable)[:3])}."
         if done.exit_code in _NOT_THERE:
             return (
                 "A program is not there: let `setup` of `environment:` install it first (`pip install …`), "

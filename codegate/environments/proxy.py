@@ -37,6 +37,8 @@ _OF_A_HOP: Final = frozenset({
     b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te", b"upgrade",
 })  # fmt: skip
 
+_UNREACHABLE: Final = 502
+
 
 class _Refused(Exception):
     """A request that is not passed on: its status, and a line for whoever reads the tool's output."""
@@ -56,6 +58,7 @@ class BuildProxy:
     Attributes:
         received: bytes from each host.
         refused: how often each host was refused.
+        unreachable: why hosts that are allowed were not reached, each once.
 
     Raises:
         UsageError: the machine's own proxy is of a kind that cannot be used.
@@ -68,6 +71,7 @@ class BuildProxy:
         self._lock = threading.Lock()
         self.received: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
+        self.unreachable: set[str] = set()
         for scheme in _PORTS:
             if (above := self._above(scheme, "")) is not None and above.scheme != "http":
                 raise UsageError(
@@ -98,6 +102,9 @@ class BuildProxy:
             else:
                 raise _Refused(400, "this is a proxy for http:// addresses and for tunnels")
         except _Refused as refused:
+            if refused.status == _UNREACHABLE:
+                with self._lock:
+                    self.unreachable.add(refused.words)
             _reply(connection, client, refused)
         except ValueError as error:  # no address at all
             raise h11.RemoteProtocolError(str(error)) from error
@@ -174,7 +181,7 @@ class BuildProxy:
                 raise
             return server
         where = host if above is None else "the machine's own proxy"
-        raise _Refused(502, f"{where} cannot be reached: {failure.strerror or failure}")
+        raise _Refused(_UNREACHABLE, f"{where} cannot be reached: {failure.strerror or failure}")
 
     def _places(self, host: str, port: int, *, needed: bool) -> list[tuple[str, int]]:
         """Return the addresses of a host. Those that a recipe alone names must be public ones.
@@ -186,7 +193,7 @@ class BuildProxy:
         except (OSError, UnicodeError) as error:
             if not needed:
                 return []  # the machine's proxy may know it
-            raise _Refused(502, f"{host} cannot be resolved: {error}") from error
+            raise _Refused(_UNREACHABLE, f"{host} cannot be resolved: {error}") from error
         places = [(str(place[4][0]), port) for place in found]
         if host not in INDEXES and (host, port) not in self._own and not all(_is_public(place) for place, _ in places):
             with self._lock:
@@ -245,7 +252,7 @@ def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None
     answer = _next(asked, server)
     if not isinstance(answer, h11.Response) or answer.status_code // 100 != 2:
         status = answer.status_code if isinstance(answer, h11.Response) else "nothing"
-        raise _Refused(502, f"the machine's own proxy answered {status} for {target}")
+        raise _Refused(_UNREACHABLE, f"the machine's own proxy answered {status} for {target}")
 
 
 def _next(http: h11.Connection, connection: socket.socket) -> Any:

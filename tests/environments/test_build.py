@@ -1,6 +1,7 @@
 """Recorded builds: a recipe is run once in a sandbox, and what it leaves is in every sandbox after it."""
 
 import base64
+import socket
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -169,6 +170,16 @@ def test_a_step_that_fails_ends_the_build_with_what_it_printed(
         assert word in str(failed.value)
     assert "\x1b" not in str(failed.value)
     assert archives() == before
+
+
+@pytest.mark.bwrap
+def test_a_step_that_could_not_reach_an_index_names_it(bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}/simple"
+    monkeypatch.setenv("UV_INDEX", address)
+    with pytest.raises(BuildFailed) as failed:
+        obtain(shell(f"{FETCH}{address} 2>/dev/null"), TREE, bwrap_backend, day=DAY)
+    assert failed.value.remedy == "From this machine, 127.0.0.1 cannot be reached: Connection refused."
 
 
 def test_a_package_that_cannot_be_built_is_left_out_once_and_said(bwrap_backend: Backend) -> None:
