@@ -9,6 +9,7 @@ import contextlib
 import ipaddress
 import socket
 import threading
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -38,6 +39,8 @@ _OF_A_HOP: Final = frozenset({
 })  # fmt: skip
 
 _UNREACHABLE: Final = 502
+_LOOKUPS: Final = 5
+_AGAIN_SECONDS: Final = 1.0
 
 
 class _Refused(Exception):
@@ -69,6 +72,8 @@ class BuildProxy:
         self._own = {_target(urlsplit(address)) for address in addresses}
         self._proxies: dict[str, str] = urllib.request.getproxies_environment()
         self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._found: dict[tuple[str, int], list[tuple[str, int]]] = {}
         self.received: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.unreachable: set[str] = set()
@@ -189,17 +194,31 @@ class BuildProxy:
         Whoever owns a name decides where it leads, and it could lead to this machine or its neighbours.
         """
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            places = self._looked_up(host, port)
         except (OSError, UnicodeError) as error:
             if not needed:
                 return []  # the machine's proxy may know it
             raise _Refused(_UNREACHABLE, f"{host} cannot be resolved: {error}") from error
-        places = [(str(place[4][0]), port) for place in found]
         if host not in INDEXES and (host, port) not in self._own and not all(_is_public(place) for place, _ in places):
             with self._lock:
                 self.refused[host] += 1
             raise _Refused(403, f"{host} leads to a private network; only an index of your own environment may")
         return places
+
+    def _looked_up(self, host: str, port: int) -> list[tuple[str, int]]:
+        """Return the addresses of a host, asked for once: an installer opens fifty connections at a time."""
+        with self._looking:
+            for left in reversed(range(_LOOKUPS)):
+                if (host, port) in self._found:
+                    break
+                try:
+                    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+                    self._found[host, port] = [(str(place[4][0]), port) for place in found]
+                except socket.gaierror as error:
+                    if error.errno != socket.EAI_AGAIN or not left:
+                        raise
+                    time.sleep(_AGAIN_SECONDS)
+            return self._found[host, port]
 
     def _above(self, scheme: str, host: str) -> SplitResult | None:
         """Return the address of the machine's own proxy for ``host``, or None."""

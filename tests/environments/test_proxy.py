@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -226,3 +227,23 @@ def test_a_host_that_does_not_answer_is_named() -> None:
         port = closed.getsockname()[1]
     with closing(Listening(BuildProxy(addresses=[f"http://127.0.0.1:{port}/"]))) as listening:
         assert "502 127.0.0.1 cannot be reached: Connection refused" in listening.tunnel("127.0.0.1", port)
+
+
+def test_a_name_is_looked_up_once_and_again_where_that_fails_for_the_moment(
+    index: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, real = urlsplit(index.url).port, socket.getaddrinfo
+    answers: list[OSError | str] = [socket.gaierror(socket.EAI_AGAIN, "later"), "127.0.0.1"]
+
+    def look_up(host: str, port: int, *rest: Any, **named: Any) -> Any:
+        answer = answers.pop(0) if host == "index.test" else host
+        if isinstance(answer, OSError):
+            raise answer
+        return real(answer, port, *rest, **named)
+
+    monkeypatch.setattr("codegate.environments.proxy._AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("socket.getaddrinfo", look_up)
+    address = f"http://index.test:{port}/"
+    with closing(Listening(BuildProxy(addresses=[address]))) as listening:
+        assert [listening.get(address) for _ in range(2)] == [(200, b"simple index")] * 2
+    assert not answers
