@@ -109,6 +109,17 @@ def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Pat
     assert not _has_release(tmp_path, "own")
 
 
+def test_a_release_whose_folder_has_no_such_file_is_of_another_time(tmp_path: Path) -> None:
+    folder = tmp_path / "site-packages"
+    (folder / "own-1.0.dist-info").mkdir(parents=True)
+    (folder / "own-1.0.dist-info/METADATA").touch()
+    assert _has_release(tmp_path, "own"), "it may be anywhere"
+    (folder / "pkg").mkdir()
+    assert not _has_release(tmp_path, "own")
+    (folder / "pkg/a.py").write_text(FIX)
+    assert _has_release(tmp_path, "own")
+
+
 @pytest.mark.parametrize(
     ("released", "found"), [("4.12.18", False), ("4.13.0", True), ("5.0.0-rc.1", True), ("latest", True)]
 )

@@ -180,13 +180,16 @@ class Search:
             self.releases[path] = path[: path.rindex("/site-packages/") + len("/site-packages")]
 
     def has_release(self) -> bool:
-        """Return whether an installed copy may have the fix: unless it has changed files, all without it."""
+        """Return whether an installed copy may have the fix: unless it has changed files, all without it.
+
+        A folder of changed files that lacks one of them is of another time than the fix.
+        """
         copies = [
-            TEXTS["is_after"](TEXTS["lines_of"](read(copy)), added, removed)
+            os.path.isfile(copy) and TEXTS["is_after"](TEXTS["lines_of"](read(copy)), added, removed)
             for path, added, removed in self.answer.changed
             for place in set(self.releases.values())
             for copy in (os.path.join(place, path), os.path.join(place, "src", path))
-            if os.path.isfile(copy)
+            if os.path.isfile(copy) or ("/" in path and os.path.isdir(os.path.dirname(copy)))
         ]
         return any(copies) or (bool(self.releases) and not copies)
 
