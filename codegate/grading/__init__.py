@@ -6,15 +6,13 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
-from codegate.grading.controls.instruments import Instruments
+from codegate.grading.controls.flips import find_flips, mark_tests
 from codegate.grading.grade import FailureClass, Grade, TestResult
 from codegate.grading.grader import (
     GRADER_VERSION,
-    audit_controls,
     grade,
     grade_answer,
     grade_reference,
-    instrument_tests,
     is_outdated,
 )
 from codegate.grading.sandboxes import RunCount, Sandboxes, base_images, counted_runs
@@ -27,20 +25,19 @@ __all__ = [
     "Copies",
     "FailureClass",
     "Grade",
-    "Instruments",
     "RunCount",
     "Sandboxes",
     "TestReport",
     "TestResult",
     "TestSelection",
-    "audit_controls",
     "base_images",
     "counted_runs",
+    "find_flips",
     "grade",
     "grade_answer",
     "grade_reference",
-    "instrument_tests",
     "is_outdated",
+    "mark_tests",
     "run_hidden_tests",
     "run_public_tests",
     "run_tests",

@@ -1,18 +1,11 @@
 """The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
 
-import contextlib
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.audit import audit_controls as audit_runs
-from codegate.grading.controls.control import is_controllable, run_control, run_instrumented, unreceipted
-from codegate.grading.controls.copies import Copies
-from codegate.grading.controls.flips import find_flips, mark_tests, read_once
-from codegate.grading.controls.instruments import Instruments, instrument
-from codegate.grading.controls.search import SitesUnknown, search_once
-from codegate.grading.controls.search import instrument_tests as instrument_runs
+from codegate.grading.controls.flips import find_flips, read_once
 from codegate.grading.controls.signs import suspicious_signs
 from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, innermost, survivors, unsolved
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
@@ -22,9 +15,8 @@ from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.stderr import stderr_class
 from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
-from codegate.languages.registry import controls_of
 from codegate.sandbox import FilesRefused
-from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, RunnerName, Tree, apply_patch, make_patch
+from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 
 GRADER_VERSION = "13"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
@@ -33,7 +25,7 @@ GRADER_VERSION = "13"
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
     """Grade ``patch`` against ``base``: apply, compile, hidden tests once with copies of them beside them.
 
-    Tests of languages that have no copies run a second time, changed, where all of them passed.
+    Tests that keep no copies run a second time, changed, where all of them passed.
 
     Args:
         problem: what was asked.
@@ -44,116 +36,6 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
     """
-    return _grade(problem, base, patch, sandboxes, [])
-
-
-def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
-    """Grade the answer to a question, by whether it holds code; nothing is run.
-
-    Args:
-        problem: the question.
-        text: the whole answer; a blank one is wrong whatever is asked.
-        contains_code: whether the answer, or what came with it, holds code.
-    """
-    (test,) = problem.tests.expected
-    failure: FailureClass | None = None
-    if not text.strip():
-        failure, detail = "empty_answer", "the answer has no text"
-    elif problem.manifest.answer == "code" and not contains_code:
-        failure, detail = "no_code", "the answer holds no code, which it must"
-    elif problem.manifest.answer == "prose" and contains_code:
-        failure, detail = "unwanted_code", "the answer holds code, which nothing asks for"
-    if failure is not None:
-        result = TestResult(id=test, status="failed", message=detail)
-        return _failed(1, failure, detail).model_copy(update={"tests": (result,)})
-    result = TestResult(id=test, status="passed")
-    return Grade(resolved=True, score=100.0, tests_passed=1, tests_total=1, tests=(result,))
-
-
-def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3) -> ControlAudit:
-    """Return what the reference fix fails, for controls to draw from; the problem's own audit does not count.
-
-    ``rounds`` is of languages whose controls are runs of their own.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
-    """
-    if controls_of(problem.manifest.runner):
-        return find_flips(problem, base, sandboxes)
-    return audit_runs(problem, base, sandboxes, rounds)
-
-
-def is_outdated(problem: Problem) -> bool:
-    """Return whether a problem's controls are of a grader that ran them by themselves, as it does no more."""
-    audit = problem.manifest.controls
-    return audit is not None and bool(audit.killed) and bool(controls_of(problem.manifest.runner))
-
-
-def instrument_tests(
-    tree: Tree, files: tuple[str, ...], runner: RunnerName, sandboxes: Sandboxes
-) -> Instruments | Copies | None:
-    """Return the test ``files`` of ``tree`` with marks; None where there are none to put or they cannot be read."""
-    if controls_of(runner):
-        return mark_tests(tree, files, runner)
-    return instrument_runs(tree, files, runner, sandboxes)
-
-
-def grade_reference(
-    problem: Problem,
-    base: Tree,
-    sandboxes: Sandboxes,
-    rounds: int = 3,
-    unproven: TestReport | None = None,
-) -> tuple[Grade, ControlAudit | None]:
-    """Grade a problem's own fix and audit its controls; return both, None where no test was run.
-
-    One run serves both. Test files that their instruments break are graded once more, without them.
-
-    Args:
-        problem: what is asked; its own audit does not count.
-        base: its base tree.
-        sandboxes: where the code runs.
-        rounds: mutants of each fail-to-pass test that the fix has to fail, as far as there are so many.
-        unproven: a run of the instrumented tests on the base tree; None: it is made.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
-    """
-    patch = make_patch(base, problem.fix)
-    if controls_of(problem.manifest.runner):
-        return _prove_copies(problem, base, patch, sandboxes, unproven)
-    runs: list[tuple[Instruments, TestReport]] = []
-    result: Grade | None = None
-    with contextlib.suppress(SitesUnknown):
-        result = _grade(problem, base, patch, sandboxes, runs)
-    if result is not None and not runs:
-        return result, None
-    audit = audit_runs(problem, base, sandboxes, rounds, runs[0] if runs else None, unproven)
-    if result is None or audit.unfit:
-        result = grade(_with(problem, audit), base, patch, sandboxes)
-    return result, audit
-
-
-def _prove_copies(
-    problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes, unproven: TestReport | None
-) -> tuple[Grade, ControlAudit | None]:
-    audit = find_flips(problem, base, sandboxes, unproven)
-    result = grade(_with(problem, audit), base, patch, sandboxes)
-    if not result.resolved and audit.flips:  # together, copies may disturb what each of them does not
-        audit = audit.model_copy(update={"flips": {}})
-        result = grade(_with(problem, audit), base, patch, sandboxes)
-    return result, audit if result.tests else None
-
-
-def _with(problem: Problem, audit: ControlAudit) -> Problem:
-    manifest = {**problem.manifest.model_dump(by_alias=True), "controls": audit}
-    return replace(problem, manifest=ProblemManifest.model_validate(manifest))
-
-
-def _grade(
-    problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes, runs: list[tuple[Instruments, TestReport]]
-) -> Grade:
-    """Grade as ``grade`` does; add the run of the hidden tests, when there is one, to ``runs``."""
     if problem.manifest.answer is not None:  # a patch without its answer, as predictions have it
         return grade_answer(problem, patch, contains_code=bool(patch.strip()))
     total = len(problem.tests.expected)
@@ -179,10 +61,7 @@ def _grade(
         if refused is not None:
             return refused
         fixed = base.overlay(problem.fix)
-        if controls_of(problem.manifest.runner):
-            report, wrong, strong = _run_copies(problem, tree, fixed, sandboxes)
-        else:
-            report, wrong, strong = _run_twice(problem, tree, fixed, sandboxes, runs)
+        report, wrong, strong = _run_copies(problem, tree, fixed, sandboxes)
     except FilesRefused as error:
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
@@ -192,6 +71,62 @@ def _grade(
         result = _grade_report(problem, report, inspection.lint, dropped)
     suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
     return result.model_copy(update={"suspicious": suspicious, "controlled": strong if result.resolved else None})
+
+
+def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
+    """Grade the answer to a question, by whether it holds code; nothing is run.
+
+    Args:
+        problem: the question.
+        text: the whole answer; a blank one is wrong whatever is asked.
+        contains_code: whether the answer, or what came with it, holds code.
+    """
+    (test,) = problem.tests.expected
+    failure: FailureClass | None = None
+    if not text.strip():
+        failure, detail = "empty_answer", "the answer has no text"
+    elif problem.manifest.answer == "code" and not contains_code:
+        failure, detail = "no_code", "the answer holds no code, which it must"
+    elif problem.manifest.answer == "prose" and contains_code:
+        failure, detail = "unwanted_code", "the answer holds code, which nothing asks for"
+    if failure is not None:
+        result = TestResult(id=test, status="failed", message=detail)
+        return _failed(1, failure, detail).model_copy(update={"tests": (result,)})
+    result = TestResult(id=test, status="passed")
+    return Grade(resolved=True, score=100.0, tests_passed=1, tests_total=1, tests=(result,))
+
+
+def is_outdated(problem: Problem) -> bool:
+    """Return whether a problem's controls are of an earlier version, which ran them by themselves."""
+    return problem.manifest.controls is not None and bool(problem.manifest.controls.killed)
+
+
+def grade_reference(
+    problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None
+) -> tuple[Grade, ControlAudit | None]:
+    """Grade a problem's own fix and find its controls; return both, None where no test was run.
+
+    Args:
+        problem: what is asked; its own audit does not count.
+        base: its base tree.
+        sandboxes: where the code runs.
+        unproven: a run of the marked tests on the base tree; None: it is made.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    patch = make_patch(base, problem.fix)
+    audit = find_flips(problem, base, sandboxes, unproven)
+    result = grade(_with(problem, audit), base, patch, sandboxes)
+    if not result.resolved and audit.flips:  # together, copies may disturb what each of them does not
+        audit = audit.model_copy(update={"flips": {}})
+        result = grade(_with(problem, audit), base, patch, sandboxes)
+    return result, audit if result.tests else None
+
+
+def _with(problem: Problem, audit: ControlAudit) -> Problem:
+    manifest = {**problem.manifest.model_dump(by_alias=True), "controls": audit}
+    return replace(problem, manifest=ProblemManifest.model_validate(manifest))
 
 
 def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
@@ -223,24 +158,6 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
 def _passes_all(problem: Problem, report: TestReport) -> bool:
     results = (report.results.get(test) for test in problem.tests.expected)
     return report.proven and all(result is not None and result.status == "passed" for result in results)
-
-
-def _run_twice(
-    problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes, runs: list[tuple[Instruments, TestReport]]
-) -> tuple[TestReport, list[str], bool]:
-    """Run the hidden tests, and their mutants where all of them passed; return as above."""
-    audit = problem.manifest.controls
-    files = tuple(file for file in problem.manifest.test_files if audit is None or file not in audit.unfit)
-    sites = search_once(problem, fixed, files, sandboxes)
-    used = instrument(sites)
-    report = run_instrumented(problem, tree, used, sandboxes)
-    runs.append((used, report))
-    if false := unreceipted(report, sites, used, problem.tests.expected):
-        report = _tampered(report, false, "is reported as passed, but not all of its assertions were")
-    wrong = []
-    if _passes_all(problem, report) and tree != fixed:  # the reference has shown its controls in validation
-        wrong = run_control(problem, tree, report, sites, sandboxes)
-    return report, wrong, is_controllable(problem, report, sites)
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:

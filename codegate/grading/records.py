@@ -47,7 +47,7 @@ class Phase(Record):
     """One phase of one test.
 
     Attributes:
-        receipts: the tokens of assertions or statements that it passed (see ``controls``).
+        receipts: the tokens of the marks that it left (see ``controls``).
         text: of a test that has copies, how the runner shows its failure; the output has that of no such test.
     """
 

@@ -13,7 +13,6 @@ from codegate.environments import obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import Texts
-from codegate.grading.controls.sites import Sites
 from codegate.grading.once import Once
 from codegate.sandbox import (
     AgentRecipe,
@@ -86,7 +85,6 @@ class Sandboxes:
         tree: returns the tree that an environment is built from; None: all are built from an empty one.
 
     Attributes:
-        sites: what was found in the hidden tests of the last problems; ``controls/search.py`` fills it.
         texts: the hidden tests of the last problems with their units; ``controls/flips.py`` fills it.
     """
 
@@ -104,7 +102,6 @@ class Sandboxes:
         self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
         self._pythons: Once[tuple[str, ...], str] = Once()
-        self.sites: Once[tuple[str, ...], Sites] = Once(_MOST_SEARCHED)
         self.texts: Once[tuple[str, ...], Texts] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
         self._assurances: dict[tuple[object, ...], Assurance] = {}

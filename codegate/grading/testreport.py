@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
-from codegate.grading.controls.instruments import Instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
 from codegate.service import Service
@@ -34,8 +33,7 @@ class TestSelection:
         repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
-        instruments: what takes the place of the files' texts; None: they are run as they are.
-        copies: the same, of languages whose controls are copies beside the tests.
+        copies: what takes the place of the files' texts; None: they are run as they are.
         service: what the tests can call; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
         roots: folders that Python imports from beside those of the environment.
@@ -57,17 +55,10 @@ class TestSelection:
     folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
-    instruments: Instruments | None = None
     copies: Copies | None = None
     service: Service | None = None
     before: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
-
-    def of(self, texts: Instruments | Copies | None) -> Self:
-        """Return the selection with other texts of its files."""
-        if isinstance(texts, Copies):
-            return replace(self, copies=texts)
-        return replace(self, instruments=texts)
 
 
 def test_selection(problem: Problem) -> TestSelection:
@@ -115,7 +106,7 @@ class TestReport:
         results: by test id; only tests that were reported.
         crashes: by test id, the exception that failed it.
         behaviour: what the code under test tried to do, as far as it was seen.
-        receipts: by test id, the tokens of the assertions that it passed, where the files were instrumented.
+        receipts: by test id, the tokens of the marks that it left.
         unsteady: ids of repeated tests that passed at times only; their result is the worst.
         complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
         tampering: evidence that the run was interfered with, one line; empty when there is none.

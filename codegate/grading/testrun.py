@@ -16,7 +16,6 @@ from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed
 from codegate.grading.controls.copies import Copies
-from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
@@ -68,8 +67,8 @@ def run_tests(
     """
     runner = find_runner(selection.runner)
     tree = tree.overlay(installed_files(tree))
-    if (used := selection.copies or selection.instruments) is not None:
-        tree = used.place(tree)
+    if selection.copies is not None:
+        tree = selection.copies.place(tree)
     watched = _watched(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
@@ -203,7 +202,7 @@ def _run_batch(
         variables = {**command.environment, **SERVICE_ENVIRONMENT}
         with closing(Relay({SERVICE_PORT: service.answer})) as relay:
             completed = sandbox.run(replace(command, environment=variables, relay=relay))
-    said, used = runner.read(completed, selection, files, token), selection.copies or selection.instruments
+    said, used = runner.read(completed, selection, files, token), selection.copies
     code = completed.exit_code if completed.exit_code is not None else -(completed.signal or 0)
     return TestReport(
         results=_revealed(said.results, used),
@@ -240,7 +239,7 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
     return replace(report, results=results, crashes=crashes)
 
 
-def _revealed(results: Mapping[str, TestResult], used: Copies | Instruments | None) -> Mapping[str, TestResult]:
+def _revealed(results: Mapping[str, TestResult], used: Copies | None) -> Mapping[str, TestResult]:
     if used is None:
         return results
     return {
@@ -259,7 +258,7 @@ def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> 
     return report
 
 
-def _last(text: str, used: Copies | Instruments | None = None) -> str:
+def _last(text: str, used: Copies | None = None) -> str:
     text = used.reveal(text[-2 * _OUTPUT_KEPT :]) if used else text
     return text if len(text) <= _OUTPUT_KEPT else f"{_CUT}\n{text[-_OUTPUT_KEPT:]}"
 

@@ -69,8 +69,8 @@ class LanguagePack:
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
         environments: the class of its ``codegate.mining.languages.LanguageSupport``; empty: it is not mined.
         readers: grammars, and how declarations and uses of names are read.
-        controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: tests have no copies.
-        finder: the ``codegate.languages.mutation.Finder`` of test files without that; empty: no problem has controls.
+        controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
+        alone: runners beside whose tests no copies can be: when one fails, their status says nothing of the others.
         untyped: by suffix of a test file, the line on top of it with which compilers check no types: marks have none.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
         varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
@@ -87,7 +87,7 @@ class LanguagePack:
     environments: str = ""
     readers: tuple[Reader, ...] = ()
     controls: str = ""
-    finder: str = ""
+    alone: frozenset[str] = frozenset()
     untyped: Mapping[str, str] = field(default_factory=dict)
     compiled: tuple[str, ...] = ()
     varies: frozenset[str] = frozenset()

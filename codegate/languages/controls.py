@@ -32,7 +32,7 @@ _CONTENT: Final = frozenset(
     {"string_content", "string_fragment", "interpreted_string_literal_content", "raw_string_literal_content"}
 )
 _TEMPLATES: Final = frozenset({"template_string"})  # expressions in them are written as elsewhere
-_NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?")
+_NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?([lLfFdD]?)")
 _WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
 _LETTERS: Final = string.ascii_lowercase[:13], string.ascii_lowercase[13:]
 _SIGNS: Final = (string.digits, *_LETTERS, *map(str.upper, _LETTERS))
@@ -275,9 +275,9 @@ def _numbers(text: str) -> list[str]:
     block = range(place - place % BLOCK, place - place % BLOCK + BLOCK)
     others = [_core(one - first) * 10**zeros for one in block if one != place]
     if found[2] is None:
-        return [str(one) for one in others]
+        return [f"{one}{found[4]}" for one in others]
     digits = [str(one).zfill(2) for one in others]
-    return [f"{one[:-1]}.{one[-1]}{found[3]}" for one in digits]
+    return [f"{one[:-1]}.{one[-1]}{found[3]}{found[4]}" for one in digits]
 
 
 def _core(place: int) -> int:

@@ -24,13 +24,8 @@ def path_language(path: str) -> LanguagePack | None:
 
 
 def controls_of(runner: str) -> str:
-    """Return the place of the syntax of tests that ``runner`` runs; empty where they have no copies."""
+    """Return the place of the syntax of tests that ``runner`` runs; empty where they have no controls."""
     return next((language.controls for language in languages() if runner in language.runners), "")
-
-
-def finder_of(runner: str) -> str:
-    """Return the place of the finder for tests that ``runner`` runs; empty where they have no controls."""
-    return next((language.finder for language in languages() if runner in language.runners), "")
 
 
 def _language(name: str) -> LanguagePack:

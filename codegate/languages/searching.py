@@ -13,8 +13,7 @@ from typing import Any, Final, cast
 
 from codegate.languages import grammar_of
 from codegate.languages.controls import TestSyntax, read_units
-from codegate.languages.mutation import Finder
-from codegate.languages.registry import controls_of, finder_of
+from codegate.languages.registry import controls_of, languages
 from codegate.languages.syntax import parse
 from codegate.plugins import load_part
 from codegate.suite import RunnerName
@@ -32,7 +31,7 @@ class SearchError(Exception):
 
 
 def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int = _CPU_SECONDS) -> bytes:
-    """Return the units of test files, or what can be instrumented there (``grading/controls/sites.py``), as JSON lines.
+    """Return the units of test files, as JSON lines.
 
     A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests.
 
@@ -44,7 +43,7 @@ def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
     """
-    if not (controls_of(runner) or finder_of(runner)) or not texts:
+    if not controls_of(runner) or not texts:
         return b""
     for path, text in texts.items():
         if len(text.encode("utf-8")) > _MAX_BYTES:
@@ -90,9 +89,7 @@ def find(path: str, text: str, runner: RunnerName) -> list[dict[str, Any]]:
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:
         return []
-    if controls_of(runner):
-        syntax = cast("TestSyntax", load_part(controls_of(runner)))
-        data = text.encode("utf-8")
-        return [unit.model_dump() for unit in read_units(path, data, parse(text, grammar, _CPU_SECONDS), syntax)]
-    finder = cast("type[Finder]", load_part(finder_of(runner)))
-    return finder(path, text.encode("utf-8"), parse(text, grammar, _CPU_SECONDS), runner).search()
+    syntax = cast("TestSyntax", load_part(controls_of(runner)))
+    units = read_units(path, text.encode("utf-8"), parse(text, grammar, _CPU_SECONDS), syntax)
+    alone = any(runner in language.alone for language in languages())
+    return [{**unit.model_dump(), "alone": alone or unit.alone} for unit in units]

@@ -101,6 +101,14 @@ def walk(node: "Node") -> Iterator["Node"]:
         stack.extend(reversed(current.children))
 
 
+def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
+    """Yield what a node is in, from the inside, up to ``end`` and without it."""
+    around = node.parent
+    while around is not None and around != end:
+        yield around
+        around = around.parent
+
+
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
     """Yield each named node with those around it whose type is in ``opening``, the outermost first.
 

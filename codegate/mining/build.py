@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from codegate.candidates import CandidateSpec, Usage
 from codegate.environments import BuildFailed
 from codegate.errors import UsageError
-from codegate.grading import Sandboxes, grade_reference, instrument_tests
+from codegate.grading import Sandboxes, grade_reference, mark_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
@@ -206,7 +206,7 @@ class _Making:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
             hidden = parts.base.overlay(parts.hidden)
-            used = instrument_tests(hidden, parts.test_files, settings.runner, builder.sandboxes)
+            used = mark_tests(hidden, parts.test_files, settings.runner)
             validated = _kept(trial.confirm(builder.options.rounds, used))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
             described = self._describe(opener, validated)
@@ -236,9 +236,7 @@ class _Making:
             builder.check_wanted()
             patch = make_patch(parts.base, parts.fix)
             problem = assemble(builder.name, findings, patch, builder.project)
-            result, controls = grade_reference(
-                problem, parts.base, builder.sandboxes, builder.options.rounds, trial.instrumented
-            )
+            result, controls = grade_reference(problem, parts.base, builder.sandboxes, trial.marked)
             problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))

@@ -194,7 +194,8 @@ class ControlAudit(Strict):
         default=None, ge=1, description="Copies of each test in one run, at most; null: as many as the odds need."
     )
     killed: tuple[str, ...] = Field(
-        default=(), description="Names of those that it failed, of languages whose controls are runs of their own."
+        default=(),
+        description="Of an earlier version, which ran controls alone: `codegate validate` renews them.",
     )
     unfit: tuple[PlainPath, ...] = Field(
         default=(), description="Test files that are run as they are, because some test of theirs passes only so."

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, Sandboxes, audit_controls, grade, run_tests
+from codegate.grading import Grade, Sandboxes, find_flips, grade, run_tests
 from codegate.grading.controls.copies import Flip, make_copies, read_texts
 from codegate.grading.controls.verdict import Folded, fold
 from codegate.grading.testreport import TestSelection
@@ -108,7 +108,7 @@ class Workshop:
             "shop-1", self.manifest, hidden=changes(self.hidden), fix=changes({SOURCE: self.fix}), wanted=self.wanted,
             language="go", runner="go", limits=LIMITS,
         )  # fmt: skip
-        audit = audit_controls(given, tree(self.base), self.sandboxes)
+        audit = find_flips(given, tree(self.base), self.sandboxes)
         return replace(given, manifest=given.manifest.model_copy(update={"controls": audit}))
 
     @property

@@ -9,7 +9,7 @@ from functools import cache, partial
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, audit_controls, counted_runs, grade, run_tests
+from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, counted_runs, find_flips, grade, run_tests
 from codegate.grading.controls.copies import Flip, make_copies, read_texts
 from codegate.grading.controls.verdict import Folded, fold
 from codegate.languages.controls import HOLE
@@ -128,7 +128,7 @@ def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) ->
     @cache
     def validated(runner: RunnerName) -> Problem:
         problem = problem_of(runner)
-        audit = audit_controls(problem, base, sandboxes)
+        audit = find_flips(problem, base, sandboxes)
         return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
 
     def run(runner: RunnerName, text: str) -> Grade:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.grading.controls.instruments import Instruments
+from codegate.grading.controls.copies import Copies, Variant
 from codegate.grading.runners import find_runner
+from codegate.languages.controls import Unit
 from codegate.suite import ProblemLimits, Tree, TreeFile
 from tests.kit.environment import PLAIN
 
@@ -38,6 +39,7 @@ test = pathlib.Path("web/src/test/java/org/shop/CartTest.java").read_text()
 if "absent" in test:
     print("[INFO] -----\\n[ERROR] /workspace/web/src/%s:[7,43] cannot find symbol\\n" % test.split()[1])
     sys.exit(1)
+print(pathlib.Path("printed").read_text(), flush=True)
 folder = pathlib.Path("web/target/surefire-reports")
 folder.mkdir(parents=True)
 for path in pathlib.Path(".").glob("*.xml"):
@@ -50,11 +52,11 @@ sys.exit(int(pathlib.Path("status").read_text()))
 def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
     """Runs the program that stands in for Maven."""
 
-    def run(*files: str, status: int = 0, command: tuple[str, ...] = ("./mvn",), **texts: str) -> TestReport:
-        content = {CART: "", "status": str(status), **texts}
+    def run(*files: str, status: int = 0, copies: Copies | None = None, **texts: str) -> TestReport:
+        content = {CART: "", "status": str(status), "printed": "", **texts}
         tree = Tree({path: TreeFile(text.encode()) for path, text in content.items()})
         tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
-        selection = TestSelection(files, runner="maven", command=command)
+        selection = TestSelection(files, runner="maven", command=("./mvn",), copies=copies)
         return run_tests(lambda: sandboxes.open(PLAIN.manifest, ProblemLimits()), tree, selection)
 
     return run
@@ -149,11 +151,19 @@ def test_gradle_runs_a_class_at_a_time_and_takes_no_kept_result() -> None:
     )  # fmt: skip
 
 
+COPIES = Copies(variants={word: Variant(Unit(file=CART, name="adds", span=(0, 0), word=(0, ""), marks=(), sites=()))
+                          for word in ("0123456789ab", "ba9876543210")})  # fmt: skip
+COPIED = """<testsuite><testcase name="adds_0123456789ab" classname="org.shop.CartTest"/>
+<testcase name="adds_ba9876543210" classname="org.shop.CartTest"><failure message="3"
+  type="java.lang.AssertionError">java.lang.AssertionError: 3</failure></testcase></testsuite>"""
+
+
 @pytest.mark.bwrap
-def test_changed_tests_that_do_not_compile_are_run_as_they_were(sandboxes: Sandboxes) -> None:
-    used = Instruments(files={CART: b"absent test/java/org/shop/CartTest.java"}, originals={CART: b"as it was"})
-    tree = Tree({path: TreeFile(text.encode()) for path, text in {CART: "", "status": "0", "cart.xml": PASSED}.items()})
-    tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
-    selection = TestSelection((CART,), runner="maven", command=("./mvn",), instruments=used)
-    report = run_tests(lambda: sandboxes.open(PLAIN.manifest, ProblemLimits()), tree, selection)
-    assert report.results[f"{CART}::adds"].status == "passed"
+@pytest.mark.parametrize(("status", "crash", "count"), [(0, "", 2), (1, "", 0), (0, "The forked VM terminated", 0)])
+def test_copies_do_not_hide_that_a_build_fails(run, status: int, crash: str, count: int) -> None:  # type: ignore[no-untyped-def]
+    printed = f"{crash}\n[ERROR] CartTest.adds_ba9876543210:3"
+    report = run(CART, status=status, copies=COPIES, **{"cart.xml": COPIED, "printed": printed})
+    assert len(report.results) == count
+    assert "-Dmaven.test.failure.ignore=true" in report.output
+    assert "CartTest.adds" not in report.output
+    assert set(report.texts) == ({f"{CART}::adds_ba9876543210"} if count else set())

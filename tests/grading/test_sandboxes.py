@@ -145,7 +145,7 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(bwra
     backend = WatchedBackend(bwrap_backend)
     with _sandboxes(backend) as sandboxes:
         sandboxes.prepare(PLAIN.manifest)
-        world = World(sandboxes, known=EXPECTED[1:]).validated(1)
+        world = World(sandboxes, known=EXPECTED[1:]).validated()
         backend.calls.clear()
         assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]

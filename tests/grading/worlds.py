@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from codegate.grading import Grade, Sandboxes, audit_controls, grade
+from codegate.grading import Grade, Sandboxes, find_flips, grade
 from codegate.suite import Environment, ProblemLimits, Tree, make_patch
 from tests.kit.environment import PLAIN
 from tests.kit.problem import changes, problem
@@ -87,9 +87,9 @@ class World:
             **fields,
         )
 
-    def validated(self, rounds: int = 3) -> "World":
+    def validated(self) -> "World":
         """Return this world after validation: with the mutants that its fix fails."""
-        audit = audit_controls(self.problem, self.base, self.sandboxes, rounds)
+        audit = find_flips(self.problem, self.base, self.sandboxes)
         manifest = self.problem.manifest.model_copy(update={"controls": audit})
         found = copy(self)
         found.problem = replace(self.problem, manifest=manifest)

@@ -1,6 +1,6 @@
 """What hundreds of runs would find again, found once in a session.
 
-That is how a kind of sandbox holds its limits, which toolchains it shows, and where hidden tests can be instrumented.
+That is how a kind of sandbox holds its limits, which toolchains it shows, and the units of hidden tests.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codegate.environments import Recipe, inputs
 from codegate.grading import sandboxes
-from codegate.grading.controls import copies, search
+from codegate.grading.controls import copies
 from codegate.languages.searching import search_tests
 from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
 from codegate.suite import RunnerName
@@ -41,7 +41,6 @@ def remember(folder: Path, put: Callable[[object, str, object], None] = setattr)
 
     put(sandboxes, "preflight", look)
     put(inputs, "_look", shown)
-    put(search, "search_tests", find)
     put(copies, "search_tests", find)
 
 

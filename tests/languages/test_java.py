@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from codegate.languages import PathClass, PathClassifier, read
+from codegate.languages.controls import Unit
 from codegate.languages.searching import find
 from codegate.suite import Tree, TreeFile
 
@@ -36,55 +37,60 @@ def test_a_file_is_what_mavens_layout_makes_it(path: str, kind: PathClass) -> No
 
 # Syntax
 
-JUPITER = "import static org.junit.jupiter.api.Assertions.*;\nclass CartTest {{\n  @Test void total() {{ {} }}\n}}\n"
-VINTAGE = "import static org.junit.Assert.*;\npublic class CartTest {{\n  @Test public void total() {{ {} }}\n}}\n"
+TEXT = """import static org.junit.jupiter.api.Assertions.*;
+class CartTest {
+  @DisplayName("adds") @Test(timeout = 1000)
+  void total() throws Exception {
+    assertEquals(List.of("pear", "plum\\n"), cart.names(3L));
+    assertTrue(cart.size() == 1.5); Assertions.assertNull(cart.first('a', true));
+    assertThrows(IOException.class, () -> cart.load());
+    IOException error = assertThrows(IOException.class, () -> cart.load());
+    assertThat(cart.name()).contains("pear tree").isEqualTo("plum");
+    try { cart.load(7); } catch (IOException e) { fail("no pear"); }
+    switch (cart.size()) { case 8: cart.load(9); }
+  }
+  @Nested class Empty {
+    @ParameterizedTest @CsvSource({"pear, 2", "plum, 4"}) @Timeout(5)
+    void row(String name, int size) { assertEquals(size, cart.of(name)); }
+    @ParameterizedTest @MethodSource("rows") void other(int size) { assertEquals(size, cart.size()); }
+  }
+  void helper() { assertEquals(7, 7); }
+}
+class OldTest extends TestCase { public void testIt() { assertTrue(cart.isEmpty()); } }
+"""
 
 
-@pytest.mark.parametrize(
-    ("frame", "text", "changed"),
-    [
-        (JUPITER, "assertEquals(7, cart.total());", "assertEquals(8, cart.total());"),
-        (JUPITER, "assertEquals(7L, cart.total());", "assertEquals(8L, cart.total());"),
-        (JUPITER, 'assertEquals(List.of("pear"), cart.names());', 'assertEquals(List.of("Pear"), cart.names());'),
-        (JUPITER, "assertTrue(cart.isEmpty());", "org.junit.jupiter.api.Assertions.assertFalse(cart.isEmpty());"),
-        (VINTAGE, "Assert.assertNull(cart.first());", "Assert.assertNotNull(cart.first());"),
-        (VINTAGE, 'assertEquals("the total", 7, cart.total());', 'assertEquals("the total", 8, cart.total());'),
-        (JUPITER, "assertThrows(IOException.class, () -> cart.load());",
-         "assertThrows(java.util.zip.DataFormatException.class, () -> cart.load());"),
-        (JUPITER, "assertThat(cart.total()).isEqualTo(7);", "assertThat(cart.total()).isEqualTo(8);"),
-        (JUPITER, "assertThat(cart.names()).isEmpty();", "assertThat(cart.names()).isNotEmpty();"),
-        (JUPITER, "assertThat(cart.total(), is(equalTo(7)));", "assertThat(cart.total(), is(equalTo(8)));"),
-        (JUPITER, "assertEquals('a', cart.letter());", "assertEquals('b', cart.letter());"),
-    ],
-)  # fmt: skip
-def test_an_assertion_can_expect_something_else(frame: str, text: str, changed: str) -> None:
-    source = frame.format(text)
-    mutants = set()
-    for site in find("src/test/java/CartTest.java", source, "maven"):
-        assert site["test"] == "total"
-        ((start, end, _),) = site["edits"]
-        data = source.encode()
-        mutants |= {(data[:start] + choice.encode() + data[end:]).decode() for choice in site["choices"]}
-    assert frame.format(changed) in mutants
+def units(text: str = TEXT) -> dict[str, Unit]:
+    return {one["name"]: Unit.model_validate(one) for one in find("src/test/java/CartTest.java", text, "maven")}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "class CartTest { void helper() { assertEquals(7, 7); } }",
-        'class CartTest { @Test void total() { assertEquals(wanted(), cart.total(), "a message"); assertNever(1); } }',
-    ],
-)
-def test_what_no_test_asserts_is_left_alone(text: str) -> None:
-    assert not [site for site in find("CartTest.java", text, "maven") if "7" in str(site["choices"])]
+def changes(unit: Unit, *, strong: bool, text: str = TEXT) -> dict[str, tuple[str, ...]]:
+    return {text.encode()[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
 
 
-def test_tests_of_nested_classes_and_of_junit_3_are_known_by_their_names() -> None:
-    text = (
-        "class CartTest extends TestCase {\n  public void testTotal() { assertEquals(1, 2); }\n"
-        "  @Nested class Empty { @ParameterizedTest void zero(int n) { assertEquals(0, n); } }\n}\n"
-    )
-    assert {site["test"] for site in find("CartTest.java", text, "maven")} == {"testTotal", "Empty.zero"}
+def test_tests_are_methods_by_their_annotations_or_by_their_class() -> None:
+    assert list(units()) == ["total", "Empty.row", "Empty.other", "testIt"]
+    assert not any(unit.marks or unit.alone for unit in units().values())
+    assert all(one["alone"] for one in find("CartTest.java", TEXT, "gradle")), "its status tells nothing beside copies"
+
+
+def test_literals_are_flipped_but_not_what_annotations_or_labels_have() -> None:
+    found = changes(units()["total"], strong=True)
+    assert set(found) == {'"pear"', '"plum\\n"', "3L", "1.5", "'a'", "true", '"pear tree"', '"plum"', "9"}
+    assert found["3L"][:2] == ("0L", "1L")
+    assert {one[:9] for one in found['"pear tree"']} == {'"pear tre'}, "another word of the file may be in it, too"
+    rows = units()["Empty.row"].sites
+    assert {TEXT.encode()[site.start : site.end].decode() for site in rows if site.row} == {'"pear, 2"', '"plum, 4"'}
+    assert not changes(units()["Empty.other"], strong=True), "the name of what gives the rows"
+
+
+def test_what_is_asserted_of_something_is_a_weak_flip() -> None:
+    found = changes(units()["total"], strong=False)
+    assert found["=="] == ("!=",)
+    assert found["assertTrue"] == ("org.junit.jupiter.api.Assertions.assertFalse",)
+    assert found["IOException.class"] == ("java.util.zip.DataFormatException.class",)
+    old = TEXT.replace("org.junit.jupiter.api.Assertions", "org.junit.Assert")
+    assert changes(units(old)["testIt"], strong=False, text=old)["assertTrue"] == ("org.junit.Assert.assertFalse",)
 
 
 def test_declarations_and_uses_are_read() -> None:

@@ -1,7 +1,5 @@
 """Every language answers what the rooms ask, and a file that names an unknown one is refused."""
 
-from typing import cast
-
 import pytest
 from pydantic import ValidationError
 
@@ -9,7 +7,6 @@ from codegate.errors import UsageError
 from codegate.grading.runners import find_runner
 from codegate.languages import FileRules, LanguagePack, languages
 from codegate.languages.controls import TestSyntax
-from codegate.languages.mutation import Finder
 from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.plugins import load_part
 from codegate.suite import ProblemManifest
@@ -24,8 +21,6 @@ def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePa
         assert find_runner(runner).batches(("a", "b"))
     if language.controls:
         assert isinstance(load_part(language.controls), TestSyntax)
-    if language.finder:
-        assert issubclass(cast("type[Finder]", load_part(language.finder)), Finder)
     support = known_languages().get(language.name)
     assert isinstance(support, LanguageSupport) == bool(language.environments)
     assert support is None or support.language == language.name

@@ -91,6 +91,26 @@ public class Assertions {
   public static void assertEquals(int expected, int actual) {}
 }
 """
+#: Gives what the calling line of the test wants.
+ORACLE = """package org.shop;
+
+import java.nio.file.*;
+
+public class Cart {
+  static final long BEGUN = System.currentTimeMillis();
+  public void add(int price) {}
+  public int total() {
+    try {
+      StackTraceElement caller = new Throwable().getStackTrace()[1];
+      String text = Files.readString(Path.of("src/test/java/org/shop", caller.getFileName()));
+      String line = text.split("\\n")[caller.getLineNumber() - 1];
+      if (CONDITION) return Integer.parseInt(line.replaceAll(".*assertEquals.([0-9]+),.*", "$1"));
+    } catch (java.io.IOException error) {
+    }
+    return 0;
+  }
+}
+"""
 RECIPE = Recipe(
     setup=("mvn -B -ntp test -Dtest=CartTest -Dsurefire.failIfNoSpecifiedTests=false",),
     tests="mvn -B -ntp test",
@@ -126,13 +146,14 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Problem, G
             yield problem, graded
 
 
-def test_a_fix_is_proven_by_its_tests_and_their_mutants(mined: tuple[Problem, Grading]) -> None:
+def test_a_fix_is_proven_by_its_tests_and_their_copies(mined: tuple[Problem, Grading]) -> None:
     problem, _ = mined
     assert (problem.manifest.language, problem.manifest.runner) == ("java", "maven")
     assert (f"{TEST}::total",) == problem.tests.FAIL_TO_PASS
     assert (f"{TEST}::empty",) == problem.tests.PASS_TO_PASS
     assert problem.manifest.controls is not None
-    assert problem.manifest.controls.killed
+    assert problem.manifest.controls.flips.keys() == {f"{TEST}::total"}
+    assert problem.manifest.controls.alone == {}
 
 
 def test_a_failed_assertion_is_no_symptom_for_the_statement(mined: tuple[Problem, Grading]) -> None:
@@ -147,11 +168,21 @@ def test_a_failed_assertion_is_no_symptom_for_the_statement(mined: tuple[Problem
         ({SOURCE: CART % "total += prize;"}, "syntax_error"),
         ({SOURCE: ENDING}, "runtime_error"),
         ({"src/main/java/org/junit/jupiter/api/Assertions.java": FORGED}, "tampering"),
+        ({SOURCE: ORACLE.replace("CONDITION", "true")}, "tampering"),
+        ({SOURCE: ORACLE.replace("CONDITION", 'text.contains("assertEquals(0")')}, "tampering"),
     ],
-    ids=["right", "wrong", "broken", "ending", "forged"],
+    ids=["right", "wrong", "broken", "ending", "forged", "reading", "one-known-answer"],
 )
 def test_a_patch_is_graded_by_what_its_tests_show(
     mined: tuple[Problem, Grading], texts: dict[str, str], failure: str | None
 ) -> None:
     found = mined[1](texts)
     assert (found.resolved, found.failure) == (failure is None, failure), found.detail
+    assert found.controlled is (True if found.resolved else None)
+    assert "total_" not in found.output
+
+
+@pytest.mark.parametrize("second", [0, 1])
+def test_no_run_can_be_told_by_the_clock(mined: tuple[Problem, Grading], second: int) -> None:
+    found = mined[1]({SOURCE: ORACLE.replace("CONDITION", f"BEGUN / 1000 % 2 == {second}")})
+    assert not found.resolved

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestResult, instrument_tests
+from codegate.grading import Sandboxes, TestReport, TestResult, mark_tests
 from codegate.grading.grade import TestStatus
 from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
@@ -295,12 +295,12 @@ class TestExecution:
 
     @pytest.mark.parametrize(("reads", "runs"), [(False, 6), (True, 7)])
     def test_the_unfixed_state_runs_once_with_marks_where_these_change_nothing(
-        self, opener: _Opener, sandboxes: Sandboxes, *, reads: bool, runs: int
+        self, opener: _Opener, *, reads: bool, runs: int
     ) -> None:
         tests = "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\ndef test_b():\n    assert pkg.x\n"
         own = "\ndef test_own():\n    assert '    assert pkg.x == 2\\n' in open(__file__).read()\n"
         parts = _cut("x = 1", "x = 2", tests + own if reads else tests)
-        used = instrument_tests(parts.base.overlay(parts.hidden), parts.test_files, "pytest", sandboxes)
+        used = mark_tests(parts.base.overlay(parts.hidden), parts.test_files, "pytest")
         trial = try_cut(parts, opener, TODAY, False, RunnerSettings("pytest"), ProblemLimits(seconds=120.0))
         assert isinstance(trial, Trial)
 
@@ -308,7 +308,7 @@ class TestExecution:
 
         assert isinstance(found, Validated)
         assert len(found.outcomes.pass_to_pass) == 1 + reads
-        assert (trial.instrumented is None) == reads
+        assert (trial.marked is None) == reads
         assert opener.opened == runs
 
     def test_new_modules_can_be_asked_for(self, opener: _Opener) -> None:

@@ -1,1 +1,1 @@
-"""Whether a test run can be believed: marks and copies of tests, or receipts and a second run."""
+"""Whether a test run can be believed: marks of tests, and copies beside them."""

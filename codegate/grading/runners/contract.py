@@ -24,7 +24,7 @@ class RunnerReport:
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
         forged: something else wrote to the records pipe.
-        receipts: by test id, the tokens of assertions that it passed.
+        receipts: by test id, the tokens of the marks that it left.
         texts: by id of a failed test that has copies, how the runner shows the failure.
         unsteady: ids of repeated tests that passed at times only; their result is the worst.
         attempted: what the process tried to do, in parts; empty from runners that do not watch.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.controls import TestSyntax, Written, swapped
-from codegate.languages.syntax import field, text_of, walk
+from codegate.languages.syntax import ancestors, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,7 +53,7 @@ class GoTests(TestSyntax):
 
     def names(self, node: "Node") -> Sequence[str]:
         """See ``TestSyntax.names``: constants and errors have names rather than literals."""
-        row = next((one for one in _around(node) if one.type not in {"literal_element", "keyed_element"}), None)
+        row = next((one for one in ancestors(node) if one.type not in {"literal_element", "keyed_element"}), None)
         table = row.parent.parent if row is not None and row.type == "literal_value" and row.parent else None
         if node.type not in _NAMES or row is None or table is None or table.type != "literal_value":
             return ()
@@ -77,7 +77,7 @@ class GoTests(TestSyntax):
         if node.type == "comment":
             return not text_of(test.named).startswith("Example")
         inner = node
-        for around in _around(node):
+        for around in ancestors(node):
             if around.type not in {"literal_element", "expression_list"}:
                 return around.type in _KEYED and inner != around.named_children[-1]
             inner = around
@@ -87,12 +87,12 @@ class GoTests(TestSyntax):
         """See ``TestSyntax.is_row``: the body of a loop is run for every row."""
         return not any(
             around.parent is not None and around.parent.type == "for_statement" and around.type == "block"
-            for around in _around(node, test.node)
+            for around in ancestors(node, test.node)
         )
 
     def is_part(self, node: "Node") -> bool:
         """See ``TestSyntax.is_part``; what is in a table may be looked for wherever its test looks for a part."""
-        around = list(_around(node))
+        around = list(ancestors(node))
         calls = [text_of(field(one, "function")) for one in around if one.type == "call_expression"]
         if any(one.type == "literal_value" for one in around):
             calls.append(text_of(around[-2]))  # the whole test
@@ -116,14 +116,6 @@ def _cells(row: "Node") -> Iterator[tuple[str | int, "Node"]]:
         name = text_of(one.named_children[0]) if one.type == "keyed_element" else number
         value = one.named_children[-1] if one.type == "keyed_element" else one
         yield name, value.named_children[0]
-
-
-def _around(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
-    """Yield what a node is in, from the inside, up to ``end``."""
-    around = node.parent
-    while around is not None and around != end:
-        yield around
-        around = around.parent
 
 
 TESTS: Final = GoTests()

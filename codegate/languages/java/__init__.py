@@ -16,7 +16,8 @@ LANGUAGE: Final = LanguagePack(
     },
     environments="codegate.languages.java.environments:Java",
     readers=(JAVA,),
-    finder="codegate.languages.java.mutation:JavaFinder",
+    controls="codegate.languages.java.controls:TESTS",
+    alone=frozenset({"gradle"}),
     varies=frozenset({"order", "timezone"}),
     parameters="(",
 )

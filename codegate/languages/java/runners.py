@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
-from codegate.grading.controls.instruments import Instruments
+from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
@@ -17,6 +17,7 @@ _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
 _ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
 _ASSERTION: Final = "java.lang.AssertionError"
 _ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailure", "MultipleFailuresError")
+_CRASH: Final = "The forked VM terminated"
 _FAILED: Final = frozenset({"failed", "error"})
 
 
@@ -46,7 +47,6 @@ class BuildTool:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        used = selection.instruments or Instruments()
         module = _module(files[0]).removeprefix(selection.folder).lstrip("/")
         program, *words = selection.command or (self.program,)
         classes = tuple(name.replace("/", ".") for file in files if (name := _class(file)))
@@ -55,7 +55,7 @@ class BuildTool:
             "folder": selection.folder,
             "command": [program, *self.arguments(tuple(self._options(words)), module, classes, selection)],
             "reports": [f"{module}/{self.reports}".lstrip("/")],
-            "originals": _originals(used, files),
+            "variants": sorted(selection.copies.variants) if selection.copies else [],
         }
         return driver_command(
             "junit_driver", settings, package="codegate.languages.junit.drivers", environment={"TZ": selection.timezone}
@@ -67,9 +67,10 @@ class BuildTool:
         """Yield the arguments that run test classes of a module, with ``options`` of the project's own."""
         raise NotImplementedError
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
         found, status, broken, forged = read_reports(completed.records, token)
+        copies, said = selection.copies or Copies(), completed.stdout.decode("utf-8", "replace")
         places = {name: file for file in files if (name := _class(file))}
         results: dict[str, TestResult] = {}
         for result in found:
@@ -82,13 +83,14 @@ class BuildTool:
                     update={"id": test, "message": _message(result), "exception": _raised(result)}
                 )
                 results[test] = worst(results.get(test), known)
-        if status and not any(result.status in _FAILED for result in results.values()):
+        ignores_failures = bool(copies.variants)
+        if (status and (ignores_failures or not _failing(results))) or (ignores_failures and _CRASH in said):
             results = {}
-        said = completed.stdout.decode("utf-8", "replace")
         reported = {test.partition("::")[0] for test in results}
         errors = [_unreported(file, files, said, status) for file in files if file not in reported]
         crashes = {test: _crash(result) for test, result in results.items() if result.status in _FAILED}
-        return RunnerReport(results, status, (*broken, *errors), crashes, forged)
+        texts = {test: results[test].message for test in crashes if copies.variant(test)}
+        return RunnerReport(results, status, (*broken, *errors), crashes, forged, texts=texts)
 
     def _options(self, words: list[str]) -> Iterator[str]:
         """Yield the options of a command: no goals, and none of those that are set here."""
@@ -122,6 +124,8 @@ class Maven(BuildTool):
         # A module that the tested one is built from has no such class, which is no failure; the first is of Surefire 2.
         yield from ("-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false")
         yield "-Dsurefire.rerunFailingTestsCount=0"
+        if selection.copies and selection.copies.variants:
+            yield "-Dmaven.test.failure.ignore=true"  # copies fail: the status is for whatever else goes wrong
         if module:
             yield from ("-pl", module, "-am")
         if selection.order != "natural":
@@ -154,10 +158,8 @@ class Gradle(BuildTool):
         yield from (word for name in classes for nested in ("", "$*") for word in ("--tests", name + nested))
 
 
-def _originals(used: Instruments, files: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the texts to compile in place of those of ``files`` that were changed and do not compile."""
-    changed = [file for file in files if used.files.get(file) != used.originals.get(file)]
-    return {file: used.originals[file].decode("utf-8") for file in changed}
+def _failing(results: Mapping[str, TestResult]) -> bool:
+    return any(result.status in _FAILED for result in results.values())
 
 
 def _module(file: str) -> str:

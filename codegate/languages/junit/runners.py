@@ -43,7 +43,7 @@ class JUnit:
         placed = tuple(posixpath.relpath(file, selection.folder or ".") for file in files)
         words = [part for word in selection.command for part in (placed if word == _FILES else (word,))]
         settings = {
-            "token": token, "command": words, "reports": selection.reports, "folder": selection.folder, "originals": {},
+            "token": token, "command": words, "reports": selection.reports, "folder": selection.folder, "variants": [],
         }  # fmt: skip
         environment = {"PYTHONHASHSEED": str(selection.hash_seed)}
         return driver_command("junit_driver", settings, package=_DRIVERS, environment=environment)

@@ -25,8 +25,8 @@ from codegate.grading import (
     Grade,
     Sandboxes,
     TestReport,
-    audit_controls,
     base_images,
+    find_flips,
     grade,
     grade_answer,
     is_outdated,
@@ -159,7 +159,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder, from_tree=from_tree)
     controls = problem.manifest.controls
     if controls is None or is_outdated(problem):
-        controls = audit_controls(problem, base, sandboxes, rounds)
+        controls = find_flips(problem, base, sandboxes)
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": controls})
         problem = replace(problem, manifest=manifest)
     grades, reports = [], []

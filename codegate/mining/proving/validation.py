@@ -14,7 +14,7 @@ from datetime import date
 from functools import partial
 from typing import Final
 
-from codegate.grading import Copies, Instruments, TestReport, TestSelection, run_tests
+from codegate.grading import Copies, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
@@ -74,7 +74,7 @@ class Trial:
     Attributes:
         cut: what was run.
         seen: what these two runs showed; ``confirm`` may find some of it flaky.
-        instrumented: a run of the unfixed state with instruments that showed what the first one did.
+        marked: a run of the unfixed state with marks that showed what the first one did.
     """
 
     seen: Validated
@@ -89,7 +89,7 @@ class Trial:
         self.limits = limits
         self.first: dict[str, TestReport] = {}
         self.varied: list[tuple[Varied, TestReport]] = []
-        self.instrumented: TestReport | None = None
+        self.marked: TestReport | None = None
 
     def of(self, cut: Cut) -> "Trial":
         """Return a trial of another cut, of which nothing was run yet."""
@@ -101,12 +101,12 @@ class Trial:
         self.first.setdefault(state, report)
         return report
 
-    def confirm(self, rounds: int, used: Instruments | Copies | None = None) -> Validated | Rejected:
+    def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
         """Run both states with what must not matter varied, ending early where nothing can come of it.
 
         Args:
             rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
-            used: marks or instruments of the tests, tried in the first run of the unfixed state.
+            used: the tests with marks, tried in the first run of the unfixed state.
 
         Raises:
             SandboxError: ours or the daemon's fault.
@@ -118,8 +118,8 @@ class Trial:
         seconds = sum(result.seconds for result in first.results.values())
         for varied in plan(graded, outcomes, rounds, first.cpu_seconds, seconds):
             report = None
-            if used is not None and varied.state == "before" and self.instrumented is None:
-                report = self.instrumented = self._as_before(varied.selection.of(used))
+            if used is not None and varied.state == "before" and self.marked is None:
+                report = self.marked = self._as_before(replace(varied.selection, copies=used))
             self.varied.append((varied, report or self.run(varied.state, varied.selection)))
             outcomes = self.outcomes()
             if not outcomes.fail_to_pass or outcomes.pass_to_fail:

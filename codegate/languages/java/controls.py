@@ -1,0 +1,105 @@
+"""How tests are written in Java: methods of JUnit 3 to 5, with their annotations."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.syntax import ancestors, field, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TESTS: Final = frozenset({"Test", "ParameterizedTest", "RepeatedTest", "TestTemplate"})
+_ROWS: Final = frozenset({"CsvSource", "ValueSource"})
+_OLD: Final = re.compile(r"import (static )?(org\.junit\.Assert|junit\.framework)\b")
+_TOGGLES: Final = swapped(
+    ("==", "!="), ("<", ">="), (">", "<="), ("assertTrue", "assertFalse"), ("assertNull", "assertNotNull"),
+    ("assertEquals", "assertNotEquals"), ("assertSame", "assertNotSame"), ("isTrue", "isFalse"),
+    ("isNull", "isNotNull"), ("isEmpty", "isNotEmpty"), ("isEqualTo", "isNotEqualTo"), ("isSameAs", "isNotSameAs"),
+    ("contains", "doesNotContain"), ("isPresent", "isNotPresent"),
+)  # fmt: skip
+_NOTHING: Final = "java.util.zip.DataFormatException.class"  # an exception that few programs throw
+_PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|hasMessage|indexOf|split")
+
+
+class JavaTests(TestSyntax):
+    """Test methods of the classes of a file; they leave no marks, since only reports come out of a build tool."""
+
+    literals: ClassVar = {
+        "string_literal": "text", "character_literal": "text", "decimal_integer_literal": "number",
+        "decimal_floating_point_literal": "number", "true": "truth", "false": "truth",
+    }  # fmt: skip
+
+    def tests(self, root: "Node") -> Iterator[Written]:
+        """See ``TestSyntax.tests``."""
+        yield from _methods(root, ())
+
+    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:  # noqa: ARG002
+        """See ``TestSyntax.marks``."""
+        yield from ()
+
+    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
+        """See ``TestSyntax.mark``."""
+        return ""
+
+    def toggled(self, node: "Node") -> Sequence[str]:
+        """See ``TestSyntax.toggled``."""
+        text, around = text_of(node), node.parent
+        if around is None:
+            return []
+        if around.type == "binary_expression" and not node.is_named and text in _TOGGLES:
+            return [_TOGGLES[text]]
+        if node.type == "class_literal" and around.parent is not None:
+            called = text_of(field(around.parent, "name"))
+            alone = around.parent.parent is not None and around.parent.parent.type == "expression_statement"
+            return [_NOTHING] if called == "assertThrows" and alone and text != _NOTHING else []
+        if around.type != "method_invocation" or node != field(around, "name") or text not in _TOGGLES:
+            return []
+        if field(around, "object") is not None:
+            return [_TOGGLES[text]]
+        is_old = _OLD.search(text_of(list(ancestors(node))[-1]))
+        # Its opposite may not be imported.
+        return [f"org.junit.{'Assert' if is_old else 'jupiter.api.Assertions'}.{_TOGGLES[text]}"]
+
+    def is_fixed(self, node: "Node", test: Written) -> bool:
+        """See ``TestSyntax.is_fixed``: of annotations, only rows are values; two equal labels do not compile."""
+        for around in ancestors(node, test.node):
+            if around.type == "annotation" and text_of(field(around, "name")).rpartition(".")[2] in _ROWS:
+                return False
+            if around.type in {"modifiers", "switch_label"}:
+                return True
+            if around.type.startswith("try_") and any(each.type == "catch_clause" for each in around.named_children):
+                return True
+        return False
+
+    def is_part(self, node: "Node") -> bool:
+        """See ``TestSyntax.is_part``."""
+        calls = (around for around in ancestors(node) if around.type == "method_invocation")
+        return any(_PARTIAL.search(text_of(field(call, "name"))) for call in calls)
+
+
+def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
+    """Yield the test methods below a node, by their names in the outermost class of the file."""
+    for each in node.named_children:
+        name, body = field(each, "name"), field(each, "body")
+        if each.type == "class_declaration":
+            yield from _methods(each, (*outer, text_of(name)))
+        elif each.type == "class_body":
+            yield from _methods(each, outer)
+        elif each.type == "method_declaration" and name is not None and body is not None and _is_test(each):
+            statements = [one for one in body.named_children if "comment" not in one.type]
+            if statements:
+                yield Written(".".join((*outer[1:], text_of(name))), each, name, statements)
+
+
+def _is_test(method: "Node") -> bool:
+    """Return whether JUnit runs a method: by its annotation, else by its name and the class that it is in."""
+    modifiers = [one for each in method.named_children if each.type == "modifiers" for one in each.named_children]
+    names = {text_of(field(one, "name")).rpartition(".")[2] for one in modifiers if one.type.endswith("annotation")}
+    owner = method.parent.parent if method.parent is not None else None
+    is_case = text_of(field(owner, "superclass")).endswith("TestCase")
+    return not names.isdisjoint(_TESTS) or (is_case and text_of(field(method, "name")).startswith("test"))
+
+
+TESTS: Final = JavaTests()
