@@ -273,3 +273,23 @@ def test_parts_of_a_test_are_in_its_copies(sandboxes: Sandboxes, problem_of: Cal
     }
     titles = ("whole > first", "whole > part 5", "whole > part 6", "whole", "calls back, it's said")
     assert failed == dict(zip(titles, (2, 0, 0, 2, 2), strict=True))
+
+
+STORED = """\
+import { expect, it } from 'vitest';
+const check = (value) => { expect(value).toMatchSnapshot(); expect(value).toBe(2); };
+it('is stored', () => check(2));
+"""
+
+
+def test_no_snapshot_is_stored_anew_under_a_title_of_the_run(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+) -> None:
+    path = "test/stored.test.mjs"
+    content = tree({**PROJECT, path: STORED})
+    texts = read_texts(content, (path,), "vitest")
+    copies = {key: [(Flip(unit.sites[0], 0),)] for key, unit in texts.units.items()}
+    made = make_copies(texts, texts.units.values(), copies)
+    opened = partial(sandboxes.open, problem_of("vitest").environment, LIMITS)
+    report = run_tests(opened, content, TestSelection((path,), runner="vitest", copies=made))
+    assert {result.status for result in report.results.values()} == {"failed"}
