@@ -170,7 +170,8 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
         shuffle = shuffle if version_of("jest") >= (29, 5) else []
         return [
             *own, bin_of("jest", "jest"), *given, *shuffle, "--ci", "--runInBand", "--forceExit",
-            "--coverage=false", "--bail=0", "--watchman=false", "--cacheDirectory=" + os.path.join(folder, "cache"),
+            "--coverage=false", "--bail=0", "--passWithNoTests", "--watchman=false",
+            "--cacheDirectory=" + os.path.join(folder, "cache"),
             "--reporters=" + reporter, "--runTestsByPath", file,
         ]  # fmt: skip
     given = first_options(found, {"vitest"}, VITEST_VALUED, re.compile("--globals"))

@@ -49,9 +49,9 @@ const options = {};
 for (let index = 2; index < process.argv.length; index += 1) {
   const word = process.argv[index];
   if (word === '--globals') options.globals = true;
+  else if (word === '--project') (options.project ??= []).push(process.argv[(index += 1)]);
   else options[NAMES[word] ?? word.replace(/^--/, '')] = process.argv[(index += 1)];
 }
-if (options.project) options.project = [options.project];
 const sequence = settings.order === 'reversed' ? { shuffle: { files: false, tests: true }, seed: settings.seed } : {};
 
 const vitest = await startVitest(
@@ -59,7 +59,7 @@ const vitest = await startVitest(
   [`${workspace}/${settings.file}`],
   {
     ...options, run: true, watch: false, update: false, ui: false, open: false, bail: 0, fileParallelism: false,
-    coverage: { enabled: false }, reporters: [reporter], passWithNoTests: false, cache: false, clearScreen: false,
+    coverage: { enabled: false }, reporters: [reporter], passWithNoTests: true, cache: false, clearScreen: false,
     ...(settings.order === 'reversed' ? { sequence } : {}),
   },
 );
