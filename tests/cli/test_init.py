@@ -262,6 +262,23 @@ def test_a_try_says_what_passes_or_what_is_missing(
 
 
 @pytest.mark.sandbox
+def test_a_try_names_the_files_that_the_recipe_does_not_run(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = b"import pytest\n\n@pytest.mark.%s\ndef test_a():\n    pass\n"
+    files = {f"tests/test_{name}.py": fast % name.encode() for name in ("fast", "slow", "web")}
+    make_repository(empty / "own", {**files, "pytest.ini": b"[pytest]\nmarkers = fast\n  slow\n  web\n"})
+    monkeypatch.chdir(empty / "own")
+    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    recipe = "{tests: python -m pytest -m fast, setup: [uv pip install pytest], tools: {python: '3.11'}}"
+    Path("codegate.yml").write_text(f"candidates: [reference]\nenvironment: {recipe}\n")
+    assert init("--try", "--sandbox", "bwrap") == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not ready to mine: 1 passed, 2 failed of 3 test files without a network" in said
+    assert "(tests/test_slow.py, tests/test_web.py)" in said
+
+
+@pytest.mark.sandbox
 def test_a_recipe_whose_tests_have_an_interpreter_of_their_own_is_told_where_to_install(
     empty: Path,
     capsys: pytest.CaptureFixture[str],

@@ -13,6 +13,7 @@ from typing import Final
 from codegate.environments import VENV, BuildFailed, Found, Recipe, find_recipes, had_by, recipe_of
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
+from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
 from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
@@ -38,6 +39,7 @@ _WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins w
 class Tried:
     """What a recipe's tests showed on one tree: how many passed, and the ids of those that failed or were skipped.
 
+    A file of which nothing was reported has failed, by its path.
     ``message`` is that of the first that failed, ``recipe`` what they ran in: one that was found lacks what failed.
     """
 
@@ -234,6 +236,9 @@ def try_recipe(
     report = decided(run_tests(opened, runnable, graded_selection(chosen, limits, settings)))
     statuses = {test: result.status for test, result in report.results.items()}
     failed = tuple(sorted(test for test, status in statuses.items() if status in {"failed", "error"}))
+    told = {file_of(test) for test in statuses}
+    if told.intersection(chosen):  # a recipe that runs some of the files, such as a part's, does not run the others
+        failed += tuple(path for path in chosen if path not in told)
     builds.doubts(Rung(built.environment, recipe, exact=True, later=False), frozenset(failed))
     counts = Counter(statuses.values())
     if not counts["passed"]:
@@ -246,7 +251,8 @@ def try_recipe(
         more += "".join(f"; {note}" for note in built.notes)
         remedy = " ".join(filter(None, (_other_interpreter(recipe.tests or "", language), _CHECK)))
         raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", remedy)
-    message = report.results[failed[0]].message if failed else None
+    first_failed = report.results.get(failed[0]) if failed else None
+    message = first_failed.message if first_failed is not None else None
     return Tried(
         built.recipe, len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip()
     )
