@@ -293,3 +293,27 @@ def test_no_snapshot_is_stored_anew_under_a_title_of_the_run(
     opened = partial(sandboxes.open, problem_of("vitest").environment, LIMITS)
     report = run_tests(opened, content, TestSelection((path,), runner="vitest", copies=made))
     assert {result.status for result in report.results.values()} == {"failed"}
+
+
+LEAVING = f"""\
+import {{ it }} from 'node:test'; import assert from 'node:assert';
+{REQUIRE}{LOAD}
+const wait = (times) => {{ if (times !== 4) process.kill(process.pid, 'SIGKILL'); }};
+it('waits', () => {{ assert.equal(f(1), 2); wait(4); }});
+it('is after it', () => {{ assert.equal(f(0), 1); wait(4); }});
+"""
+
+
+@pytest.mark.full
+def test_a_copy_that_ends_the_process_costs_no_test_its_controls(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+) -> None:
+    path, known = "test/sums.test.mjs", problem_of("node")
+    tests = [f"{path}::waits", f"{path}::is after it"]
+    leaving = problem(
+        "sums-2", known.environment, hidden=changes({path: LEAVING}), fix=known.fix, wanted=tests, known=[],
+        language="javascript", runner="node", limits=LIMITS,
+    )  # fmt: skip
+    audit = find_flips(leaving, tree(PROJECT), sandboxes)
+    assert audit.flips.keys() == set(tests)
+    assert audit.unfit == ()
