@@ -10,12 +10,13 @@ from dataclasses import replace
 from codegate.candidates import CandidateSpec, Prices
 from codegate.errors import UsageError
 from codegate.gating import Baseline
+from codegate.running.attempt import Setup
 from codegate.running.config import priced
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
 from codegate.running.plan import plan_run
-from codegate.running.scheduler import Setup, execute
+from codegate.running.scheduler import execute
 
 
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:

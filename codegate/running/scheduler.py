@@ -1,81 +1,38 @@
-"""The scheduler: workers take jobs, make attempts, grade them and journal the outcomes.
+"""The scheduler: workers take jobs, have each attempted (see ``codegate.running.attempt``) and journal the outcomes.
 
-Model calls and sandboxes each have their own concurrency limit. Attempts are on the disk before they are graded;
-an attempt that is there already is graded without asking the model again.
+Model calls and sandboxes each have their own concurrency limit.
 """
 
 import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Final, NoReturn
 
-from codegate.candidates import Provider, redactor_for
 from codegate.errors import InfrastructureError, Interrupted
-from codegate.grading import Grade, Sandboxes, grade, run_public_tests
-from codegate.running.bases import base_trees, shown_once
-from codegate.running.cache import AttemptCache
+from codegate.grading import Sandboxes
+from codegate.running.attempt import Attempts, Setup
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import (
     MOST_FIRST,
-    explain_ending,
-    grade_question,
     hopeless,
     mostly_lost,
     probe_candidates,
-    verbatim_recall,
 )
 from codegate.running.engine import Engine, ThisMachine
-from codegate.running.faults import Faulted, with_retries
-from codegate.running.journal import Journal
-from codegate.running.outcome import Fault, Outcome, ProblemRecord, Run
-from codegate.running.plan import Job, RunOptions, jobs
+from codegate.running.outcome import Fault, Outcome, Run
+from codegate.running.plan import Job, jobs
 from codegate.running.progress import Doing, Progress
 from codegate.running.readiness import check_soundness, prepare_environments
-from codegate.sandbox import AgentRecipe, Backend, Sandbox
-from codegate.solving import Attempt, agent_attempt, solve
-from codegate.solving.attempt import ModelCall
-from codegate.suite import Problem, Suite, Tree, make_patch
+from codegate.suite import Problem
 
 _POLL_SECONDS: Final = 0.1
 _TOLD_SECONDS: Final = 1.0
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What an execution works with.
-
-    Attributes:
-        journal: the run, open for writing.
-        suite: the suite that it was planned for.
-        backend: where code runs; on an interrupt its owner closes it.
-        providers: by candidate key; they are closed when the run ends early.
-        options: limits and places.
-        progress: called after each outcome, and once a second in between, by one thread at a time.
-        interrupt: set when the user stops the run.
-        cache: answers of earlier runs.
-        again: the command that continues the run.
-        engine: where answers are graded and problems checked; None: in sandboxes of ``backend``.
-    """
-
-    journal: Journal
-    suite: Suite
-    backend: Backend
-    providers: Mapping[str, Provider | None]
-    options: RunOptions
-    progress: Callable[[Progress], None]
-    interrupt: threading.Event
-    cache: AttemptCache | None = None
-    again: str = ""
-    engine: Engine | None = None
 
 
 def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = None, *, probe: bool = True) -> Run:
@@ -159,22 +116,18 @@ class _Execution:
             journal,
             self._stop,
         )
-        self._sandbox_slots = threading.Semaphore(options.sandboxes)
         self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.sandboxes, _WARM))
         self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
-        self._redactor = redactor_for(journal.manifest.candidates)
         self._doing = Doing()
         self._broken: dict[str, Fault] = {}
         self._not_run: dict[str, Fault] = {}
         self._lost: dict[str, Fault] = {}
         self._tried: set[tuple[str, str, int]] = set()
         self._probed: set[str] = set()
-        self._kept: set[str] = set()
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None
         self._lock = threading.Lock()
-        self._base = base_trees(suite, options.repository, self._width)
-        self._show = shown_once(suite, self._base)
+        self._attempts = Attempts(setup, self._calls, self._sandboxes, self._engine, self._stop, self._doing)
 
     def prepare(self, left: list[Job]) -> None:
         """Build the environments of ``left`` and check its problems' soundness; raises as ``work``."""
@@ -218,9 +171,10 @@ class _Execution:
             raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
         if self._failure is not None:
             raise self._failure
-        if self._limit is not None:
+        limit = self._limit or self._attempts.limit
+        if limit is not None:
             raise CallLimitReached(
-                f"{self._limit.cause.rstrip('.')} after {self._so_far()}",
+                f"{limit.cause.rstrip('.')} after {self._so_far()}",
                 "Raise the limit (max_model_calls, budget_usd or budget_usd_per_month) in codegate.yml, or where the "
                 f"command below has it. {self._continue()}",
             )
@@ -306,7 +260,7 @@ class _Execution:
             problems = {job.problem.id: job.problem for job in left if self._fault(job.problem) is None}
             at_once = self._setup.options.sandboxes
             self._not_run |= check_soundness(
-                self._setup.journal, problems.values(), self._base, self._engine, at_once, self._stop, checked
+                self._setup.journal, problems.values(), self._attempts.base, self._engine, at_once, self._stop, checked
             )
         self._doing.preparing = ""
 
@@ -321,7 +275,8 @@ class _Execution:
             except queue.Empty:
                 return
             try:
-                self._record(job, self._outcome(job))
+                fault = self._fault(job.problem) or self._lost.get(job.candidate.key())
+                self._record(job, self._attempts.outcome(job, fault))
             except CallLimitReached as error:
                 self._limit = error  # jobs with a kept attempt or without model calls go on
 
@@ -330,108 +285,3 @@ class _Execution:
             self._setup.journal.append(outcome)
             self._done += 1
             self._setup.progress(Progress(self._done, self._total, job.candidate.label, outcome))
-
-    def _outcome(self, job: Job) -> Outcome:
-        started = time.monotonic()
-        problem = job.problem
-        attempt: Attempt | None = None
-        result: Grade | None = None
-        fault = self._fault(problem) or self._lost.get(job.candidate.key())
-        lost: set[str] = set()
-        if fault is None:
-            try:
-                attempt = self._attempt(job, lost)
-                started = time.monotonic()
-                if problem.manifest.answer is not None:
-                    result = grade_question(problem, attempt)
-                else:
-                    result = with_retries(partial(self._grade, problem, attempt.patch), self._stop)
-                result = explain_ending(result, attempt, job.candidate)
-            except Faulted as error:
-                fault = error.fault
-            except CallLimitReached as error:
-                if not lost:
-                    raise
-                # The next execution asks again, and the answers that were lost count then.
-                self._limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
-        if attempt is not None:
-            self._keep(problem)
-        outcome = Outcome(
-            problem=problem.id,
-            problem_digest=problem.digest,
-            candidate=job.candidate.key(),
-            sample=job.sample,
-            attempt=attempt.summary() if attempt else None,
-            grade=result,
-            fault=fault if result is None else None,
-            lost=dict.fromkeys(attempt.lost if attempt is not None else sorted(lost), 1),
-            sandbox=self._engine.words,
-            recall=verbatim_recall(self._base(problem.id), problem.fix, attempt.patch) if attempt else None,
-            recited=attempt is not None and self._recites(attempt),
-            grading_seconds=round(time.monotonic() - started, 3),
-            finished=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-        return self._redactor.clean_model(outcome)
-
-    def _keep(self, problem: Problem) -> None:
-        """Keep what people compare an answer with, once: a report is often made where the suite is not."""
-        if problem.id not in self._kept:
-            self._kept.add(problem.id)
-            fix = make_patch(self._base(problem.id), problem.fix)
-            record = ProblemRecord(statement=problem.statement[:_KEPT], fix=fix[:_KEPT])
-            self._setup.journal.write_problem(problem.id, record)
-
-    def _recites(self, attempt: Attempt) -> bool:
-        suite = self._setup.suite.manifest
-        said = [message.text for message in attempt.messages if message.role == "assistant"]
-        return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in said)
-
-    def _attempt(self, job: Job, lost: set[str]) -> Attempt:
-        journal, cache = self._setup.journal, self._setup.cache
-        kept = journal.read_attempt(*job.key)
-        if kept is not None:
-            return kept
-        reused = cache.take(job) if cache is not None else None
-        # Before it is written, graded or shown: tool results may hold a key.
-        attempt = self._redactor.clean_model(reused or self._made(job, lost))
-        journal.write_attempt(attempt)
-        if cache is not None and reused is None:
-            cache.keep(job, attempt)
-        return attempt
-
-    def _made(self, job: Job, lost: set[str]) -> Attempt:
-        return self._solved(job, lost).model_copy(update={"lost": tuple(sorted(lost))})
-
-    def _solved(self, job: Job, lost: set[str]) -> Attempt:
-        provider = self._setup.providers[job.candidate.key()]
-        what = (job.problem, self._base(job.problem.id), job.candidate, provider, job.sample)
-        call: ModelCall = partial(self._calls.make, job.candidate, lost=lost)
-        if job.candidate.agent is None:
-            if job.candidate.solver == "tool_loop":
-                call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)
-            return solve(*what, partial(self._public_tests, job.problem), call, self._show)
-        # It is not started again when its sandbox fails: its calls are paid.
-        paid = self._setup.journal.paid_answers(*job.key, self._redactor)
-        python = self._sandboxes.python(job.problem.environment)
-        attempt = partial(agent_attempt, *what, python, self._open_for_agent, call, paid)
-        return with_retries(attempt, self._stop, "agent")
-
-    def _grade(self, problem: Problem, patch: str) -> Grade:
-        with self._sandbox_slots, self._doing.grading():
-            return self._engine.run(partial(grade, patch=patch), problem, self._base)
-
-    @contextmanager
-    def _open_for_agent(self, problem: Problem, agent: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
-        with self._sandbox_slots, self._sandboxes.open_for_agent(problem.environment, agent, seconds) as sandbox:
-            yield sandbox
-
-    def _public_tests(self, problem: Problem, tree: Tree) -> str:
-        if not any(path in tree for path in problem.manifest.public_tests):
-            return "There are no public tests for this problem."
-
-        def run() -> str:
-            with self._sandbox_slots:
-                changes = self._base(problem.id).changes_to(tree)
-                return self._engine.run(partial(run_public_tests, changes=changes), problem, self._base)
-
-        return with_retries(run, self._stop)

@@ -20,6 +20,7 @@ from codegate.candidates import (
 )
 from codegate.errors import UsageError
 from codegate.grading import base_images
+from codegate.running.attempt import Setup
 from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
 from codegate.running.checks import check_answering, check_prices, check_servers
@@ -33,7 +34,7 @@ from codegate.running.plan import RunOptions, check_place, check_resumable, new_
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
 from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, warn_of_expired
-from codegate.running.scheduler import Setup, execute
+from codegate.running.scheduler import execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Choice, check_choice
 from codegate.suite import Suite, images_of, load_suite

@@ -25,8 +25,9 @@ from codegate.running import (
     plan_run,
     run_suite,
 )
+from codegate.running.attempt import Setup
 from codegate.running.gate import settled_candidates
-from codegate.running.scheduler import Setup, execute
+from codegate.running.scheduler import execute
 from codegate.sandbox import select_backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite

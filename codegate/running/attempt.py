@@ -1,0 +1,201 @@
+"""The loop of one attempt: solve, grade, record.
+
+An attempt is *kept* (its answer is in the run's journal) or *reused* (an earlier run paid for it) or *made*; with its
+grade, or the fault that stopped it, it is an *outcome*. Answers are on the disk before they are graded, so that none is
+asked for twice.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from codegate.candidates import Provider, redactor_for
+from codegate.grading import Grade, Sandboxes, grade, run_public_tests
+from codegate.running.bases import base_trees, shown_once
+from codegate.running.cache import AttemptCache
+from codegate.running.calls import CallLimitReached, ModelCalls
+from codegate.running.endings import explain_ending, grade_question, verbatim_recall
+from codegate.running.engine import Engine
+from codegate.running.faults import Faulted, with_retries
+from codegate.running.journal import Journal
+from codegate.running.outcome import Fault, Outcome, ProblemRecord
+from codegate.running.plan import Job, RunOptions
+from codegate.running.progress import Doing, Progress
+from codegate.sandbox import AgentRecipe, Backend, Sandbox
+from codegate.solving import Attempt, agent_attempt, solve
+from codegate.solving.attempt import ModelCall
+from codegate.suite import Problem, Suite, Tree, make_patch
+
+_KEPT: Final = 200_000  # characters of a statement, and of a fix
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an execution works with.
+
+    Attributes:
+        journal: the run, open for writing.
+        suite: the suite that it was planned for.
+        backend: where code runs; on an interrupt its owner closes it.
+        providers: by candidate key; they are closed when the run ends early.
+        options: limits and places.
+        progress: called after each outcome, and once a second in between, by one thread at a time.
+        interrupt: set when the user stops the run.
+        cache: answers of earlier runs.
+        again: the command that continues the run.
+        engine: where answers are graded and problems checked; None: in sandboxes of ``backend``.
+    """
+
+    journal: Journal
+    suite: Suite
+    backend: Backend
+    providers: Mapping[str, Provider | None]
+    options: RunOptions
+    progress: Callable[[Progress], None]
+    interrupt: threading.Event
+    cache: AttemptCache | None = None
+    again: str = ""
+    engine: Engine | None = None
+
+
+class Attempts:
+    """Makes attempts and grades them. Thread-safe.
+
+    Args:
+        setup: what the execution works with.
+        calls: the model calls of the run, with their limits.
+        sandboxes: where agents work and answers are graded.
+        engine: where answers are graded.
+        stop: set when the run ends early.
+        doing: what is going on, for the progress.
+
+    Attributes:
+        base: the base tree of each problem, by its id.
+        limit: the limit of calls that took answers of an attempt, if one did.
+    """
+
+    def __init__(
+        self, setup: Setup, calls: ModelCalls, sandboxes: Sandboxes, engine: Engine, stop: threading.Event, doing: Doing
+    ) -> None:
+        options = setup.options
+        self._setup, self._calls, self._sandboxes = setup, calls, sandboxes
+        self._engine, self._stop, self._doing = engine, stop, doing
+        self._slots = threading.Semaphore(options.sandboxes)
+        self._redactor = redactor_for(setup.journal.manifest.candidates)
+        self._known: set[str] = set()
+        self.base = base_trees(setup.suite, options.repository, options.models + options.sandboxes)
+        self._show = shown_once(setup.suite, self.base)
+        self.limit: CallLimitReached | None = None
+
+    def outcome(self, job: Job, fault: Fault | None) -> Outcome:
+        """Return what becomes of a job; with a ``fault``, nothing is tried.
+
+        Raises:
+            CallLimitReached: a limit of model calls came before the first answer.
+        """
+        started = time.monotonic()
+        problem = job.problem
+        attempt: Attempt | None = None
+        result: Grade | None = None
+        lost: set[str] = set()
+        if fault is None:
+            try:
+                attempt = self._attempt(job, lost)
+                started = time.monotonic()
+                if problem.manifest.answer is not None:
+                    result = grade_question(problem, attempt)
+                else:
+                    result = with_retries(partial(self._grade, problem, attempt.patch), self._stop)
+                result = explain_ending(result, attempt, job.candidate)
+            except Faulted as error:
+                fault = error.fault
+            except CallLimitReached as error:
+                if not lost:
+                    raise
+                # The next execution asks again, and the answers that were lost count then.
+                self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
+        if attempt is not None:
+            self._keep(problem)
+        outcome = Outcome(
+            problem=problem.id,
+            problem_digest=problem.digest,
+            candidate=job.candidate.key(),
+            sample=job.sample,
+            attempt=attempt.summary() if attempt else None,
+            grade=result,
+            fault=fault if result is None else None,
+            lost=dict.fromkeys(attempt.lost if attempt is not None else sorted(lost), 1),
+            sandbox=self._engine.words,
+            recall=verbatim_recall(self.base(problem.id), problem.fix, attempt.patch) if attempt else None,
+            recited=attempt is not None and self._recites(attempt),
+            grading_seconds=round(time.monotonic() - started, 3),
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        return self._redactor.clean_model(outcome)
+
+    def _keep(self, problem: Problem) -> None:
+        """Keep what people compare an answer with, once: a report is often made where the suite is not."""
+        if problem.id not in self._known:
+            self._known.add(problem.id)
+            fix = make_patch(self.base(problem.id), problem.fix)
+            record = ProblemRecord(statement=problem.statement[:_KEPT], fix=fix[:_KEPT])
+            self._setup.journal.write_problem(problem.id, record)
+
+    def _recites(self, attempt: Attempt) -> bool:
+        suite = self._setup.suite.manifest
+        said = [message.text for message in attempt.messages if message.role == "assistant"]
+        return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in said)
+
+    def _attempt(self, job: Job, lost: set[str]) -> Attempt:
+        journal, cache = self._setup.journal, self._setup.cache
+        kept = journal.read_attempt(*job.key)
+        if kept is not None:
+            return kept
+        reused = cache.take(job) if cache is not None else None
+        # Before it is written, graded or shown: tool results may hold a key.
+        attempt = self._redactor.clean_model(
+            reused or self._solve(job, lost).model_copy(update={"lost": tuple(sorted(lost))})
+        )
+        journal.write_attempt(attempt)
+        if cache is not None and reused is None:
+            cache.keep(job, attempt)
+        return attempt
+
+    def _solve(self, job: Job, lost: set[str]) -> Attempt:
+        provider = self._setup.providers[job.candidate.key()]
+        what = (job.problem, self.base(job.problem.id), job.candidate, provider, job.sample)
+        call: ModelCall = partial(self._calls.make, job.candidate, lost=lost)
+        if job.candidate.agent is None:
+            if job.candidate.solver == "tool_loop":
+                call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)
+            return solve(*what, partial(self._public_tests, job.problem), call, self._show)
+        # It is not started again when its sandbox fails: its calls are paid.
+        paid = self._setup.journal.paid_answers(*job.key, self._redactor)
+        python = self._sandboxes.python(job.problem.environment)
+        attempt = partial(agent_attempt, *what, python, self._open_for_agent, call, paid)
+        return with_retries(attempt, self._stop, "agent")
+
+    def _grade(self, problem: Problem, patch: str) -> Grade:
+        with self._slots, self._doing.grading():
+            return self._engine.run(partial(grade, patch=patch), problem, self.base)
+
+    @contextmanager
+    def _open_for_agent(self, problem: Problem, agent: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
+        with self._slots, self._sandboxes.open_for_agent(problem.environment, agent, seconds) as sandbox:
+            yield sandbox
+
+    def _public_tests(self, problem: Problem, tree: Tree) -> str:
+        if not any(path in tree for path in problem.manifest.public_tests):
+            return "There are no public tests for this problem."
+
+        def run() -> str:
+            with self._slots:
+                changes = self.base(problem.id).changes_to(tree)
+                return self._engine.run(partial(run_public_tests, changes=changes), problem, self.base)
+
+        return with_retries(run, self._stop)
