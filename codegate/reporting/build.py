@@ -1,72 +1,33 @@
 """Builds the view: runs, verdicts and transcripts in, ``ReportView`` out. All text is made plain and bounded here."""
 
-import math
-import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from codegate.candidates import CandidateSpec, Message, names_one_model
+from codegate.candidates import CandidateSpec, names_one_model
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
-from codegate.grading import Behaviour
 from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.judged import JudgeCounts, judge_counts
 from codegate.reporting.measures import Measures, Terms, graded_samples, measure
-from codegate.reporting.plain import one_line, plain
+from codegate.reporting.plain import one_line
+from codegate.reporting.problems import FEW, MOST_LISTED, Room, counted, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
-from codegate.reporting.unapplied import unapplied_edits
 from codegate.reporting.view import (
-    AttemptView,
     BaselineView,
-    BehaviourView,
     CandidateView,
-    Cell,
-    CellStatus,
-    Count,
-    FailingTest,
     FaultCount,
-    ProblemView,
     ReportView,
     RunView,
-    TranscriptMessage,
 )
-from codegate.running import Origin, Outcome, ProblemRecord, Run
+from codegate.running import Outcome, Run
 from codegate.wording import count_of
 
-_PATCH_LIMIT = 40_000
-_STATEMENT_LIMIT = 12_000
-_OUTPUT_LIMIT = 12_000
-_MESSAGE_LIMIT = 8_000
-_TEST_MESSAGE_LIMIT = 2_000
-_FAILING_LIMIT = 50
-_FEW = 5
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
 _TRANSCRIPT_ROOM = 8_000_000  # characters of its own: a conversation must not crowd out patches and outputs
-
-
-@dataclass
-class _Room:
-    """What is left of the size that all long texts of a report may have together."""
-
-    characters: int
-
-    def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and bounded; a note stands where it was cut."""
-        limit = min(limit, self.characters)
-        short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
-        cut = len(text) - len(short)
-        short = plain(short)
-        self.characters -= len(short)
-        if not cut:
-            return short
-        note = f"[{cut:,} characters left out]"
-        return f"{short}\n{note}" if keep == "head" else f"{note}\n{short}"
 
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
@@ -77,7 +38,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
         verdicts: of the gate, in the order to show them.
         evidence: what else is known; ``gather`` finds it.
     """
-    room, talk = _Room(_REPORT_LIMIT), _Room(_TRANSCRIPT_ROOM)
+    room, talk = Room(_REPORT_LIMIT), Room(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
     several = {label for label, n in Counter(spec.label for _, spec in columns).items() if n > 1}
@@ -106,7 +67,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
             )
             for (run, spec), found in zip(columns, outcomes, strict=True)
         ),
-        problems=tuple(_problem(name, columns, outcomes, evidence, room, talk) for name in names),
+        problems=tuple(problem_view(name, columns, outcomes, evidence, room, talk) for name in names),
         verdicts=tuple(Verdict.model_validate(_plain_tree(verdict.model_dump())) for verdict in verdicts),
         baseline=BaselineView(
             one_line(evidence.baseline.label), one_line(evidence.baseline.model), correctness(pinned, k)
@@ -142,14 +103,6 @@ def _plain_tree(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_plain_tree(entry) for entry in value)
     return value
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _optional(text: str | None) -> str | None:
-    return None if text is None else one_line(text)
 
 
 def _by_problem(run: Run, key: str) -> dict[str, list[Outcome]]:
@@ -204,7 +157,7 @@ def _candidate(
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
     label = one_line(spec.label)
-    models = _counted(one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models)
+    models = counted(one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models)
     return CandidateView(
         key=spec.key(),
         label=f"{label} ({one_line(run.manifest.id)})" if label_run else label,
@@ -245,7 +198,7 @@ def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Return a doubt where several models answered, which ``models`` names with their attempts."""
     if len(models) < 2:
         return ()
-    named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:_FEW])
+    named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:FEW])
     return (f"{len(models)} models answered, so these are results of no single one: {named}",)
 
 
@@ -253,7 +206,7 @@ def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str
     """Return a sentence on a model without a date, and what answered."""
     if names_one_model(spec):
         return ()
-    answered = f"; served as {', '.join(model for model, _ in models[:_FEW])}" if models else ""
+    answered = f"; served as {', '.join(model for model, _ in models[:FEW])}" if models else ""
     return (f"{one_line(spec.model)}: its provider gives no dated name, so the model behind it may change{answered}",)
 
 
@@ -269,18 +222,18 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
             "model since then is not seen"
         )
     if lower:
-        more = f" and {len(lower) - _FEW} more" if len(lower) > _FEW else ""
+        more = f" and {len(lower) - FEW} more" if len(lower) > FEW else ""
         count = sum(grade.controlled is False for _, grade in passes)
         found.append(
             f"{count} of {len(passes)} passes could not be cross-checked (a fail-to-pass test has no control): "
-            f"{', '.join(lower[:_FEW])}{more}"
+            f"{', '.join(lower[:FEW])}{more}"
         )
     signs = list(
         dict.fromkeys(f"{problem}: {one_line(sign, 300)}" for problem, grade in graded for sign in grade.suspicious)
     )
-    found += signs[:_FAILING_LIMIT]
-    if len(signs) > _FAILING_LIMIT:
-        found.append(f"{len(signs) - _FAILING_LIMIT} more suspicious signs are in the attempts")
+    found += signs[:MOST_LISTED]
+    if len(signs) > MOST_LISTED:
+        found.append(f"{len(signs) - MOST_LISTED} more suspicious signs are in the attempts")
     return tuple(found)
 
 
@@ -301,144 +254,9 @@ def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[st
     return tuple(found)
 
 
-def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Return names with their counts, the most frequent first, ties by name."""
-    return sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
-
-
 def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
     messages: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.fault is not None:
             messages.setdefault(one_line(outcome.fault.cause), []).append(outcome.fault.message)
     return tuple(FaultCount(cause, len(said), one_line(said[0], 300)) for cause, said in sorted(messages.items()))
-
-
-def _problem(
-    name: str,
-    columns: Sequence[tuple[Run, CandidateSpec]],
-    outcomes: Sequence[Mapping[str, list[Outcome]]],
-    evidence: Evidence,
-    room: _Room,
-    talk: _Room,
-) -> ProblemView:
-    reasons = [
-        run.manifest.excluded[name]
-        for run, _ in columns
-        if name in run.manifest.excluded and name not in run.manifest.problems
-    ]
-    cells = tuple(
-        _cell(run, name, found.get(name, []), partial(evidence.transcripts, run.manifest.id), talk, room)
-        for (run, _), found in zip(columns, outcomes, strict=True)
-    )
-    origin = next((run.manifest.origins[name] for run, _ in columns if name in run.manifest.origins), Origin())
-    found = (evidence.problems(run.manifest.id, name) for run, _ in columns if name in run.manifest.problems)
-    record = next((each for each in found if each is not None), ProblemRecord(statement="", fix=""))
-    return ProblemView(
-        id=one_line(name),
-        title=one_line(origin.title),
-        date=_optional(origin.date),
-        commit=_optional(origin.commit),
-        pull_request=origin.pull_request,
-        issues=origin.issues[:_FEW],
-        project=_optional(origin.project),
-        statement=room.take(record.statement, _STATEMENT_LIMIT),
-        fix=room.take(record.fix, _PATCH_LIMIT),
-        excluded=one_line(reasons[0], 500) if reasons else None,
-        cells=cells,
-    )
-
-
-def _cell(
-    run: Run, name: str, made: Sequence[Outcome], said: Callable[[Outcome], Sequence[Message]], talk: _Room, room: _Room
-) -> Cell:
-    grades = [outcome.grade for outcome in made if outcome.grade is not None]
-    passed = sum(grade.resolved for grade in grades)
-    status: CellStatus
-    if not made:
-        status = "excluded" if name not in run.manifest.problems else "missing"
-    elif not grades:
-        status = "infrastructure"
-    else:
-        status = "passed" if passed == len(grades) else "mixed" if passed else "failed"
-    failures = _counted(grade.failure for grade in grades if grade.failure)
-    seconds = [grade.seconds for grade in grades if _finite(grade.seconds) is not None]
-    return Cell(
-        status=status,
-        passed=passed,
-        graded=len(grades),
-        score=statistics.fmean(grade.score for grade in grades) if grades else None,
-        failure=failures[0][0] if failures else None,
-        seconds=statistics.fmean(value for value in seconds if value is not None) if seconds else None,
-        attempts=tuple(
-            _attempt(outcome, run, said(outcome) if talk.characters > 0 else (), talk, room) for outcome in made
-        ),
-    )
-
-
-def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: _Room, room: _Room) -> AttemptView:
-    attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
-    failing = [test for test in grade.tests if test.status != "passed"] if grade else []
-    dropped = [path.shown for path in attempt.dropped] if attempt else []
-    if grade:
-        known = {path.path for path in attempt.dropped} if attempt else set()
-        dropped += [f"{path} (not applied)" for path in grade.dropped if path not in known]
-    model_seconds = _finite(attempt.model_seconds) if attempt else None
-    return AttemptView(
-        sample=outcome.sample,
-        span_id=run.manifest.span_id(*outcome.key),
-        status="infrastructure" if grade is None else "passed" if grade.resolved else "failed",
-        score=grade.score if grade else None,
-        tests_passed=grade.tests_passed if grade else None,
-        tests_total=grade.tests_total if grade else None,
-        failure=grade.failure if grade else None,
-        detail=one_line(grade.detail, 1000) if grade else "",
-        stderr_class=grade.stderr_class if grade else None,
-        seconds=_finite(grade.seconds) if grade else None,
-        model_seconds=model_seconds or None,  # 0 where no model was called
-        peak_memory_bytes=grade.peak_memory_bytes if grade else None,
-        lint_findings=grade.lint.new_findings if grade and grade.lint else None,
-        input_tokens=attempt.usage.input_tokens if attempt else None,
-        output_tokens=attempt.usage.output_tokens if attempt else None,
-        stop=attempt.stop if attempt else None,
-        patch=room.take(attempt.patch, _PATCH_LIMIT) if attempt else "",
-        patch_error=one_line(attempt.patch_error, 1000) if attempt and attempt.patch_error else None,
-        unapplied=room.take(unapplied_edits(said), _PATCH_LIMIT) if attempt and attempt.patch_error else "",
-        dropped=tuple(one_line(path, 300) for path in dropped[:_FAILING_LIMIT]),
-        failing=tuple(
-            FailingTest(
-                one_line(test.id, 500),
-                test.status,
-                _optional(test.exception),
-                room.take(test.message, _TEST_MESSAGE_LIMIT),
-            )
-            for test in failing[:_FAILING_LIMIT]
-        ),
-        failing_left_out=max(len(failing) - _FAILING_LIMIT, 0),
-        output=room.take(grade.output, _OUTPUT_LIMIT, "tail") if grade else "",
-        fault=_optional(fault.cause) if fault else None,
-        fault_message=one_line(fault.message, 1000) if fault else None,
-        fault_retries=fault.retries if fault else None,
-        behaviour=_behaviour(grade.behaviour) if grade and grade.behaviour else None,
-        controlled=grade.controlled if grade else None,
-        suspicious=tuple(one_line(sign, 300) for sign in grade.suspicious[:_FAILING_LIMIT]) if grade else (),
-        transcript=tuple(
-            TranscriptMessage(message.role, talk.take(_message_text(message), _MESSAGE_LIMIT)) for message in said[:200]
-        ),
-    )
-
-
-def _behaviour(seen: Behaviour) -> BehaviourView:
-    return BehaviourView(
-        watched=seen.watched,
-        notable=seen.notable,
-        summary=seen.summary,
-        counts=tuple(Count(kind, seen.counts[kind]) for kind in sorted(seen.counts)),
-        details=tuple(f"{kind}: {one_line(text)}" for kind in sorted(seen.details) for text in seen.details[kind]),
-        limits=seen.limits,
-    )
-
-
-def _message_text(message: Message) -> str:
-    calls = [f"[calls {call.name}] {call.arguments}" for call in message.tool_calls]
-    return "\n".join([message.text, *calls] if message.text else calls)
