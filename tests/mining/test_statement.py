@@ -260,6 +260,16 @@ class TestSources:
         assert isinstance(found, StatementText), found
         assert "> Prevent `total()` from raising an error when a list has no items.\n" in found.text
 
+    def test_of_a_changelog_in_yaml_what_was_there_before_is_not_of_the_change(self) -> None:
+        old = "fixes:\n- Prevent `mean()` from raising an error when a list has no items.\n"
+        path = "releasenotes/unreleased.yaml"
+        base = sums_cut({path: old})
+        note = f"{old}- Prevent `total()` from raising an error when a list has no items.\n"
+        cut = replace(base, fixed=base.fixed.overlay(files({path: note})))
+        found = write_statement(unit_of("Fix the empty sum", changed=(path,)), cut, outcomes_of(TEST, None))
+        assert isinstance(found, StatementText), found
+        assert ("total()` from" in found.text, "mean()" in found.text) == (True, False)
+
     def test_later_changelogs_are_found_by_number(self) -> None:
         text = "- Fix a crash when there is nothing. (#7)\n  It goes on.\n- Another thing (#70)\n"
         assert entries_of(Tree(files({"NEWS.md": text, "a.md": text})), [7]) == [

@@ -14,6 +14,7 @@ from codegate.suite.declared import read_plain_yaml
 
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
+_YAML: Final = (".yaml", ".yml")
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 
 
@@ -66,16 +67,19 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)
         if file is None or change.path in cut.fix or not CHANGELOG.search(change.path) or len(file.data) > _MAX_BYTES:
             continue
-        if change.path.endswith((".yaml", ".yml")):
-            found += _texts(read_plain_yaml(cut.fixed, change.path))
-            continue
-        before = {_key(entry) for entry in _entries(decode(old.data))} if old is not None else set()
-        text = decode(file.data)
-        new = _entries(text) if old is not None or _BULLET.search(text) else [text]
+        before = set(map(_key, _written(cut.base, change.path))) if old is not None else set()
+        new = _written(cut.fixed, change.path)
+        if old is None and not change.path.endswith(_YAML) and not _BULLET.search(text := decode(file.data)):
+            new = [text]
         found += [entry for entry in new if _key(entry) not in before]
     numbers = {str(number) for number in (unit.pull_request, *unit.closes) if number}
     own = [entry for entry in found if numbers & set(re.findall(r"\d+", entry))]
     return (own or found if len(own or found) <= _MAX_ENTRIES else [])[:_MAX_ENTRIES]
+
+
+def _written(tree: Tree, path: str) -> list[str]:
+    """Return the entries of a changelog or release note, whichever way it is written."""
+    return list(_texts(read_plain_yaml(tree, path))) if path.endswith(_YAML) else _entries(decode(tree[path].data))
 
 
 def _texts(data: object) -> Iterator[str]:
