@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.controls import HOLE, TestSyntax, Written
+from codegate.languages.controls import HOLE, TestSyntax, Written, swapped
 from codegate.languages.syntax import field, text_of
 
 if TYPE_CHECKING:
@@ -27,12 +27,11 @@ _BODIES: Final = frozenset(
     {"function_declaration", "generator_function_declaration", "generator_function", "method_definition", "class_body"}
 )
 _LOOPS: Final = frozenset({"for_statement", "for_in_statement"})
-_PAIRS: Final = (
+_TOGGLES: Final = swapped(
     ("===", "!=="), ("==", "!="), ("<", ">="), (">", "<="), ("equal", "notEqual"), ("strictEqual", "notStrictEqual"),
     ("deepEqual", "notDeepEqual"), ("deepStrictEqual", "notDeepStrictEqual"), ("throws", "doesNotThrow"),
     ("rejects", "doesNotReject"),
 )  # fmt: skip
-_TOGGLES: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _OTHERS: Final = ("EvalError", "URIError")  # no honest error is of these classes to stay compatible
 _TRUE: Final = re.compile(r"(\w+\.)*(assert|ok)")
 _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWith|has|test|throws?(Error)?|rejects)$")

@@ -113,8 +113,7 @@ def write_statement(
     form = required_form(gates.exact, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
-    exact = gates.exact
-    if 2 * sum(map(len, exact)) >= len("".join(added_text(cut).split())) > 0:
+    if 2 * sum(map(len, gates.exact)) >= len("".join(added_text(cut).split())) > 0:
         return "the fix is little more than a text that the tests ask for"
     text = f"{text}\n{form}" if form else text
     sources = [called_by, *(each.source for each in passages), *(["exception"] if crash else [])]
