@@ -156,8 +156,7 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
 
 
 def _passes_all(problem: Problem, report: TestReport) -> bool:
-    results = (report.results.get(test) for test in problem.tests.expected)
-    return report.proven and all(result is not None and result.status == "passed" for result in results)
+    return report.proven and all(map(report.passes, problem.tests.expected))
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:

@@ -144,6 +144,11 @@ class TestReport:
         """Return, by test id, the builtin classes that the exception which failed it derives from."""
         return {test: crash.parents for test, crash in self.crashes.items()}
 
+    def passes(self, test: str) -> bool:
+        """Return whether a test is reported as passed."""
+        result = self.results.get(test)
+        return result is not None and result.status == "passed"
+
     @property
     def proven(self) -> bool:
         """Return whether the run ended by itself, within its limits and undisturbed: only then a pass counts."""

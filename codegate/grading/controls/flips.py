@@ -102,9 +102,9 @@ def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies
 
 def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
     """Return the files of which a test does not pass with marks, or passes with them and without the fix."""
-    fine = {test for test in problem.tests.expected if _passes(real.report, test) and test not in real.short}
+    fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
-    fine -= {test for test in problem.tests.FAIL_TO_PASS if _passes(unproven, test)}
+    fine -= {test for test in problem.tests.FAIL_TO_PASS if unproven.passes(test)}
     broken = {error.id for error in real.report.collection_errors}
     left = [test for test in problem.tests.expected if test not in fine]
     return {file_of(test) for test in left if test in real.units or file_of(test) in broken}
@@ -260,7 +260,7 @@ class _Search:
         folded = self.run(copies, place, limit)
         files = {path for path, _ in copies}
         failing = [
-            one for one in self.problem.tests.expected if file_of(one) in files and not _passes(folded.report, one)
+            one for one in self.problem.tests.expected if file_of(one) in files and not folded.report.passes(one)
         ]
         failing += [one for one in folded.short if one not in failing]
         spoiled = {key for key, tests in self.tests.items() if key in copies and not set(tests).isdisjoint(failing)}
@@ -353,8 +353,3 @@ def _is_killed(copied: Copied, flip: Flip) -> bool:
     if copied.result is None or copied.result.status not in FAILED:
         return False
     return not flip.site.strong or copied.crash is None or is_assertion(copied.crash)
-
-
-def _passes(report: TestReport, test: str) -> bool:
-    result = report.results.get(test)
-    return result is not None and result.status == "passed"

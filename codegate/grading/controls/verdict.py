@@ -216,8 +216,7 @@ def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequenc
 
 def survivors(drawn: Drawn, folded: Folded) -> list[str]:
     """Return the tests that were passed as they were drawn, each changed."""
-    results = folded.report.results
-    return [test for test in drawn.flips if test in results and results[test].status == "passed"]
+    return list(filter(folded.report.passes, drawn.flips))
 
 
 def _chosen(sites: list[_Usable], generator: Random, most: int) -> Iterator[list[_Usable]]:
