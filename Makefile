@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 TESTS := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-gate test-fast test-all test-action test-cluster test-daytona test-llm test-suites redteam golden golden-update bench check lint format schema docs screenshots lock dist clean
+.PHONY: demo test test-gate test-fast test-all test-action test-cluster test-llm test-suites redteam golden golden-update bench check lint format schema docs screenshots lock dist clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -44,11 +44,6 @@ test-action: $(VENV)/installed-action
 test-cluster: $(VENV)/installed-cluster
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/cluster
-
-# Sandboxes at Daytona by its real SDK, which is 60 MB, against a service that this machine plays.
-test-daytona: $(VENV)/installed-daytona
-	@sh .ci/sandbox.sh
-	$(BIN)/pytest tests/sandbox/test_remote.py
 
 # The README's steps with a real model on this machine, by each protocol; the model and its server are 240 MB.
 test-llm: $(VENV)/installed-model
@@ -111,9 +106,6 @@ lock: $(VENV)/installed-dev
 		pyproject.toml $(EXTRAS) --extra e2b --group dev --output-file .ci/requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra ray --constraint .ci/requirements-dev.lock --output-file .ci/requirements-cluster.lock
-	cp .ci/requirements-dev.lock .ci/requirements-daytona.lock  # versions to keep where Daytona's SDK allows them
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-		pyproject.toml $(EXTRAS) --extra daytona --output-file .ci/requirements-daytona.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		--group action --output-file .ci/requirements-action.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
@@ -145,11 +137,6 @@ $(VENV)/installed-action: .ci/requirements-action.lock $(VENV)/installed-dev
 $(VENV)/installed-cluster: .ci/requirements-cluster.lock $(VENV)/installed-dev
 	@echo "setting up $(VENV): Ray, about 240 MB"
 	@$(PIP) --require-hashes -r .ci/requirements-cluster.lock
-	@touch $@
-
-$(VENV)/installed-daytona: .ci/requirements-daytona.lock $(VENV)/installed-dev
-	@echo "setting up $(VENV): Daytona's SDK, about 60 MB"
-	@$(PIP) --require-hashes -r .ci/requirements-daytona.lock
 	@touch $@
 
 $(VENV)/installed-model: .ci/requirements-model.lock $(VENV)/installed-dev

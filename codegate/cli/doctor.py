@@ -52,6 +52,8 @@ def command() -> ExitCode:
         "git": _checked(_git, "mining, and the base commits of suites"),
         "docker": _checked(lambda: _sandbox("docker"), "sandboxes as in the GitHub Action"),
         "bwrap": _checked(lambda: _sandbox("bwrap"), "sandboxes without a daemon"),
+        "e2b": _checked(lambda: _sandbox("e2b"), "sandboxes on rented machines"),
+        "modal": _checked(lambda: _sandbox("modal"), "sandboxes on rented machines"),
         "disk": _checked(_disk, "environments, which are kept"),
     }
     if Path(CONFIG_NAME).exists():

@@ -51,9 +51,9 @@ def sandbox_option(function: Decorated) -> Decorated:
         callback=_choice,
         default="auto",
         show_default=True,
-        metavar="[auto|docker|docker:RUNTIME|bwrap|e2b|daytona|modal]",
+        metavar="[auto|docker|docker:RUNTIME|bwrap|e2b|modal]",
         help="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap. A RUNTIME is one that "
-        "the daemon knows, such as runsc. The last three rent machines, which cost money (docs/sandboxes.md).",
+        "the daemon knows, such as runsc. The last two rent machines, which cost money (docs/sandboxes.md).",
     )(function)
 
 

@@ -99,7 +99,7 @@ class Config(BaseModel):
         default="auto",
         description="Where untrusted code runs: `auto` (Docker where a daemon answers, else bubblewrap), `docker`, "
         "`docker:RUNTIME` for a container runtime that the daemon knows, such as `docker:runsc`, `bwrap`, or on rented "
-        "machines, which cost money: `e2b`, `daytona`, `modal` (docs/sandboxes.md).",
+        "machines, which cost money: `e2b`, `modal` (docs/sandboxes.md).",
         json_schema_extra={"pattern": CHOICE_PATTERN},
     )
     engine: EngineName = Field(

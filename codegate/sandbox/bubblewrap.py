@@ -52,7 +52,7 @@ from codegate.sandbox.environment import EnvironmentFolder, build_environment, t
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.layers import BUILT
-from codegate.sandbox.remote_link import JOIN
+from codegate.sandbox.remote.link import JOIN
 from codegate.sandbox.session import AGENT, ENVIRONMENT, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables

@@ -11,7 +11,7 @@ from typing import Final
 
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
-from codegate.sandbox.remote_link import JOIN, masks
+from codegate.sandbox.remote.link import JOIN, masks
 from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import shared_memory_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP

@@ -36,14 +36,13 @@ class Machine:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
 
-    def start(self, argv: Sequence[str], terminal: int | None = None) -> "subprocess.Popen[bytes]":
-        """Start a command, with its streams as pipes or all on a terminal."""
-        stream = subprocess.PIPE if terminal is None else terminal
+    def start(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
+        """Start a command, with its streams as pipes."""
         own = [part for name in ("opt", "tmp") for part in ("--bind", str(self._folder / name), f"/{name}")]
         own += [part for place, group in self._groups.items() for part in ("--bind", str(group), str(place))]
         process = subprocess.Popen(
             ["bwrap", "--dev-bind", "/", "/", *own, "--cap-add", "ALL", "--chdir", "/", *argv],
-            stdin=stream, stdout=stream, stderr=stream, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             env={"PATH": "/usr/bin:/bin", "HOME": "/"},
         )  # fmt: skip
         self.processes.append(process)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -25,16 +24,11 @@ from codegate.sandbox import (
 from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, lifecycle
 from codegate.sandbox.contract import Backend
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL, RemoteBackend
+from codegate.sandbox.remote.backend import OWNER_LABEL, RUN_LABEL, RemoteBackend
 from tests.kit.e2b_service import E2BService
 from tests.kit.machine import PYTHON
 
-if TYPE_CHECKING:
-    from tests.kit.daytona_service import DaytonaService
-
 pytestmark = pytest.mark.bwrap
-
-Service: TypeAlias = "E2BService | DaytonaService"
 
 LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8 << 20)
 
@@ -42,27 +36,18 @@ LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8
 ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing", "further_build", "walls_of_layers"}
 
 
-@pytest.fixture(scope="module", params=["e2b", "daytona"])
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service; `make test-daytona` installs the SDK of Daytona."""
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[E2BService]:
     if os.geteuid() != 0:
         pytest.skip("a rented machine is played by root")
-    kind = E2BService if request.param == "e2b" else _daytona()
-    with closing(kind(tmp_path_factory.mktemp(request.param))) as found, pytest.MonkeyPatch.context() as patch:
+    with closing(E2BService(tmp_path_factory.mktemp("e2b"))) as found, pytest.MonkeyPatch.context() as patch:
         for name, value in found.variables.items():
             patch.setenv(name, value)
         yield found
 
 
-def _daytona() -> type["DaytonaService"]:
-    pytest.importorskip("daytona")
-    from tests.kit.daytona_service import DaytonaService  # needs what the SDK installs
-
-    return DaytonaService
-
-
 @pytest.fixture(scope="module")
-def rented(service: Service) -> Iterator[Backend]:
+def rented(service: E2BService) -> Iterator[Backend]:
     with closing(select_backend(service.name, "tests")) as backend:
         yield backend
 
@@ -80,20 +65,15 @@ def prepared(rented: Backend, there: EnvironmentRecipe) -> PreparedEnvironment:
     return rented.prepare(there)
 
 
-def checks() -> Iterator[object]:
-    for check in CHECKS:
-        if check is not lifecycle.killed_harness:  # a machine outlives its renter, until the next start or its limit
-            marks = () if check.__name__ in ALWAYS else (pytest.mark.full,)
-            yield pytest.param(check, marks=marks, id=check.__name__)
+def chosen(checks: tuple[Check, ...]) -> list[object]:
+    return [
+        pytest.param(check, marks=() if check.__name__ in ALWAYS else (pytest.mark.full,), id=check.__name__)
+        for check in checks
+        if check is not lifecycle.killed_harness  # a machine outlives its renter, until the next start or its limit
+    ]
 
 
-def build_checks() -> Iterator[object]:
-    for check in BUILD_CHECKS:
-        marks = () if check.__name__ in ALWAYS else (pytest.mark.full,)
-        yield pytest.param(check, marks=marks, id=check.__name__)
-
-
-@pytest.mark.parametrize("check", list(checks()))
+@pytest.mark.parametrize("check", chosen(CHECKS))
 @pytest.mark.requirement("S3")
 def test_a_rented_machine_conforms(
     check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
@@ -103,7 +83,7 @@ def test_a_rented_machine_conforms(
 
 @pytest.mark.requirement("S3")
 def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_sandbox(
-    service: Service, rented: Backend, prepared: PreparedEnvironment
+    service: E2BService, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     before = set(service.orders)
     with closing(rented.open(prepared, LIMITS)) as sandbox:
@@ -111,21 +91,15 @@ def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_san
         assert sandbox.run(Command(("cat", "a"))).stdout == bytes(range(256))
         (name,) = set(service.orders) - before
         order = service.orders[name]
-        if isinstance(service, E2BService):
-            assert order["allow_internet_access"] is False
-            seconds, memory = order["timeout"], service.templates[order["templateID"]]["memoryMB"]
-        else:
-            assert order["networkBlockAll"] is True
-            assert order["autoDeleteInterval"] == 0
-            seconds, memory = order["ttlMinutes"] * 60, order["memory"] << 10
-        assert LIMITS.lifetime_seconds < seconds <= LIMITS.lifetime_seconds + 300
-        assert memory == 1024
+        assert order["allow_internet_access"] is False
+        assert LIMITS.lifetime_seconds < order["timeout"] <= LIMITS.lifetime_seconds + 300
+        assert service.templates[order["templateID"]]["memoryMB"] == 1024
         assert service.labels(name) == {RUN_LABEL: "tests", OWNER_LABEL: str(current_owner())}
         assert "secret" not in str(order).lower()
     until_gone(service, name)
 
 
-def until_gone(service: Service, name: str) -> None:
+def until_gone(service: E2BService, name: str) -> None:
     limit = time.monotonic() + 15
     while name in service.machines:
         assert time.monotonic() < limit
@@ -133,7 +107,7 @@ def until_gone(service: Service, name: str) -> None:
 
 
 @pytest.mark.requirement("S3")
-def test_closing_the_backend_destroys_every_machine(service: Service, there: EnvironmentRecipe) -> None:
+def test_closing_the_backend_destroys_every_machine(service: E2BService, there: EnvironmentRecipe) -> None:
     before = set(service.machines)
     backend = select_backend(service.name, "tests")
     environment = backend.prepare(there)
@@ -147,7 +121,7 @@ def test_closing_the_backend_destroys_every_machine(service: Service, there: Env
         backend.open(environment, LIMITS)
 
 
-def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: Service, rented: Backend) -> None:
+def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: E2BService, rented: Backend) -> None:
     here = str(current_owner()).split(":")
     dead = ":".join((here[0], here[1], "999999999", "1"))
     for owner in (dead, str(current_owner()), "elsewhere:1:1:1", None):
@@ -166,7 +140,7 @@ def test_a_machine_that_is_gone_is_destroyed_without_an_error(rented: Backend) -
 
 
 def test_a_machine_that_goes_away_is_nobodys_fault(
-    service: Service, rented: Backend, prepared: PreparedEnvironment
+    service: E2BService, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     before = set(service.machines)
     sandbox = rented.open(prepared, LIMITS)
@@ -178,7 +152,7 @@ def test_a_machine_that_goes_away_is_nobodys_fault(
 
 @pytest.mark.requirement("S3")
 def test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_usage(
-    service: Service, rented: Backend, prepared: PreparedEnvironment
+    service: E2BService, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     for status, kind, words in (
         (429, InfrastructureError, f"cannot start a machine at {service.title}"),
@@ -193,8 +167,7 @@ def test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_
             service.refusal = None
 
 
-@pytest.mark.parametrize(("name", "variable"), [("e2b", "E2B_API_KEY"), ("modal", "MODAL_TOKEN_ID"),
-                                                ("daytona", "DAYTONA_API_KEY")])  # fmt: skip
+@pytest.mark.parametrize(("name", "variable"), [("e2b", "E2B_API_KEY"), ("modal", "MODAL_TOKEN_ID")])
 def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(UsageError, match=variable):
@@ -203,14 +176,14 @@ def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, mon
         select_backend(f"{name}:fast", "tests")
     for one in (variable, "MODAL_TOKEN_SECRET"):
         monkeypatch.setenv(one, "a key")
-    monkeypatch.setattr("codegate.sandbox.remote.find_spec", lambda _: None)
+    monkeypatch.setattr("codegate.sandbox.remote.backend.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="need its SDK") as raised:
         select_backend(name, "tests")
     assert raised.value.exit_code == ExitCode.USAGE
     assert raised.value.remedy == f'pip install "codegate-ci[{name}]"'
 
 
-@pytest.mark.parametrize("check", list(build_checks()))
+@pytest.mark.parametrize("check", chosen(BUILD_CHECKS))
 @pytest.mark.requirement("S3")
 def test_a_rented_machine_conforms_in_recorded_builds(
     check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
@@ -219,28 +192,26 @@ def test_a_rented_machine_conforms_in_recorded_builds(
 
 
 def test_a_recipes_image_and_system_packages_make_the_machine(
-    service: Service, rented: Backend, there: EnvironmentRecipe
+    service: E2BService, rented: Backend, there: EnvironmentRecipe
 ) -> None:
     image = "debian@sha256:" + "0" * 64
     recipe = replace(there, image=image, system=("zip", "jq"))
     before = set(service.orders)
     rented.open(rented.prepare(recipe), LIMITS).close()
     (name,) = set(service.orders) - before
-    if isinstance(service, E2BService):
-        made = service.templates[service.orders[name]["templateID"]]["steps"]
-        assert made["fromImage"] == image
-    else:
-        made = service.orders[name]
-    assert all(word in str(made) for word in (image, "bubblewrap jq zip"))
+    made = service.templates[service.orders[name]["templateID"]]["steps"]
+    assert made["fromImage"] == image
+    assert "bubblewrap jq zip" in str(made)
     with pytest.raises(UsageError, match="is on a Docker daemon alone"):
         rented.prepare(replace(recipe, image="sha256:" + "0" * 64))
     with pytest.raises(UsageError, match="no name of a system package"):
         rented.prepare(replace(recipe, system=("jq; reboot",)))
 
 
-def test_what_it_does_not_promise_is_stated(service: Service, rented: Backend) -> None:
+def test_what_it_does_not_promise_is_stated(service: E2BService, rented: Backend) -> None:
     description = rented.describe()
     assert (description.name, description.tier, description.totals) == (service.name, service.tier, True)
+    assert "it was never tried at E2B itself" in description.weaknesses
     assert any("only bubblewrap keeps code away from it" in words for words in description.weaknesses)
 
 

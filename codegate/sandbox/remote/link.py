@@ -1,13 +1,12 @@
 """Carries a supervisor's stream over lines of text, on the machine that a remote sandbox is in.
 
 It is sent with the environment and runs as root there (standard library of Python 3.9 or newer), because the SDKs of
-providers carry text and not bytes. Its first line of output is ``READY``; a terminal's echo may come before it. The
-first line of its input is a JSON object with ``argv`` (bubblewrap's), ``hidden`` (names below ``/proc``), ``user``,
-``pids`` and ``memory`` (bytes in total; null: the machine has no control groups). After that each line of its input is
-base64 for the supervisor, or ``!`` with a program beside the sandbox, as JSON in base64. Each line of its output is
-``o`` (the supervisor), ``e`` (what bubblewrap prints) or ``x`` (what such a program prints; nothing: its end) with
-base64 behind it, or ``m`` at the end where the kernel killed for memory. The end of its input is the end of the
-sandbox.
+providers carry text and not bytes. Its first line of output is ``READY``. The first line of its input is a JSON object
+with ``argv`` (bubblewrap's), ``hidden`` (names below ``/proc``), ``user``, ``pids`` and ``memory`` (bytes in total;
+null: the machine has no control groups). After that each line of its input is base64 for the supervisor, or ``!`` with
+a program beside the sandbox, as JSON in base64. Each line of its output is ``o`` (the supervisor), ``e`` (what
+bubblewrap prints) or ``x`` (what such a program prints; nothing: its end) with base64 behind it, or ``m`` at the end
+where the kernel killed for memory. The end of its input is the end of the sandbox.
 """
 
 # No pathlib: each sandbox pays for its imports.

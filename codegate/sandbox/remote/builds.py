@@ -18,7 +18,7 @@ from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.layer_images import layer_entries, machine_entries
 from codegate.sandbox.layers import BUILT, TRANSIENT
 from codegate.sandbox.packing import add_file, add_folder
-from codegate.sandbox.remote_carrier import FOLDER, LINK, Carrier
+from codegate.sandbox.remote.carrier import FOLDER, LINK, Carrier
 from codegate.sandbox.session import WORKSPACE, SandboxSession
 from codegate.sandbox.watched import LISTING, WatchedSandbox, listed_bytes
 
@@ -55,7 +55,7 @@ def pack(
             add_file(archive, tools.etc / name, f"etc/{name}")
         for part in () if agent is None else (agent.site, agent.packages):
             add_folder(archive, part, f"agent/{part.name}")
-        with resources.as_file(resources.files("codegate.sandbox").joinpath(LINK)) as program:
+        with resources.as_file(resources.files("codegate.sandbox.remote").joinpath(LINK)) as program:
             add_file(archive, program, LINK)
     if unfinished.stat().st_size > _LARGEST:
         unfinished.unlink()

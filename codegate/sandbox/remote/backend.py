@@ -1,7 +1,7 @@
 """Sandboxes on a provider's machines: a machine each, bubblewrap in it, the stream over the provider's own SDK.
 
 A provider's file rents machines (``Provider``); what is in them is the same for all: the environment's folders, one
-small program that carries the stream (``remote_link``), and the walls of the bubblewrap backend, so that code inside
+small program that carries the stream (``link.py``), and the walls of the bubblewrap backend, so that code inside
 sees neither the provider's own programs nor its network. No key enters a machine.
 """
 
@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
@@ -32,9 +33,9 @@ from codegate.sandbox.environment import build_environment, tools_folder, uv_pro
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
-from codegate.sandbox.remote_builds import PLACES, SYSTEM, RemoteBuild, pack, upload_seconds, written_on
-from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
-from codegate.sandbox.remote_link import INTERPRETER, MASKED
+from codegate.sandbox.remote.builds import PLACES, SYSTEM, RemoteBuild, pack, upload_seconds, written_on
+from codegate.sandbox.remote.carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
+from codegate.sandbox.remote.link import INTERPRETER, MASKED
 from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
 from codegate.sandbox.watched import WatchedSandbox
 
@@ -42,7 +43,7 @@ BASE_IMAGE: Final = "python:{python}-slim-bookworm"
 RUN_LABEL: Final = "codegate-run"
 OWNER_LABEL: Final = "codegate-owner"
 
-_MACHINE: Final = "x86_64"  # of all three providers
+_MACHINE: Final = "x86_64"  # of both providers
 _SLACK_SECONDS: Final = 60  # until a machine that was given up ends itself
 _SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files that are uploaded
 _EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
@@ -163,6 +164,7 @@ class RemoteBackend:
             process_limit=provider.process_limit,
             inode_limit=False,
             weaknesses=(
+                f"it was never tried at {provider.title} itself",
                 f"{provider.title} chooses the base image by its tag, and outcomes do not say which it was",
                 *provider.weaknesses,
             ),
@@ -294,37 +296,37 @@ class _Rented(Member):
         super().__init__(fleet)
 
     def kill(self) -> None:
-        """See ``Member.kill``."""
         if self.carrier is not None:
             self.carrier.connection.close()
 
     def remove(self) -> None:
-        """See ``Member.remove``; a second try covers a provider that was busy."""
-        for _ in range(2):
+        for _ in range(2):  # the provider may have been busy
             with contextlib.suppress(Exception):
                 self._provider.destroy(self._identity)
                 return
 
     def died_of_memory(self) -> bool:
-        """See ``session.Enclosure``."""
         return self.carrier is not None and self.carrier.died_of_memory()
 
     def post_mortem(self) -> str:
-        """See ``session.Enclosure``."""
         return self.carrier.post_mortem() if self.carrier is not None else ""
 
 
-def check_rental(package: str, title: str, variables: tuple[str, ...], option: str | None) -> None:
-    """Check that a provider can be used here.
+def e2b(run_id: str, option: str | None) -> RemoteBackend:
+    """Return the backend for E2B: extra ``[e2b]``; see ``selection.Factory``."""
+    return _backend(run_id, option, "e2b", "E2B", "E2B_API_KEY")
 
-    Args:
-        package: the SDK, the extra and the choice are all called so.
-        title: the provider's name.
-        variables: those that hold its key.
-        option: what stood behind the colon of the choice.
+
+def modal(run_id: str, option: str | None) -> RemoteBackend:
+    """Return the backend for Modal: extra ``[modal]``; see ``selection.Factory``."""
+    return _backend(run_id, option, "modal", "Modal", "MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET")
+
+
+def _backend(run_id: str, option: str | None, package: str, title: str, *variables: str) -> RemoteBackend:
+    """Return the backend of a provider whose SDK, extra, choice and file here are all called ``package``.
 
     Raises:
-        UsageError: something is missing, or there is an option.
+        UsageError: the SDK or a variable with its key is missing, or there is an option.
     """
     if option is not None:
         raise UsageError(f"the sandbox {package} takes no option.", f"Choose {package}.")
@@ -333,10 +335,11 @@ def check_rental(package: str, title: str, variables: tuple[str, ...], option: s
         raise UsageError(f"sandboxes at {title} need {' and '.join(missing)}.", "Set it to your key.")
     if find_spec(package) is None:
         raise UsageError(f"sandboxes at {title} need its SDK.", f'pip install "codegate-ci[{package}]"')
+    return RemoteBackend(run_id, import_module(f"codegate.sandbox.remote.{package}").PROVIDER())
 
 
 def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bool) -> dict[str, object]:
-    """Return what ``remote_link`` is to start."""
+    """Return what ``link`` is to start."""
     folder = PurePosixPath(FOLDER)
     argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian

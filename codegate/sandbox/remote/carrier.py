@@ -1,4 +1,4 @@
-"""A supervisor's stream over the lines of text that a provider's SDK carries; ``remote_link`` is its other end."""
+"""A supervisor's stream over the lines of text that a provider's SDK carries; ``link.py`` is its other end."""
 
 import base64
 import contextlib
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from codegate.sandbox.contract import SandboxError
-from codegate.sandbox.remote_link import READY
+from codegate.sandbox.remote.link import READY
 from codegate.sandbox.sockets import SocketConnection
 
 ARCHIVE: Final = "/tmp/codegate.tar.gz"  # noqa: S108 - on a machine that is ours alone
 FOLDER: Final = "/opt/codegate"
-LINK: Final = "remote_link.py"
+LINK: Final = "link.py"
 
 _PART: Final = 1 << 18  # bytes a line: a line is a request to most providers
 _ERROR_BYTES: Final = 1 << 14
@@ -27,12 +27,13 @@ _COMMAND: Final = (
 
 
 class Machine(Protocol):
-    """A machine with one use and no network. ``send`` and ``start`` are called from two threads."""
+    """A machine with one use and no network. ``send`` and ``start`` are called from two threads.
 
-    @property
-    def identity(self) -> str:
-        """Return what the provider calls it."""
-        ...
+    Attributes:
+        identity: what the provider calls it.
+    """
+
+    identity: str
 
     def upload(self, file: Path, target: str) -> None:
         """Copy a file to the machine."""
@@ -48,7 +49,7 @@ class Machine(Protocol):
 
 
 class Carrier:
-    """Two threads between a socket, on which the supervisor's stream is, and the lines of ``remote_link``."""
+    """Two threads between a socket, on which the supervisor's stream is, and the lines of ``link.py``."""
 
     def __init__(self, machine: Machine, wanted: Mapping[str, object]) -> None:
         ours, self._theirs = socket.socketpair()

@@ -1,0 +1,79 @@
+"""Machines of Modal, a gVisor container each.
+
+https://modal.com/docs/guide/sandbox
+"""
+
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import modal
+from modal.exception import AuthError
+
+from codegate.sandbox.remote.backend import Order, Provider
+from codegate.sandbox.remote.carrier import Machine
+
+_APP: Final = "codegate"
+_PART: Final = 1 << 20
+
+
+class _Modal(Provider):
+    name, title, tier, engine = "modal", "Modal", "gvisor", f"modal {version('modal')}"
+    totals = process_limit = False
+    weaknesses = (
+        "memory is limited for each process, and in total only by the machine's size",
+        "the number of files is not limited",
+        "too many processes end the sandbox as out of memory instead of being refused",
+        "what a killed run left behind ends by its time limit only",
+    )
+    refusals = (AuthError,)
+
+    def rent(self, order: Order) -> Machine:
+        memory = order.memory_gib << 10
+        sandbox = modal.Sandbox.create(
+            "sleep",
+            str(order.seconds),
+            app=modal.App.lookup(_APP, create_if_missing=True),
+            image=modal.Image.from_registry(order.image).apt_install(*order.packages),
+            timeout=order.seconds,
+            cpu=(float(order.cpus), float(order.cpus)),
+            memory=(memory, memory),
+            block_network=True,
+        )
+        return _Machine(sandbox)
+
+    def rented(self) -> Iterator[tuple[str, str]]:
+        return iter(())  # Modal's tags are too short for an owner
+
+    def destroy(self, identity: str) -> None:
+        modal.Sandbox.from_id(identity).terminate()
+
+
+class _Machine(Machine):
+    def __init__(self, sandbox: modal.Sandbox) -> None:
+        self.identity = str(sandbox.object_id)
+        self._sandbox = sandbox
+
+    def upload(self, file: Path, target: str) -> None:
+        process = self._sandbox.exec("sh", "-c", f"cat > {target}", text=False)
+        with file.open("rb") as data:
+            while part := data.read(_PART):
+                process.stdin.write(part)
+                process.stdin.drain()
+        process.stdin.write_eof()
+        process.stdin.drain()
+        code = process.wait()
+        if code != 0:
+            raise OSError(f"writing {target} ended with {code}")
+
+    def start(self, command: str) -> Iterator[str]:
+        self._process = self._sandbox.exec("sh", "-c", f"exec 2>&1; {command}", text=True)
+        yield from self._process.stdout
+
+    def send(self, text: str) -> None:
+        self._process.stdin.write(text.encode("ascii"))
+        self._process.stdin.drain()
+
+
+PROVIDER = _Modal
