@@ -13,6 +13,7 @@ from codegate.sandbox.archives import (
     write_index,
 )
 from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.conformance.preflight import Assurance, preflight
 from codegate.sandbox.contract import (
     AgentRecipe,
     Backend,
@@ -34,7 +35,6 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.layer_images import remove_layer_images
 from codegate.sandbox.pool import Lease, SandboxPool
-from codegate.sandbox.preflight import Assurance, preflight
 from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
 
 __all__ = [

@@ -25,9 +25,9 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import Subject, lifecycle, resources
+from codegate.sandbox.conformance.preflight import _held, judge_limits, judge_walls
+from codegate.sandbox.conformance.probe import CALLS, FAMILIES
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.preflight import _held, judge_limits, judge_walls
-from codegate.sandbox.probe import CALLS, FAMILIES
 from tests.sandbox.daemons import relay
 
 DESCRIBED = Description("docker", "runc", "Docker 28.0.0", "runc 1.3.5", "6.1.0")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.durable import sha256_of
+from codegate.sandbox.conformance.preflight import preflight
 from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
 from codegate.sandbox.contract import (
     BuildSandbox,
@@ -23,7 +24,6 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxFile,
 )
-from codegate.sandbox.preflight import preflight
 from codegate.sandbox.relay import RELAY_PORT, Relay
 
 BUILD_LIMITS: Final = dataclasses.replace(LIMITS, memory_bytes=512 << 20, disk_bytes=128 << 20)

@@ -5,9 +5,9 @@ import secrets
 import tempfile
 from pathlib import Path
 
+from codegate.sandbox.conformance.preflight import look, preflight
 from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
-from codegate.sandbox.preflight import look, preflight
 
 _HOST = """
 import json, os, sys

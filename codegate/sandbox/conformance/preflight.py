@@ -1,4 +1,4 @@
-"""Verify the sandbox from inside, once per run and kind of environment, through the code path that grading takes.
+"""The first part of conformance: verify a sandbox from inside, once per run and kind of environment.
 
 A backend can be misconfigured in ways that no unit test of ours can see: a daemon with its own defaults, a kernel
 without a filter, a proxy that adds a network, a runtime that takes a limit and forgets it. So a small program looks at
@@ -8,8 +8,7 @@ the walls and runs into every limit, and nothing untrusted starts unless each of
 import json
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +27,7 @@ from codegate.sandbox.layers import BUILT
 from codegate.sandbox.session import ENVIRONMENT
 from codegate.sandbox.sizes import inodes, shared_memory_bytes
 
+_PROBE: Final = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
 LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=96 << 20, pids=24, disk_bytes=4 << 20, open_files=64)
 _SHARED: Final = "/dev/shm"  # noqa: S108 - the sandbox's own
 _SHARED_BYTES: Final = shared_memory_bytes(LIMITS)
@@ -226,7 +226,7 @@ def _held(name: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 def _ask(
     sandbox: Sandbox, wish: str, wanted: object = None, *, seconds: float = _SECONDS, output_bytes: int = 1 << 16
 ) -> Completed:
-    argv = ("{python}", "-I", "-S", "-B", "-c", _probe(), wish, json.dumps(wanted))
+    argv = ("{python}", "-I", "-S", "-B", "-c", _PROBE, wish, json.dumps(wanted))
     return sandbox.run(Command(argv, timeout_seconds=seconds, output_bytes=output_bytes))
 
 
@@ -234,11 +234,6 @@ def _answer(done: Completed) -> Any:
     if not done.ok:
         raise SandboxError(f"the sandbox's preflight could not run: {done.stderr[-500:]!r}.")
     return json.loads(done.stdout)
-
-
-@cache
-def _probe() -> str:
-    return resources.files("codegate.sandbox").joinpath("probe.py").read_text(encoding="utf-8")
 
 
 def _no_capabilities(masks: list[str]) -> bool:
