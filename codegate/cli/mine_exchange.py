@@ -89,7 +89,7 @@ def import_command(
         report = import_proven(file, kind, out, options, backend, repository)
     say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")
     for skipped in report.skipped[:_SHOWN]:
-        say(str(skipped))
+        say(skipped)
     if len(report.skipped) > _SHOWN:
         say(f"and {count_of(len(report.skipped) - _SHOWN, 'row')} more")
     for problem, rejected in report.rejected.items():
@@ -103,7 +103,7 @@ def import_command(
             "suite": report.suite.name,
             "suite_digest": report.suite.digest,
             "problems": [problem.id for problem in report.suite.problems],
-            "skipped": [str(entry) for entry in report.skipped],
+            "skipped": report.skipped,
             "rejected": {problem: entry.reason for problem, entry in report.rejected.items()},
             "differing": differing,
         }

@@ -45,14 +45,11 @@ from codegate.suite import (
 )
 from codegate.suite.exchange import (
     MAX_FILE_BYTES,
-    Skipped,
     SweBenchRow,
     check_any,
     check_row,
-    convert_each,
     few,
     read_rows,
-    read_tasks,
     task_problem,
 )
 
@@ -95,7 +92,7 @@ class ImportReport:
     """
 
     suite: Suite
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[str, ...]
     rejected: dict[str, Rejected] = field(default_factory=dict)
     agreements: dict[str, Agreement] = field(default_factory=dict)
 
@@ -132,7 +129,7 @@ def import_proven(
     sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository or Path(), base.commit or ""))
     proven = _Proven(sandboxes, name, options, repository or Path())
     try:
-        return import_rows(file, kind, out, name, repository, proven)
+        return import_rows(file, out, name, repository, proven)
     except KeyboardInterrupt as error:
         backend.close()
         raise Interrupted("the import was stopped; no suite was written.") from error
@@ -193,19 +190,16 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
 def import_tasks(file: Path, out: Path, name: str, environment: Environment) -> ImportReport:
     """Import HumanEval tasks, which run in ``environment``; raises as ``import_proven``."""
     _check_new(out)
-    rows, unreadable = read_rows(file)
-    tasks, unusable = convert_each(rows, lambda row: task_problem(row, environment.manifest))
-    skipped = (*unreadable, *unusable)
+    tasks, skipped = read_rows(file, lambda row, place: task_problem(row, place, environment.manifest))
     check_any(tasks, skipped, file)
     bases = {f"bases/{problem.id}": base for problem, base in tasks}
     problems = [problem for problem, _ in tasks]
     suite = write_suite(out, name=name, repository=None, environments=[environment], problems=problems, bases=bases)
-    return ImportReport(suite, skipped)
+    return ImportReport(suite, tuple(skipped))
 
 
 def import_rows(
     file: Path,
-    kind: ImportFormat,
     out: Path,
     name: str,
     repository: Path | None,
@@ -216,12 +210,10 @@ def import_rows(
     ``build`` validates a unit, as mining does, in an environment of its date.
     """
     _check_new(out)
-    rows, unreadable = read_tasks(file) if kind == "harbor" else read_rows(file)
+    checked, skipped = read_rows(file, check_row)
     if repository is None:
         raise UsageError(f"the rows of {file} are proven first.", "Give --repository, a clone of their repository.")
     home = path_from(out, repository)
-    checked, unusable = convert_each(rows, check_row)
-    skipped = [*unreadable, *unusable]
     built: list[Built] = []
     rejected: dict[str, Rejected] = {}
     agreements: dict[str, Agreement] = {}
@@ -232,7 +224,7 @@ def import_rows(
         except InfrastructureError:
             raise
         except CodegateError as error:
-            skipped.append(Skipped(0, f"{row.id}: {error.cause}"[:500]))
+            skipped.append(f"{row.id}: {error.cause}"[:500])
             continue
         result = build(unit)
         if isinstance(result, Rejected):
@@ -240,7 +232,7 @@ def import_rows(
         else:
             result, agreements[row.id] = finish(result, unit)
             built.append(result)
-    failed = [Skipped(0, f"{problem}: {why.reason}: {why.detail}") for problem, why in rejected.items()]
+    failed = [f"{problem}: {why.reason}: {why.detail}" for problem, why in rejected.items()]
     check_any(built, [*skipped, *failed], file)
     environments = {result.environment.manifest.id: result.environment for result in built}
     suite = write_suite(

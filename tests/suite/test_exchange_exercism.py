@@ -28,9 +28,9 @@ def test_an_exercise_is_a_row_whose_base_has_neither_tests_nor_example(tmp_path:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
     subprocess.run([sys.executable, SCRIPT, tmp_path / "exercises", tmp_path / "stubs"], check=True)
-    rows, skipped = read_rows(tmp_path / "stubs.jsonl")
-    assert (len(rows), skipped) == (2, ())
-    for _, row in map(check_row, rows):
+    rows, skipped = read_rows(tmp_path / "stubs.jsonl", check_row)
+    assert (len(rows), skipped) == (2, [])
+    for row in rows:
         unit = cut_row(row, tmp_path / "stubs")
         assert unit.parts.base.keys() == {"halve.py", "notes.txt"}
         fix = unit.parts.fix["halve.py"]

@@ -9,7 +9,7 @@ from codegate.mining import validate_suite
 from codegate.mining.importing import import_tasks, task_environment
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_base
-from codegate.suite.exchange import Row, convert_each, task_problem
+from codegate.suite.exchange import task_problem
 
 from .builders import ENVIRONMENT
 
@@ -42,7 +42,7 @@ MBPP = {
 
 @pytest.mark.requirement("D12")
 def test_an_mbpp_task_shows_one_assertion_and_grades_by_each() -> None:
-    name, (problem, base) = task_problem(Row(1, MBPP), ENVIRONMENT.manifest)
+    name, (problem, base) = task_problem(MBPP, "row 1", ENVIRONMENT.manifest)
     assert (name, problem.manifest.tags, problem.manifest.provenance.upstream) == (
         "mbpp-3",
         {"benchmark": "mbpp"},
@@ -55,13 +55,13 @@ def test_an_mbpp_task_shows_one_assertion_and_grades_by_each() -> None:
     assert len(problem.tests.FAIL_TO_PASS) == 3
     assert "assert halve(4) == 2" in problem.statement
     assert "is None" not in problem.statement.replace("it's None", "")
-    other, _ = task_problem(Row(1, {**MBPP, "text": MBPP["prompt"], "prompt": None}), ENVIRONMENT.manifest)
+    other, _ = task_problem({**MBPP, "text": MBPP["prompt"], "prompt": None}, "row 1", ENVIRONMENT.manifest)
     assert other == name
 
 
 def test_what_mbpp_plus_compares_is_one_more_test() -> None:
     plus = 'import numpy as np\n\n\ninputs = [[8], ["a\\nb"]]\nfor one in inputs:\n    assert one\n'
-    _, (problem, _) = task_problem(Row(1, {**MBPP, "test": plus}), ENVIRONMENT.manifest)
+    _, (problem, _) = task_problem({**MBPP, "test": plus}, "row 1", ENVIRONMENT.manifest)
     assert problem.tests.FAIL_TO_PASS[3:] == ("tests/test_solution.py::test_plus",)
     hidden = problem.hidden["tests/test_solution.py"]
     assert hidden is not None
@@ -75,12 +75,12 @@ def test_what_mbpp_plus_compares_is_one_more_test() -> None:
      ("test_list", ["assert halve(1\n"]), ("code", "(" * 100_000)],
 )  # fmt: skip
 def test_what_is_no_mbpp_task_is_named(field: str, value: object) -> None:
-    found, skipped = convert_each([Row(3, {**MBPP, field: value})], lambda row: task_problem(row, ENVIRONMENT.manifest))
-    assert (found, [entry.number for entry in skipped]) == ([], [3])
+    with pytest.raises(UsageError):
+        task_problem({**MBPP, field: value}, "row 3", ENVIRONMENT.manifest)
 
 
 def test_a_task_is_a_module_with_a_hidden_test() -> None:
-    name, (problem, base) = task_problem(Row(1, TASK), ENVIRONMENT.manifest)
+    name, (problem, base) = task_problem(TASK, "row 1", ENVIRONMENT.manifest)
     assert name == problem.id == "Own-0"
     stub, fixed = base["solution.py"].data.decode(), problem.fix["solution.py"]
     assert fixed is not None
@@ -102,15 +102,15 @@ def test_a_task_is_a_module_with_a_hidden_test() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_task_is_named(field: str, value: object) -> None:
-    found, skipped = convert_each([Row(3, {**TASK, field: value})], lambda row: task_problem(row, ENVIRONMENT.manifest))
-    assert (found, [entry.number for entry in skipped]) == ([], [3])
+    with pytest.raises(UsageError):
+        task_problem({**TASK, field: value}, "row 3", ENVIRONMENT.manifest)
 
 
 def test_imported_tasks_have_their_base_trees_in_the_suite(tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text(f"{json.dumps(TASK)}\n{{}}\n")
     report = import_tasks(tmp_path / "tasks.jsonl", tmp_path / "suite", "tasks", ENVIRONMENT)
     assert (report.suite.name, report.suite.manifest.repository) == ("tasks", None)
-    assert [entry.number for entry in report.skipped] == [2]
+    assert [entry.partition(":")[0] for entry in report.skipped] == ["row 2"]
     assert load_base(report.suite, report.suite.problems[0]).keys() == {"solution.py"}
     with pytest.raises(UsageError, match="exists already"):
         import_tasks(tmp_path / "tasks.jsonl", tmp_path / "suite", "tasks", ENVIRONMENT)

@@ -5,28 +5,23 @@ in a file from elsewhere is run.
 """
 
 from codegate.suite.exchange.export import ExportFormat, export_suite, repository_slug
-from codegate.suite.exchange.harbor import read_tasks
 from codegate.suite.exchange.humaneval import task_problem
 from codegate.suite.exchange.predictions import Prediction, few, predictions_for, write_predictions
-from codegate.suite.exchange.rows import MAX_FILE_BYTES, Row, Skipped, check_any, convert_each, read_rows
+from codegate.suite.exchange.rows import MAX_FILE_BYTES, check_any, read_rows
 from codegate.suite.exchange.swebench import SweBenchRow, check_row, instance_ids
 
 __all__ = [
     "MAX_FILE_BYTES",
     "ExportFormat",
     "Prediction",
-    "Row",
-    "Skipped",
     "SweBenchRow",
     "check_any",
     "check_row",
-    "convert_each",
     "export_suite",
     "few",
     "instance_ids",
     "predictions_for",
     "read_rows",
-    "read_tasks",
     "repository_slug",
     "task_problem",
     "write_predictions",

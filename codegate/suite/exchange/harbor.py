@@ -1,15 +1,13 @@
-"""Harbor's task folders (schema 1.4), which Terminal-Bench 2 and later are made of, written and read.
+"""Harbor's task folders (schema 1.4), which Terminal-Bench 2 and later are made of, written; ``rows`` reads them.
 
 Layout, by Harbor's documentation: ``task.toml``, ``instruction.md``, ``environment/`` (the agent's image),
 ``tests/test.sh`` (run in the container as /tests after the agent, writes /logs/verifier/reward.txt) and
 ``solution/solve.sh`` (run as /solution by the oracle). The environment's recipe becomes a Dockerfile; the reward is
-1 when every expected test passes by its id. A folder that an adapter made of SWE-bench has the instance as a row in
-``tests/config.json``: of any other, only scripts say what is the fix and which tests there are, and none is run.
+1 when every expected test passes by its id.
 """
 
 import io
 import json
-import os
 import re
 import shlex
 import sys
@@ -21,17 +19,13 @@ from typing import Any, Final
 
 from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
-from codegate.strict import parse_json, read_text
 from codegate.suite.declared import mapping
-from codegate.suite.exchange.rows import MAX_ROWS, Row, Skipped
-from codegate.suite.folder import inside
 from codegate.suite.loaded import RECIPE, Problem, Suite
 from codegate.suite.patch import make_patch
-from codegate.suite.reader import MAX_JSON_BYTES, parse_yaml
+from codegate.suite.reader import parse_yaml
 from codegate.suite.tree import Changes, Tree
 
 WORKSPACE: Final = "/workspace"
-_ADAPTER_ROW: Final = "tests/config.json"
 _AGENT_SECONDS: Final = 1800.0
 _AROUND_TESTS: Final = 60.0
 _LEAST_MEMORY_MB: Final = 2048
@@ -199,39 +193,3 @@ workdir = {_toml(WORKSPACE)}
 def _toml(text: str) -> str:
     """Return ``text`` as a TOML basic string: JSON's escapes, but for characters that TOML wants raw."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def read_tasks(folder: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
-    """Return the SWE-bench rows of a task folder, or of each one in ``folder`` by name, and the folders without a row.
-
-    Raises:
-        UsageError: there is no task folder.
-    """
-    try:
-        inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
-    except OSError as error:
-        raise UsageError(f"cannot read {folder}: {error.strerror or error}.") from error
-    tasks = [folder] if _is_task(folder) else sorted(filter(_is_task, inner))
-    if not tasks or len(tasks) > MAX_ROWS:
-        raise UsageError(f"{folder} has no task folders, or more than {MAX_ROWS}.", "Give one, or a folder of them.")
-    rows, skipped = [], []
-    for number, task in enumerate(tasks, start=1):
-        try:
-            rows.append(Row(number, _row(task)))
-        except UsageError as error:
-            skipped.append(Skipped(number, f"{task.name}: {error.cause}"))
-    return tuple(rows), tuple(skipped)
-
-
-def _is_task(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in ("task.toml", "task.yaml"))
-
-
-def _row(task: Path) -> dict[str, Any]:
-    place = inside(task, _ADAPTER_ROW)
-    if not place.exists():
-        raise UsageError(f"it has no {_ADAPTER_ROW}; its scripts alone say what the fix and the tests are.")
-    row = parse_json(read_text(place, MAX_JSON_BYTES), str(place))
-    if not isinstance(row, dict):
-        raise UsageError(f"{_ADAPTER_ROW} is no JSON object.")
-    return row

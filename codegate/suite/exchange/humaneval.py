@@ -11,6 +11,7 @@ import ast
 import keyword
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -18,7 +19,6 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstrain
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.suite.exchange.rows import Row
 from codegate.suite.exchange.swebench import problem_id
 from codegate.suite.loaded import Problem
 from codegate.suite.model import (
@@ -80,7 +80,9 @@ class _Task:
     statement: str
 
 
-def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple[Problem, Tree]]:
+def task_problem(
+    row: Mapping[str, object], place: str, environment: EnvironmentManifest
+) -> tuple[str, tuple[Problem, Tree]]:
     """Return the id of the problem that ``row`` is, the problem, and its base tree for ``manifest.base.folder``.
 
     The hidden tests do not take the task's helper functions and imports from the module that is graded: they repeat
@@ -89,11 +91,11 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
     Raises:
         UsageError: it is no HumanEval task and no MBPP task; names the fields that are wrong.
     """
-    return _problem(_mbpp(row) if "test_list" in row.data else _humaneval(row), environment)
+    return _problem(_mbpp(row, place) if "test_list" in row else _humaneval(row, place), environment)
 
 
-def _humaneval(row: Row) -> _Task:
-    task = check_model(row.data, _Fields, row.place)
+def _humaneval(row: Mapping[str, object], place: str) -> _Task:
+    task = check_model(row, _Fields, place)
     if keyword.iskeyword(task.entry_point):
         raise UsageError(f"entry_point: {task.entry_point!r} cannot be a function's name.")
     prompt = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
@@ -113,9 +115,9 @@ def _humaneval(row: Row) -> _Task:
     return _Task(name, task.task_id, "humaneval", stub, prompt + solution, test, tests, statement)
 
 
-def _mbpp(row: Row) -> _Task:
+def _mbpp(row: Mapping[str, object], place: str) -> _Task:
     """Return an MBPP task: its first assertion is shown, as its authors do, and each is a hidden test of its own."""
-    task = check_model(row.data, _Mbpp, row.place)
+    task = check_model(row, _Mbpp, place)
     try:
         body = ast.parse(task.code).body
         for one in (*task.test_list, *task.test_imports, task.test_setup_code):

@@ -36,12 +36,12 @@ def read_predictions(path: Path) -> tuple[Prediction, ...]:
     Raises:
         UsageError: unreadable, not that format, or empty.
     """
-    rows, skipped = read_rows(path)
+    rows, skipped = read_rows(path, lambda row, place: (place, (place, row)))
     if skipped:
         raise UsageError(f"{path}: {skipped[0]}")
-    values: list[tuple[str, object]] = [(row.place, row.data) for row in rows]
-    if len(rows) == 1 and not isinstance(rows[0].data.get("instance_id"), str):
-        values = [(key[:200], _keyed(key, value, path)) for key, value in rows[0].data.items()]
+    values: list[tuple[str, object]] = [*rows]
+    if len(rows) == 1 and not isinstance(rows[0][1].get("instance_id"), str):
+        values = [(key[:200], _keyed(key, value, path)) for key, value in rows[0][1].items()]
     if not values:
         raise UsageError(f"{path} holds no predictions.")
     return tuple(check_model(value, Prediction, f"{path}: {place}") for place, value in values)

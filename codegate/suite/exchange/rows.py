@@ -1,70 +1,93 @@
-"""Untrusted rows in JSON Lines or JSON: each is checked on its own, and a broken one is named, not fatal."""
+"""Untrusted rows of JSON, from a file or from task folders: each is checked on its own, and a broken one named."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, InfrastructureError, UsageError
-from codegate.strict import parse_json, read_bytes
+from codegate.strict import parse_json, read_bytes, read_text
+from codegate.suite.folder import inside
+from codegate.suite.reader import MAX_JSON_BYTES
 
 MAX_FILE_BYTES: Final = 256 << 20
 MAX_ROW_BYTES: Final = 16 << 20
 MAX_ROWS: Final = 100_000
+_ADAPTER_ROW: Final = "tests/config.json"
 _SHOWN: Final = 3
 
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row: its fields, and the number of its line (in a JSON array: of its element), from 1."""
+def read_rows(
+    path: Path, convert: Callable[[dict[str, Any], str], tuple[str, Result]]
+) -> tuple[list[Result], list[str]]:
+    """Return what ``convert`` makes of each row, and why the others cannot be used.
 
-    number: int
-    data: dict[str, Any] = field(repr=False)
-
-    @property
-    def place(self) -> str:
-        """Return where the row is, for messages."""
-        return f"row {self.number}"
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A row that cannot be used, and why; its number is 0 where the reason names the row."""
-
-    number: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"row {self.number}: {self.reason}" if self.number else self.reason
-
-
-def read_rows(path: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
-    """Return the JSON objects in a file of JSON Lines, one JSON array or one object, and what else it holds.
+    Args:
+        path: a file of JSON Lines, one JSON array or one object; or one of Harbor's task folders, or a folder of them,
+            which an adapter made of SWE-bench: of any other, only scripts say what is the fix and which tests there
+            are, and none is run.
+        convert: given a row and its place ("row 3"), returns the row's id and the result, or raises CodegateError; an
+            InfrastructureError ends the reading.
 
     Raises:
-        UsageError: the file cannot be read, is over a cap (256 MiB, 100,000 rows), or is of another format.
+        UsageError: it cannot be read, is over a cap (256 MiB, 100,000 rows), or is of another format.
     """
+    taken: dict[str, str] = {}
+    results: list[Result] = []
+    skipped: list[str] = []
+    for number, value in _tasks(path) if path.is_dir() else _values(path):
+        place = f"row {number}"
+        try:
+            if isinstance(value, UsageError):
+                raise value
+            if not isinstance(value, dict):
+                raise UsageError("it is no JSON object.")
+            name, result = convert(value, place)
+            if name in taken:
+                raise UsageError(f"{taken[name]} has the id {name!r} too.")
+        except InfrastructureError:
+            raise
+        except CodegateError as error:
+            skipped.append(f"{place}: {error.cause[:500]}")
+        except RecursionError:
+            skipped.append(f"{place}: it is nested too deeply.")
+        else:
+            taken[name] = place
+            results.append(result)
+    return results, skipped
+
+
+def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> None:
+    """Refuse a file of which no row could be used.
+
+    Raises:
+        UsageError: there is none; names the first rows and what is wrong with them.
+    """
+    if results:
+        return
+    if not skipped:
+        raise UsageError(f"{path} holds no rows.")
+    more = f"; and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
+    shown = "; ".join(reason.rstrip(".") for reason in skipped[:_SHOWN])
+    raise UsageError(f"{path} has no row that can be used. {shown}{more}.", "Check its format.")
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write ``rows`` as JSON Lines in ASCII, so that no character in them can end a line or be lost."""
+    write_atomic(path, b"".join(json.dumps(row, allow_nan=False).encode("ascii") + b"\n" for row in rows))
+
+
+def _values(path: Path) -> list[tuple[int, object]]:
+    """Return each value of a file with the number of its line or element, and in place of a broken line its error."""
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
         raise UsageError(f"{path} is compressed.", "Unpack it first (for example `gunzip`).")
     if data.startswith(b"PAR1"):
         raise UsageError(f"{path} is a Parquet file.", "Convert it to JSON Lines first.")
-    rows: list[Row] = []
-    skipped: list[Skipped] = []
-    for number, value in _values(data, path):
-        if isinstance(value, dict):
-            rows.append(Row(number, value))
-        else:
-            skipped.append(Skipped(number, value.cause if isinstance(value, UsageError) else "it is no JSON object."))
-    return tuple(rows), tuple(skipped)
-
-
-def _values(data: bytes, path: Path) -> list[tuple[int, object]]:
-    """Return each value of a file with its number, and in the place of a broken line its error."""
     # Only a line feed ends a line of JSON Lines; strings may hold the other characters that end a line elsewhere.
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
     is_array = data.lstrip().startswith(b"[")
@@ -98,50 +121,24 @@ def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
         return error
 
 
-def convert_each(
-    rows: Iterable[Row], convert: Callable[[Row], tuple[str, Result]]
-) -> tuple[list[Result], list[Skipped]]:
-    """Convert each row; a row that cannot be converted, or has the id of an earlier one, is skipped with its reason.
-
-    ``convert`` returns a row's id and its result, or raises CodegateError; an InfrastructureError ends the reading.
-    """
-    taken: dict[str, int] = {}
-    results: list[Result] = []
-    skipped: list[Skipped] = []
-    for row in rows:
+def _tasks(folder: Path) -> Iterator[tuple[int, object]]:
+    """Yield the row of a task folder, or of each one in ``folder`` by name, and in place of a missing one an error."""
+    try:
+        inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror or error}.") from error
+    tasks = [folder] if _is_task(folder) else sorted(filter(_is_task, inner))
+    if not tasks or len(tasks) > MAX_ROWS:
+        raise UsageError(f"{folder} has no task folders, or more than {MAX_ROWS}.", "Give one, or a folder of them.")
+    for number, task in enumerate(tasks, start=1):
         try:
-            name, result = convert(row)
-        except InfrastructureError:
-            raise
-        except CodegateError as error:
-            skipped.append(Skipped(row.number, error.cause[:500]))
-            continue
-        except RecursionError:
-            skipped.append(Skipped(row.number, "it is nested too deeply."))
-            continue
-        if name in taken:
-            skipped.append(Skipped(row.number, f"row {taken[name]} has the id {name!r} too."))
-            continue
-        taken[name] = row.number
-        results.append(result)
-    return results, skipped
+            place = inside(task, _ADAPTER_ROW)
+            if not place.exists():
+                raise UsageError(f"it has no {_ADAPTER_ROW}; its scripts alone say what the fix and the tests are.")
+            yield number, parse_json(read_text(place, MAX_JSON_BYTES), str(place))
+        except UsageError as error:
+            yield number, UsageError(f"{task.name}: {error.cause}")
 
 
-def check_any(results: Sequence[object], skipped: Sequence[Skipped], path: Path) -> None:
-    """Refuse a file of which no row could be used.
-
-    Raises:
-        UsageError: there is none; names the first rows and what is wrong with them.
-    """
-    if results:
-        return
-    if not skipped:
-        raise UsageError(f"{path} holds no rows.")
-    more = f"; and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-    shown = "; ".join(str(entry).rstrip(".") for entry in skipped[:_SHOWN])
-    raise UsageError(f"{path} has no row that can be used. {shown}{more}.", "Check its format.")
-
-
-def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write ``rows`` as JSON Lines in ASCII, so that no character in them can end a line or be lost."""
-    write_atomic(path, b"".join(json.dumps(row, allow_nan=False).encode("ascii") + b"\n" for row in rows))
+def _is_task(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in ("task.toml", "task.yaml"))

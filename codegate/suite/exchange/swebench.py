@@ -14,7 +14,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from codegate.errors import UsageError
 from codegate.strict import parse_json
-from codegate.suite.exchange.rows import Row
 from codegate.suite.loaded import Problem, Suite
 from codegate.suite.model import Commit
 from codegate.suite.patch import make_patch
@@ -78,13 +77,13 @@ class SweBenchRow(BaseModel):
             return None
 
 
-def check_row(row: Row) -> tuple[str, SweBenchRow]:
-    """Return the problem's id of ``row``, and the row checked.
+def check_row(row: object, place: str) -> tuple[str, SweBenchRow]:
+    """Return the problem's id of the ``row`` at ``place``, and the row checked.
 
     Raises:
         UsageError: it is no SWE-bench row; names the fields that are wrong.
     """
-    checked = check_model(row.data, SweBenchRow, row.place)
+    checked = check_model(row, SweBenchRow, place)
     return checked.id, checked
 
 
