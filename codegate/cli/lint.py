@@ -9,8 +9,8 @@ import click
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
+from codegate.operations.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
 from codegate.suite import load_suite
-from codegate.suite.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
 
 
 @click.command()

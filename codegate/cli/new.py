@@ -11,9 +11,9 @@ from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import DEFAULT_API
 from codegate.mining import MineOptions
-from codegate.operations import issue_text, mine_commit
+from codegate.operations import add_problem, issue_text, mine_commit
 from codegate.sandbox import Choice
-from codegate.suite import add_problem, load_suite
+from codegate.suite import load_suite
 
 
 @click.group()

@@ -9,8 +9,9 @@ from codegate.cli.options import FILE, FOLDER, json_option, repository_option
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
+from codegate.operations import review_suite
 from codegate.reporting import render_review, review_view, reviewed_problem
-from codegate.suite import is_dropped, is_quoted, load_base, load_suite, review_suite
+from codegate.suite import load_base, load_suite
 
 _PAGE = Path("review.html")
 
@@ -36,12 +37,12 @@ def command(
         say(f"{name}: {'dropped' if name in drop else statuses[name]}")
     page = out or (None if drop or keep else _PAGE)
     if page is not None:
-        ordered = sorted(loaded.problems, key=lambda one: not is_quoted(one))  # words alone need an eye most
+        ordered = sorted(loaded.problems, key=lambda one: not one.quoted)  # words alone need an eye most
         problems = tuple(reviewed_problem(one, load_base(loaded, one, repository)) for one in ordered)
         view = review_view(loaded, shlex.join(["codegate", "review", str(suite)]), problems)
         write_atomic(page, render_review(view).encode("utf-8"))
         say(f"page: {page}")
-    dropped = [problem.id for problem in loaded.problems if is_dropped(problem)]
+    dropped = [problem.id for problem in loaded.problems if problem.dropped]
     say(f"{loaded.name}: {len(loaded.active)} of {len(statuses)} problems active, {len(dropped)} dropped in review")
     emit(
         {

@@ -22,7 +22,6 @@ from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError
-from codegate.suite import is_quoted
 
 ENOUGH: Final = 30
 """Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
@@ -212,7 +211,7 @@ class Queue:
     def _fill(self) -> None:
         """Keep as many problems as were asked for, those with an executed example first."""
         most = self.options.max_problems
-        ordered = sorted(self.built, key=lambda each: is_quoted(each.problem))
+        ordered = sorted(self.built, key=lambda each: each.problem.quoted)
         self.built = ordered[:most]
         kept, why = {each.problem.id for each in self.built}, f"{PROVEN}{most} problems were enough"
         for number, result in enumerate(self.results):
@@ -262,7 +261,7 @@ class Queue:
 
 def _is_full(built: Sequence[Built], most: int) -> bool:
     """Return whether ``most`` problems have an executed example, or there are twice as many with words alone too."""
-    return len(built) >= 2 * most or sum(not is_quoted(each.problem) for each in built) >= most
+    return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from codegate.grading import Sandboxes
 from codegate.mining.proving.outcomes import quarantine
 from codegate.mining.proving.proof import prove
 from codegate.sandbox import SandboxError
-from codegate.suite import Environment, Problem, ProblemManifest, Suite, is_dropped, load_base, load_suite
+from codegate.suite import Environment, Problem, ProblemManifest, Suite, load_base, load_suite
 from codegate.wording import count_of
 
 
@@ -103,7 +103,7 @@ def check_decisions(out: Path) -> None:
         UsageError: there is one in the folder.
     """
     try:
-        dropped = [problem.id for problem in load_suite(out).problems if is_dropped(problem)]
+        dropped = [problem.id for problem in load_suite(out).problems if problem.dropped]
     except UsageError:
         return  # no suite that anything can be kept of
     if dropped:

@@ -13,7 +13,7 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.mining.probes.example import function_of
 from codegate.mining.statements.statement import tests_to_change
-from codegate.suite import Problem, Suite, find_repository, is_quoted, repository_path, write_suite
+from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
 
 
 def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
@@ -28,7 +28,7 @@ def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
         tags = problem.manifest.tags
         strata[tags.get("component", ""), tags.get("tier", ""), tags.get("year", "")].append(problem)
     ranked = [
-        (is_quoted(problem), turn, _freshness(problem, seed), problem)
+        (problem.quoted, turn, _freshness(problem, seed), problem)
         for group in strata.values()
         for turn, problem in enumerate(group)
     ]

@@ -6,6 +6,8 @@ chooses an exit code other than the one in what it returns.
 
 from codegate.operations.affected import Affected, affected
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
+from codegate.operations.editing import add_problem, review_suite
+from codegate.operations.pooling import pool_suites
 from codegate.operations.project import Project, look_at
 from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep
 from codegate.operations.suites import (
@@ -26,6 +28,7 @@ __all__ = [
     "Affected",
     "Project",
     "Report",
+    "add_problem",
     "affected",
     "append",
     "check_policy",
@@ -40,12 +43,14 @@ __all__ = [
     "mining_words",
     "origin",
     "pin",
+    "pool_suites",
     "proof_words",
     "read_recipe",
     "read_runs",
     "refresh",
     "report",
     "reset",
+    "review_suite",
     "run",
     "samples_of",
     "sweep",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from codegate.durable import digest
 from codegate.reporting.page import page_template
 from codegate.reporting.plain import one_line, plain
-from codegate.suite import Changes, Problem, ProblemManifest, Suite, Tree, is_dropped, is_quoted, make_patch
+from codegate.suite import Changes, Problem, ProblemManifest, Suite, Tree, make_patch
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -102,7 +102,7 @@ class ReviewView:
 
 def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
     """Return what the page shows of ``problem``, whose base tree is ``base``."""
-    manifest, tests, dropped = problem.manifest, problem.tests, is_dropped(problem)
+    manifest, tests, dropped = problem.manifest, problem.tests, problem.dropped
     return ReviewedProblem(
         id=problem.id,
         title=one_line(manifest.provenance.title) or problem.id,
@@ -145,7 +145,7 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     yield _fact("Date", origin.date.date().isoformat() if origin.date else "")
     yield _fact("Issues", ", ".join(f"#{number}" for number in origin.issues))
     yield _fact("Kind", manifest.kind or "unknown")
-    yield _fact("Example", "none executed: the statement has words alone" if is_quoted(problem) else "")
+    yield _fact("Example", "none executed: the statement has words alone" if problem.quoted else "")
     yield _fact("Statement", statement.mode + (f", rewritten by {statement.model}" if statement.model else ""))
     yield _fact("Statement from", ", ".join(statement.sources))
     yield _fact("Left out of it", *statement.dropped)

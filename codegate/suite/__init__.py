@@ -5,7 +5,7 @@ Nothing here uses the network or runs a problem's code.
 
 from codegate.suite.git import GitError, git, object_id, read_commit
 from codegate.suite.gitstore import find_ignored
-from codegate.suite.loaded import RECIPE, RESOLVED, Environment, Problem, Suite
+from codegate.suite.loaded import EVIDENCE, RECIPE, RESOLVED, Environment, Problem, Suite
 from codegate.suite.model import (
     Base,
     ControlAudit,
@@ -26,7 +26,6 @@ from codegate.suite.model import (
     TestSets,
 )
 from codegate.suite.patch import MAX_CHANGED_BYTES, MAX_PATCH_BYTES, apply_patch, make_patch
-from codegate.suite.pooling import pool_suites
 from codegate.suite.proved import (
     PROVED,
     SANDBOX,
@@ -42,8 +41,6 @@ from codegate.suite.proved import (
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repair import PatchError
 from codegate.suite.repository import find_repository, load_base, load_tree, repository_path
-from codegate.suite.review import EVIDENCE, is_dropped, is_quoted, review_suite
-from codegate.suite.scaffold import add_problem
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path
 
@@ -83,7 +80,6 @@ __all__ = [
     "TestSets",
     "Tree",
     "TreeFile",
-    "add_problem",
     "apply_patch",
     "check_model",
     "check_path",
@@ -91,10 +87,8 @@ __all__ = [
     "find_repository",
     "git",
     "images_of",
-    "is_dropped",
     "is_place",
     "is_plain_path",
-    "is_quoted",
     "load_base",
     "load_suite",
     "load_tree",
@@ -104,14 +98,12 @@ __all__ = [
     "parse_yaml",
     "place_of",
     "place_words",
-    "pool_suites",
     "proved_places",
     "read_commit",
     "read_json",
     "read_yaml",
     "record_proved",
     "repository_path",
-    "review_suite",
     "update_problem",
     "write_suite",
 ]

@@ -19,6 +19,11 @@ RESOLVED: Final = "resolved.txt"
 """The file of an environment with the versions that a build installed."""
 ANSWER: Final = "answer.md"
 """The file of ``fix`` that has the right answer to a question."""
+EVIDENCE: Final = "statement"
+"""The tag of what a mined statement rests on: ``executed`` examples, or ``quoted`` words alone."""
+DROPPED: Final = "dropped in review"
+DROPPED_BEFORE: Final = f"{DROPPED}; quarantined before: "
+"""What the quarantine of a dropped problem begins with, when it was quarantined before."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,21 @@ class Problem:
     def service_tests(self) -> tuple[str, ...]:
         """Return the ids of what is expected of the calls to the problem's service; no file has these tests."""
         return self.manifest.service.tests if self.manifest.service else ()
+
+    @property
+    def quoted(self) -> bool:
+        """Return whether no example was executed for the statement: a review reads such problems first."""
+        return self.manifest.tags.get(EVIDENCE) == "quoted"
+
+    @property
+    def dropped(self) -> bool:
+        """Return whether a review dropped the problem."""
+        quarantine = self.manifest.quarantine
+        return (
+            self.manifest.status == "retired"
+            and quarantine is not None
+            and (quarantine.evidence == DROPPED or quarantine.evidence.startswith(DROPPED_BEFORE))
+        )
 
     def expired(self, today: date) -> bool:
         """Return whether the problem's quarantine is over."""

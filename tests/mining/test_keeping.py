@@ -9,8 +9,9 @@ import pytest
 
 from codegate.errors import Interrupted, UsageError
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
+from codegate.operations import review_suite
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import load_suite, review_suite
+from codegate.suite import load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 

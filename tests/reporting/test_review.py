@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from codegate.operations import review_suite
 from codegate.reporting import render_review, review_view, reviewed_problem
 from codegate.reporting.review import MAX_LINES, ReviewedProblem
-from codegate.suite import Provenance, Quality, Quarantine, Tree, TreeFile, review_suite
+from codegate.suite import Provenance, Quality, Quarantine, Tree, TreeFile
 from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_html import CHROMIUM, Page, browse, inactive, shape
 from tests.suite.builders import TESTS, problem, suite

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from codegate.errors import UsageError
-from codegate.suite.git import git
-from codegate.suite.loaded import Environment, Problem, Suite
-from codegate.suite.model import Base
-from codegate.suite.repository import find_repository, load_base, load_tree
-from codegate.suite.store import write_suite
-from codegate.suite.tree import Tree
+from codegate.suite import (
+    Base,
+    Environment,
+    Problem,
+    Suite,
+    Tree,
+    find_repository,
+    git,
+    load_base,
+    load_tree,
+    write_suite,
+)
 
 BASES: Final = "bases.git"
 """The bare repository in a pooled suite that has the base commits, without their history."""

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.suite import Suite, add_problem, load_suite
-from codegate.suite.lint import CODES, fix_suite, lint_suite, take_texts_over
+from codegate.operations import add_problem
+from codegate.operations.lint import CODES, fix_suite, lint_suite, take_texts_over
+from codegate.suite import Suite, load_suite
 from tests.running.world import codegate
 
 TODAY = date(2025, 6, 1)

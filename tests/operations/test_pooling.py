@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
+from codegate.operations import pool_suites
 from codegate.suite import (
     Base,
     Suite,
@@ -13,7 +14,6 @@ from codegate.suite import (
     TreeFile,
     load_base,
     load_suite,
-    pool_suites,
     read_commit,
     write_suite,
 )

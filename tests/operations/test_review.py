@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.suite import Problem, Quarantine, Suite, is_dropped, load_suite, review_suite
+from codegate.operations import review_suite
+from codegate.suite import Problem, Quarantine, Suite, load_suite
 from tests.suite.builders import problem, suite
 
 FLAKY = Quarantine(reason="flaky", evidence="failed once in 3 runs", expires=date(2031, 1, 1))
@@ -34,7 +35,7 @@ def test_keep_restores_what_was_there_before_the_drop(tmp_path: Path, aside: Qua
     status = "quarantined" if aside else "active"
     before = suite(tmp_path / "s", problem("p-1", status=status, quarantine=aside))
     dropped = review_suite(before, drop=["p-1"])
-    assert is_dropped(dropped.problems[0])
+    assert dropped.problems[0].dropped
     assert not dropped.active
     assert review_suite(dropped, keep=["p-1"]).problems == before.problems
 
