@@ -8,9 +8,10 @@ from typing import Final
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import differences
 from codegate.gating.drop_tests import sampling_variances
+from codegate.gating.estimates import Estimate, mean_share
 from codegate.gating.samples import CandidateSamples, tally, without_copies
 from codegate.gating.sentence import probability
-from codegate.gating.statistics import Pair, mean, quantile, stratified, wilson
+from codegate.gating.statistics import Pair, mean, quantile, stratified
 from codegate.gating.verdict import Mismatch
 from codegate.wording import count_of
 
@@ -18,26 +19,9 @@ DRIFT_LEVEL: Final = 0.01
 """Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
 LEVEL: Final = 0.95
 """Level of the intervals."""
-_Z: Final = 1.959963984540054  # standard normal quantile of 0.975
 
 Counts = Mapping[str, tuple[int, int]]
 """Passes and counted samples by problem."""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A pass rate: the mean over ``n`` problems of each one's share, with its 95 % interval; None without problems."""
-
-    value: float | None
-    n: int
-    low: float | None
-    high: float | None
-
-    def words(self) -> str:
-        """Return the rate for people: ``83.3% [64–93%] n=24``."""
-        if self.value is None or self.low is None or self.high is None:
-            return "unknown"
-        return f"{self.value:.1%} [{self.low * 100:.0f}–{self.high * 100:.0f}%] n={self.n}"
 
 
 @dataclass(frozen=True)
@@ -77,13 +61,9 @@ def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
     return {problem: tally(independent.get(problem, ())) for problem in sorted(samples.problem_digests)}
 
 
-def pass_rate(counts: Counts) -> Rate:
-    """Return the pass rate of ``counts`` with Wilson's interval at n = problems, which is never too narrow."""
-    rates = [passed / n for passed, n in counts.values() if n]
-    if not rates:
-        return Rate(None, 0, None, None)
-    total = math.fsum(rates)
-    return Rate(total / len(rates), len(rates), *wilson(total, len(rates), _Z))
+def pass_rate(counts: Counts) -> Estimate:
+    """Return the mean over the problems of ``counts`` of each one's share of passes."""
+    return mean_share(passed / n for passed, n in counts.values() if n)
 
 
 def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, float] | None:

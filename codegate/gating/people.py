@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.gating.baseline import parsed
-from codegate.gating.drift import Rate, pass_rate
+from codegate.gating.drift import pass_rate
+from codegate.gating.estimates import Estimate
 from codegate.strict import read_bytes, read_text, shown
 
 _COLUMNS: Final = ("problem", "person", "solved")
@@ -45,7 +46,7 @@ class People(BaseModel):
         """Return how many they are, for people."""
         return "one person" if self.people == 1 else f"{self.people:,} people"
 
-    def rate_on(self, problems: Collection[str]) -> Rate:
+    def rate_on(self, problems: Collection[str]) -> Estimate:
         """Return their pass rate on those of ``problems`` that they tried."""
         return pass_rate({name: counts for name, counts in self.counts.items() if name in problems})
 

@@ -14,7 +14,8 @@ from typing import Final, Literal
 
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import condition_differences
-from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, interval_words, pass_rate
+from codegate.gating.drift import LEVEL, Change, change_between, counts_of, interval_words, pass_rate
+from codegate.gating.estimates import Estimate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import mean, quantile, within_variance
@@ -84,7 +85,7 @@ class MatrixCell:
     runs: int
     first: str
     last: str
-    rate: Rate
+    rate: Estimate
 
 
 def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:

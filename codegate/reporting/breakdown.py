@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from codegate.gating.estimates import Difference, Estimate, mean_share, share, share_difference
 from codegate.gating.statistics import holm, mcnemar
 from codegate.reporting.correctness import Graded, Samples
-from codegate.reporting.estimates import Difference, Estimate, mean_share, share, share_difference
 from codegate.running import Outcome
 
 DATE_TAG: Final = "date"

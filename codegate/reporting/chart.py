@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.gating.drift import Rate
-from codegate.reporting.estimates import Estimate
+from codegate.gating.estimates import Estimate
 
 WIDTH: Final = 640
 HEIGHT: Final = 160
@@ -24,7 +23,7 @@ class Point:
     new: bool = False
 
 
-def place(at: float, rate: Rate | Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
+def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
     """Return the point of ``rate`` at ``at``, a share of the chart's width, 100 % at the top; None: it is unknown."""
     if rate.value is None or rate.low is None or rate.high is None:
         return None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.gating import CandidateSamples
+from codegate.gating.estimates import Estimate, mean_share, pass_at_k, pass_hat_k
 from codegate.grading import Grade
-from codegate.reporting.estimates import Estimate, mean_share, pass_at_k, pass_hat_k
 from codegate.reporting.plain import one_line
 
 _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not take k down for everybody

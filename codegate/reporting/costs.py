@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from codegate.candidates import Prices, cost
-from codegate.reporting.estimates import Estimate, ratio
+from codegate.gating.estimates import Estimate, ratio
 from codegate.running import Outcome
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from codegate.reporting.estimates import Difference, Estimate
+from codegate.gating.estimates import Difference, Estimate
 from codegate.reporting.view import ReportView
 
 _ATTEMPT = (

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from codegate.gating.drift import Rate, pass_rate
+from codegate.gating.drift import pass_rate
+from codegate.gating.estimates import Estimate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.people import People
 from codegate.gating.trend import Alarm, Series, days_since, matrix_of, series_of
@@ -39,7 +40,7 @@ def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm], p
     With ``people`` each run stands beside what they solved of its problems.
     """
     cells = matrix_of(entries)
-    rates: dict[str, dict[str, Rate]] = {}
+    rates: dict[str, dict[str, Estimate]] = {}
     for cell in cells:
         rates.setdefault(cell.model, {})[cell.suite_digest] = cell.rate
     return _template().render(

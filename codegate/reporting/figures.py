@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from codegate.gating import Verdict
-from codegate.reporting.estimates import Difference, Estimate
+from codegate.gating.estimates import Difference, Estimate
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
 
 
@@ -61,8 +61,7 @@ def share(value: Estimate) -> Figure:
     """Return a share with its n, and its interval if known: ``83.3% [64–93%] n=24``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
-    text = f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n:,}"
-    return Figure(text, value, is_share=True)
+    return Figure(value.words(), value, is_share=True)
 
 
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from codegate.reporting.estimates import Estimate, share
+from codegate.gating.estimates import Estimate, share
 from codegate.reporting.plain import one_line
 from codegate.running import Outcome
 from codegate.running.judge import Judged

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
+from codegate.gating.estimates import Estimate
 from codegate.reporting import figures
 from codegate.reporting.cells import Name, Table
 from codegate.reporting.correctness import Correctness
-from codegate.reporting.estimates import Estimate
 from codegate.reporting.figures import Figure
-from codegate.reporting.measures import Measures
+from codegate.reporting.measures import MEASURES, Measure, Measures
 from codegate.reporting.view import BaselineView, CandidateView, ReportView
 from codegate.wording import count_of
 
@@ -173,21 +174,26 @@ def _weighted(measures: Measures) -> str:
     return f"{figures.estimate(score.points, figures.number)}{without}"
 
 
-_MEASURES: Final[tuple[tuple[str, Say], ...]] = (
-    ("Correctness: tests passed", _tests),
-    ("Correctness: lint clean", lambda m: figures.share(m.lint_clean)),
-    ("Cost: run", figures_of_cost),
-    ("Cost: per completed task", lambda m: figures.estimate(m.costs.per_completed, figures.dollars)),
-    ("Cost: prices", lambda m: Name(m.costs.prices_from) if m.costs.prices_from else figures.UNKNOWN),
-    ("Time: model, median / P95", lambda m: _both(m.model_median, m.model_p95)),
-    ("Time: sandboxes, median / P95", lambda m: _both(m.infrastructure_median, m.infrastructure_p95)),
-    ("Time: answer with own tests, P95", lambda m: figures.estimate(m.answer_p95, figures.seconds)),
-    ("Tokens: input per attempt", lambda m: figures.estimate(m.input_tokens, figures.rounded)),
-    ("Tokens: output per attempt", lambda m: figures.estimate(m.output_tokens, figures.rounded)),
-    ("Tokens: input from cache", lambda m: figures.share(m.cache_share)),
-    ("Tokens: output that is reasoning", lambda m: figures.share(m.reasoning_share)),
-    ("Reliability: attempts answered", lambda m: figures.share(m.answered)),
-    ("Reliability: calls answered", lambda m: figures.estimate(m.calls_answered, figures.percent)),
-    ("Reliability: tool calls valid", lambda m: figures.share(m.tool_calls_valid)),
-    ("Weighted score", _weighted),
+def _own(measure: Measure, measures: Measures) -> str:
+    value: Estimate = getattr(measures, measure.name)
+    if measure.unit == "share":
+        return figures.share(value)
+    return figures.estimate(value, figures.seconds if measure.unit == "seconds" else figures.rounded)
+
+
+_KINDS: Final = ("Correctness", "Cost", "Time", "Tokens", "Reliability", "Weighted score")
+_MEASURES: Final[Sequence[tuple[str, Say]]] = sorted(
+    (
+        ("Correctness: tests passed", _tests),
+        ("Cost: run", figures_of_cost),
+        ("Cost: per completed task", lambda m: figures.estimate(m.costs.per_completed, figures.dollars)),
+        ("Cost: prices", lambda m: Name(m.costs.prices_from) if m.costs.prices_from else figures.UNKNOWN),
+        ("Time: model, median / P95", lambda m: _both(m.model_median, m.model_p95)),
+        ("Time: sandboxes, median / P95", lambda m: _both(m.infrastructure_median, m.infrastructure_p95)),
+        *((measure.row, partial(_own, measure)) for measure in MEASURES if measure.row),
+        ("Reliability: calls answered", lambda m: figures.estimate(m.calls_answered, figures.percent)),
+        ("Reliability: tool calls valid", lambda m: figures.share(m.tool_calls_valid)),
+        ("Weighted score", _weighted),
+    ),
+    key=lambda row: _KINDS.index(row[0].partition(":")[0]),
 )

@@ -2,23 +2,20 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeVar
+from functools import partial
+from typing import Any, Final, Literal
 
 from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
-from codegate.grading import Grade
+from codegate.gating.estimates import Estimate, empirical_quantile, mean, share
 from codegate.reporting.breakdown import Cohort, FailureShare, Turn, cohorts, failure_shares, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
 from codegate.reporting.costs import Costs, costs_of
-from codegate.reporting.estimates import Estimate, empirical_quantile, mean, share
 from codegate.reporting.weighted import WeightedScore, weighted_score
 from codegate.running import Outcome
 from codegate.running.endings import limit_advice
-from codegate.solving import AttemptSummary
-
-Entry = TypeVar("Entry")
 
 Outcomes = Mapping[str, Sequence[Outcome]]
 """The outcomes of one candidate by problem."""
@@ -45,27 +42,15 @@ class Terms:
 
 @dataclass(frozen=True)
 class Measures:
-    """Shares are in 0..1, times in seconds, costs in US dollars.
+    """Shares are in 0..1, times in seconds, costs in US dollars; what is not named here is a row of ``MEASURES``.
 
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.
-        tests: tests that passed among those expected; n counts tests.
         tests_passed: of ``tests_total`` expected tests of all graded attempts.
-        lint_clean: attempts without new lint findings among those that were linted.
-        model_median: time in model calls of an attempt, all its turns; retries and waiting for them left out.
-        infrastructure_median: time of an attempt in sandboxes: its own test runs and its grading, with their queues.
-        answer_p95: time to an answer: model calls and the model's own test runs, which is self-correction included.
-        input_tokens: per attempt, cached or not.
-        cache_share: input tokens that were read from a cache, among those of attempts that say so.
-        reasoning_share: output tokens that the model reasoned with, likewise.
-        answered: attempts that the provider answered, among those requested from it.
         calls_answered: model calls that an attempt is made of, among all that were made: retries count against it.
-        tool_calls_valid: tool calls that were not answered with an error.
         turns: by turn of the tool loop; empty for one shot.
         failures: failure classes and how they moved against the baseline.
         cohorts: by tag.
-        costs: what it cost.
-        weighted: the weighted score.
         warnings: limits of the policy that are exceeded, a sentence each.
     """
 
@@ -128,32 +113,15 @@ def measure(
     against: Samples = baseline or {}
     rates = correctness(side, k)
     spent = costs_of(found, terms.prices.get(spec.model) or spec.prices, terms.sandbox_hour_usd, calls)
-    tests = share((_sums(grades, _tests) for grades in _grades(found)), of="tests")
-    counted = [grade for grades in _grades(found) for grade in grades]
-    answer_p95 = empirical_quantile(_times(found, _answer_seconds), 0.95, of="attempts")
-    cache_share = _token_share(found, lambda usage: (usage.cached_tokens, usage.input_tokens))
-    reasoning_share = _token_share(found, lambda usage: (usage.reasoning_tokens, usage.output_tokens))
-    asked = found if spec.provider not in {"predictions", "reference", "empty"} else {}
-    answered = share((_answered(outcomes) for outcomes in asked.values()), of="attempts")
-    valid = share((_sums(attempts, _valid_calls) for attempts in _attempts(found)), of="tool calls")
+    counted = [outcome.grade for outcomes in found.values() for outcome in outcomes if outcome.grade is not None]
+    known = {one.name: one.estimate(found) for one in MEASURES}
+    if spec.provider in _NO_PROVIDER:
+        known["answered"] = Estimate(of="attempts")
     return Measures(
         correctness=rates,
-        tests=tests,
         tests_passed=sum(grade.tests_passed for grade in counted) if counted else None,
         tests_total=sum(grade.tests_total for grade in counted) if counted else None,
-        lint_clean=share((_sums(grades, _lint) for grades in _grades(found)), of="attempts"),
-        model_median=empirical_quantile(_times(found, _model_seconds), 0.5, of="attempts"),
-        model_p95=empirical_quantile(_times(found, _model_seconds), 0.95, of="attempts"),
-        infrastructure_median=empirical_quantile(_times(found, _infrastructure_seconds), 0.5, of="attempts"),
-        infrastructure_p95=empirical_quantile(_times(found, _infrastructure_seconds), 0.95, of="attempts"),
-        answer_p95=answer_p95,
-        input_tokens=mean(_counts(found, lambda attempt: attempt.usage.input_tokens), of="attempts"),
-        output_tokens=mean(_counts(found, lambda attempt: attempt.usage.output_tokens), of="attempts"),
-        cache_share=cache_share,
-        reasoning_share=reasoning_share,
-        answered=answered,
-        calls_answered=_calls_answered(asked, calls),
-        tool_calls_valid=valid,
+        calls_answered=_calls_answered({} if spec.provider in _NO_PROVIDER else found, calls),
         turns=turns(found, spec.max_iterations) if spec.solver == "tool_loop" else (),
         failures=failure_shares(side, against),
         cohorts=cohorts(side, against, tags or {}, spec.training_cutoff),
@@ -161,94 +129,119 @@ def measure(
         weighted=weighted_score(
             terms.weights,
             pass_at_1=rates.pass_at_1,
-            answer_p95=answer_p95,
+            answer_p95=known["answer_p95"],
             per_completed=spent.per_completed,
             nothing_completed=spent.total_usd is not None and spent.completed == 0,
-            cache_share=cache_share,
-            reliability=(answered, valid),
+            cache_share=known["cache_share"],
+            reliability=(known["answered"], known["tool_calls_valid"]),
         ),
-        warnings=(*_cut(spec, found), *_warnings(terms, answer_p95, spent.per_completed)),
+        warnings=(*_cut(spec, found), *_warnings(terms, known["answer_p95"], spent.per_completed)),
+        **known,
     )
 
 
-def _grades(found: Outcomes) -> list[list[Grade]]:
-    return [[outcome.grade for outcome in outcomes if outcome.grade is not None] for outcomes in found.values()]
+@dataclass(frozen=True)
+class Measure:
+    """One thing that is counted of every attempt.
+
+    Attributes:
+        name: its field of ``Measures``, and so of the JSON and CSV reports.
+        of: what n counts.
+        combine: makes the estimate of the values by problem.
+        take: the value of an outcome, of a share its part and its whole; None says nothing.
+        row: its row in the table of measures; empty where it stands in another's.
+        unit: how the table writes it.
+    """
+
+    name: str
+    of: str
+    combine: Callable[..., Estimate]
+    take: Callable[[Outcome], Any]
+    row: str = ""
+    unit: Literal["share", "seconds", "count"] = "share"
+
+    def estimate(self, found: Outcomes) -> Estimate:
+        """Return the measure of a candidate's outcomes by problem."""
+        values = [[self.take(outcome) for outcome in outcomes] for outcomes in found.values()]
+        return self.combine([[value for value in entries if value is not None] for entries in values], of=self.of)
 
 
-def _attempts(found: Outcomes) -> list[list[AttemptSummary]]:
-    return [[outcome.attempt for outcome in outcomes if outcome.attempt is not None] for outcomes in found.values()]
+def _share(groups: Sequence[Sequence[tuple[float, float]]], *, of: str) -> Estimate:
+    return share(((sum(part for part, _ in one), sum(whole for _, whole in one)) for one in groups), of=of)
 
 
-def _sums(entries: Iterable[Entry], parts: Callable[[Entry], tuple[int, int]]) -> tuple[int, int]:
-    pairs = [parts(entry) for entry in entries]
-    return sum(part for part, _ in pairs), sum(whole for _, whole in pairs)
+_MEDIAN: Final = partial(empirical_quantile, level=0.5)
+_P95: Final = partial(empirical_quantile, level=0.95)
 
 
-def _tests(grade: Grade) -> tuple[int, int]:
-    return grade.tests_passed, grade.tests_total
+def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: Outcome) -> tuple[int, int] | None:
+    """Return a kind of tokens and those that it is part of, if the provider reports both."""
+    part, whole = of(outcome.attempt.usage) if outcome.attempt else (None, None)
+    return None if part is None or whole is None or part > whole else (part, whole)
 
 
-def _lint(grade: Grade) -> tuple[int, int]:
-    return (grade.lint.new_findings == 0, 1) if grade.lint is not None else (0, 0)
+def _answered(outcome: Outcome) -> tuple[int, int] | None:
+    """Return whether the provider answered; a fault before the request says nothing."""
+    refused = outcome.fault is not None and outcome.fault.cause.startswith("provider.")
+    return (1, 1) if outcome.attempt else (0, 1) if refused else None
 
 
-def _valid_calls(attempt: AttemptSummary) -> tuple[int, int]:
-    return max(attempt.tool_calls - attempt.tool_errors, 0), attempt.tool_calls
-
-
-def _token_share(found: Outcomes, of: Callable[[Usage], tuple[int | None, int | None]]) -> Estimate:
-    """Return the share of a kind of tokens, over the attempts whose provider reports it."""
-
-    def parts(attempt: AttemptSummary) -> tuple[int, int]:
-        part, whole = of(attempt.usage)
-        return (0, 0) if part is None or whole is None or part > whole else (part, whole)
-
-    return share((_sums(attempts, parts) for attempts in _attempts(found)), of="tokens")
-
-
-def _answered(outcomes: Sequence[Outcome]) -> tuple[int, int]:
-    """Return answered and requested attempts; a fault before the request is neither."""
-    answered = sum(outcome.attempt is not None for outcome in outcomes)
-    refused = sum(
-        outcome.attempt is None and outcome.fault is not None and outcome.fault.cause.startswith("provider.")
-        for outcome in outcomes
-    )
-    return answered, answered + refused
-
-
-def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
-    made = sum(attempt.iterations for attempts in _attempts(found) for attempt in attempts)
-    if not calls or made > calls:
-        return Estimate(of="calls")
-    return Estimate(calls, made / calls, of="calls")
-
-
-def _times(found: Outcomes, seconds: Callable[[Outcome], float | None]) -> list[list[float]]:
-    """Return the known times by problem; 0 is what was not measured."""
-    times = [[seconds(outcome) for outcome in outcomes] for outcomes in found.values()]
-    return [
-        [value for value in entries if value is not None and math.isfinite(value) and value > 0] for entries in times
-    ]
+def _time(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) and seconds > 0 else None  # 0 is what was not measured
 
 
 def _model_seconds(outcome: Outcome) -> float | None:
-    return outcome.attempt.model_seconds if outcome.attempt else None
+    return _time(outcome.attempt.model_seconds) if outcome.attempt else None
 
 
 def _answer_seconds(outcome: Outcome) -> float | None:
-    model = _model_seconds(outcome)
-    return model + outcome.attempt.tool_seconds if model and outcome.attempt else None
+    model = outcome.attempt.model_seconds if outcome.attempt else None
+    return _time(model + outcome.attempt.tool_seconds) if model and outcome.attempt else None
 
 
 def _infrastructure_seconds(outcome: Outcome) -> float | None:
     if outcome.attempt is None or outcome.grade is None:
         return None
-    return outcome.attempt.tool_seconds + outcome.grading_seconds
+    return _time(outcome.attempt.tool_seconds + outcome.grading_seconds)
 
 
-def _counts(found: Outcomes, count: Callable[[AttemptSummary], int | None]) -> list[list[float]]:
-    known = [[count(attempt) for attempt in attempts] for attempts in _attempts(found)]
-    return [[value for value in entries if value is not None] for entries in known]
+MEASURES: Final = (
+    Measure("tests", "tests", _share, lambda one: one.grade and (one.grade.tests_passed, one.grade.tests_total)),
+    Measure("lint_clean", "attempts", _share,
+            lambda one: (one.grade.lint.new_findings == 0, 1) if one.grade and one.grade.lint else None,
+            "Correctness: lint clean"),
+    # Model calls, all turns; retries and the waiting for them left out.
+    Measure("model_median", "attempts", _MEDIAN, _model_seconds),
+    Measure("model_p95", "attempts", _P95, _model_seconds),
+    # Sandboxes, of the attempt's own test runs and of its grading, with their queues.
+    Measure("infrastructure_median", "attempts", _MEDIAN, _infrastructure_seconds),
+    Measure("infrastructure_p95", "attempts", _P95, _infrastructure_seconds),
+    # Self-correction included.
+    Measure("answer_p95", "attempts", _P95, _answer_seconds, "Time: answer with own tests, P95", "seconds"),
+    Measure("input_tokens", "attempts", mean, lambda one: one.attempt and one.attempt.usage.input_tokens,
+            "Tokens: input per attempt", "count"),
+    Measure("output_tokens", "attempts", mean, lambda one: one.attempt and one.attempt.usage.output_tokens,
+            "Tokens: output per attempt", "count"),
+    Measure("cache_share", "tokens", _share,
+            partial(_token_share, lambda used: (used.cached_tokens, used.input_tokens)), "Tokens: input from cache"),
+    Measure("reasoning_share", "tokens", _share,
+            partial(_token_share, lambda used: (used.reasoning_tokens, used.output_tokens)),
+            "Tokens: output that is reasoning"),
+    Measure("answered", "attempts", _share, _answered, "Reliability: attempts answered"),
+    Measure("tool_calls_valid", "tool calls", _share,
+            lambda one: one.attempt and (max(one.attempt.tool_calls - one.attempt.tool_errors, 0),
+                                         one.attempt.tool_calls)),
+)  # fmt: skip
+"""What is counted of attempts one by one; the rest of ``Measures`` is made of several of them."""
+
+_NO_PROVIDER: Final = frozenset({"predictions", "reference", "empty"})
+
+
+def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
+    made = sum(one.attempt.iterations for outcomes in found.values() for one in outcomes if one.attempt is not None)
+    if not calls or made > calls:
+        return Estimate(of="calls")
+    return Estimate(calls, made / calls, of="calls")
 
 
 def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:

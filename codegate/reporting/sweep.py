@@ -12,10 +12,10 @@ from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Sample
 from codegate.gating.comparability import condition_differences
 from codegate.gating.drop_tests import population_test
+from codegate.gating.estimates import Difference, Estimate, mean_share
 from codegate.gating.samples import clusters_of, counted, tally, without_copies
 from codegate.gating.statistics import Pair, Table, holm, stratified
 from codegate.reporting.breakdown import tagged
-from codegate.reporting.estimates import Difference, Estimate, mean_share
 from codegate.reporting.plain import one_line
 from codegate.running import Run, candidate_samples
 

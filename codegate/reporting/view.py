@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codegate.gating import Verdict
+from codegate.gating.estimates import Estimate
 from codegate.reporting.correctness import Correctness
-from codegate.reporting.estimates import Estimate
 from codegate.reporting.judged import JudgeCounts
 from codegate.reporting.measures import Measures
 from codegate.reporting.sweep import Sweep

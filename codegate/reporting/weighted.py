@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegate.candidates import ScoreWeights
-from codegate.reporting.estimates import Estimate
+from codegate.gating.estimates import Estimate
 
 
 @dataclass(frozen=True)

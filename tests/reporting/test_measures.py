@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
+from codegate.gating.estimates import Estimate
 from codegate.grading import Grade
 from codegate.reporting import Terms, measure
 from codegate.reporting.breakdown import cohorts, failure_shares
 from codegate.reporting.correctness import Graded, common_k, correctness
-from codegate.reporting.estimates import Estimate
 from codegate.reporting.measures import Measures
 from codegate.reporting.weighted import weighted_score
 from codegate.running import Outcome

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.reporting import estimates
+from codegate.gating import estimates
 
 
 def ends(found: estimates.Estimate | estimates.Difference) -> tuple[float, float]:
