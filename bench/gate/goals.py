@@ -8,10 +8,10 @@ import numpy as np
 from scipy import stats
 
 from bench.gate.gates import Plan, Shares, lucky_baselines, simulate
-from bench.gate.model import LossKind, World, suite_rates
+from bench.gate.model import LossKind, Relation, World, suite_rates
 from bench.gate.nights import Month, simulate_months
 from codegate.gating import GatePolicy
-from codegate.gating.power import Relation, fitted_model, forecast
+from codegate.gating.power import fitted_model, forecast
 from codegate.gating.statistics import exact_interval
 
 RELATIONS: Final[tuple[Relation, ...]] = ("same weights", "same family", "other vendor")

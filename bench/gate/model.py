@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from codegate.gating.power import Relation
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+Relation = Literal["same weights", "same family", "other vendor"]
 CHURN: dict[Relation, float] = {"same weights": 0.0, "same family": 0.018, "other vendor": 0.062}
 _GRID = np.linspace(-7.0, 7.0, 4001)
 

@@ -1,12 +1,11 @@
 """``codegate judge``: what a model says of a run's patches, against what execution showed."""
 
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, dollars, json_option
+from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import columns, emit, note, say
 from codegate.errors import ExitCode
 from codegate.operations import judge
@@ -19,22 +18,13 @@ from codegate.running.config import load_config, priced
 @click.argument("run", type=FOLDER)
 @click.option("--judge", "name", help="provider:model[@base_url]; default: `judge` in codegate.yml.")
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
-@click.option("--models", type=click.IntRange(1, 256), help="Concurrent model calls; default 4.")
-@click.option("--max-model-calls", type=click.IntRange(min=1), help="Most calls, those of the run included.")
-@click.option("--budget-usd", callback=dollars, metavar="USD", help="Most US dollars, those of the run included.")
 @json_option
-def command(
-    run: Path,
-    name: str | None,
-    config: Path | None,
-    models: int | None,
-    max_model_calls: int | None,
-    budget_usd: Decimal | None,
-) -> ExitCode:
+def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
     """Ask a model about each patch of RUN (a run's folder), and show how often it agrees with the hidden tests.
 
     The judge gets the statement and the patch, no test, and answers pass or fail. What it said is kept in judge.jsonl
     in the run's folder: judging again asks only about what is missing. Without a judge, what is kept there is shown.
+    The budget and the limits in codegate.yml hold for the run and its judge together.
 
     Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
     """
@@ -43,9 +33,9 @@ def command(
     prices = settings.prices if settings is not None else {}
     named = priced(named_candidates((name,), "--judge"), prices)[0] if name is not None else None
     options = RunOptions(
-        models=models or (settings.concurrency.models if settings is not None else RunOptions.models),
-        max_model_calls=max_model_calls or (settings.max_model_calls if settings is not None else None),
-        budget_usd=settings.budget_usd if settings is not None and budget_usd is None else budget_usd,
+        models=settings.concurrency.models if settings is not None else RunOptions.models,
+        max_model_calls=settings.max_model_calls if settings is not None else None,
+        budget_usd=settings.budget_usd if settings is not None else None,
         budget_usd_per_month=settings.budget_usd_per_month if settings is not None else None,
         transcripts=path.parent if path is not None and name is None else Path(),
     )

@@ -47,7 +47,6 @@ _WIDTH: Final = 80
 @click.option("--baseline", type=FILE, help="Lock file of the baseline; default as in the configuration.")
 @click.option("--samples", type=click.IntRange(1, 100), help="Plan this fixed number of samples per problem.")
 @click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Show how often a drop of this share is found.")
-@click.option("--rate", type=click.FloatRange(0.05, 0.99), help="Assumed pass rate without a baseline; default 0.6.")
 @click.option("--like", type=FOLDER, multiple=True, help="Earlier run to estimate tokens and minutes from.")
 @click.option("--shards", type=click.IntRange(1, 256), help="Split the run; print its id and a matrix of shards.")
 @click.option("--no-gate", is_flag=True, help="Plan without a baseline, as `codegate run --no-gate` does.")
@@ -62,7 +61,6 @@ def command(
     baseline: Path | None,
     samples: int | None,
     drop: float | None,
-    rate: float | None,
     like: tuple[Path, ...],
     shards: int | None,
     no_gate: bool,
@@ -91,9 +89,7 @@ def command(
     if answers is not None:
         settings = settings.model_copy(update={"candidates": answers.candidates, "samples": answers.samples})
     pinned = None if no_gate else _pinned(baseline, settings, home)
-    if pinned is not None and rate is not None:
-        raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the rate is the baseline's.")
-    model = baseline_model(pinned.samples) if pinned is not None else suite_model(loaded, rate or USUAL_RATE)
+    model = baseline_model(pinned.samples) if pinned is not None else suite_model(loaded, USUAL_RATE)
     samples = samples or settings.samples
     shared = None
     if shards is not None:
@@ -107,7 +103,7 @@ def command(
     statement = power_statement(model, settings.gate, looks=looks, candidates=together)
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
 
-    assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
+    assumed = f"no baseline: a pass rate of {USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
     say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}")
     again = settings.gate.confirm_samples * model.problems

@@ -93,8 +93,6 @@ def gate_table(statement: PowerStatement) -> Table:
     cases = {
         "equal on these problems": statement.equal,
         f"worse by {statement.margin * 100:g} pp": statement.worse,
-        "as good in general, same family": statement.family,
-        "as good in general, other vendor": statement.vendor,
     }
     rows = [
         (name, *(f"{share:.0%}" for share in (case.passed, case.regressed, case.inconclusive)), f"{case.samples:.1f}")

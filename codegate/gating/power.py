@@ -8,9 +8,9 @@ real one, look by look. Seeded: the same baseline gives the same forecast.
 import random
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from codegate.errors import UsageError
 from codegate.gating.compare import compare
@@ -20,14 +20,6 @@ from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, tally, without_copies
 from codegate.gating.statistics import Pair, mean, wilson, within_variance
 from codegate.wording import count_of
-
-Relation = Literal["same weights", "same family", "other vendor"]
-
-CHURN: Final[Mapping[Relation, float]] = {"same weights": 0.0, "same family": 0.02, "other vendor": 0.06}
-"""Variance over problems of the true difference between two equally good models: they solve different ones.
-
-From per-problem results of 24 published models on 500 problems; see docs/statistics.md.
-"""
 
 _TYPICAL_STRENGTH: Final = 0.4  # of the U-shaped Beta distribution of rates, where no problem was repeated
 _UNSHAPED: Final = 1e4  # strength at which every problem has the same rate
@@ -62,11 +54,6 @@ class RateModel:
     def units(self) -> int:
         """Return the number of pull requests that the problems come from."""
         return len(set(self.clusters))
-
-    @property
-    def between(self) -> float:
-        """Return the variance of the true rates over problems."""
-        return self.rate * (1.0 - self.rate) / (self.strength + 1.0)
 
     def draw(self, random_: random.Random, passed: int = 0, failed: int = 0) -> float:
         """Return the true rate of one problem, given what the baseline showed of it."""
@@ -123,17 +110,15 @@ def forecast(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
     drop: float = 0.0,
-    relation: Relation = "same weights",
 ) -> Forecast:
     """Return how gates end for a candidate that lost ``drop`` of the mean pass rate, every problem the same share.
 
-    ``looks`` are the policy's by default; ``relation`` is that to the pinned model: another model solves other
-    problems, although it is as good.
+    ``looks`` are the policy's by default.
     """
     planned = looks or policy.looks
     gates = max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
     random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
-    ends = [_one_gate(model, policy, planned, candidates, drop, relation, random_) for _ in range(gates)]
+    ends = [_one_gate(model, policy, planned, candidates, drop, random_) for _ in range(gates)]
     shares = {kind: sum(end[0] == kind for end in ends) / gates for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
 
@@ -144,7 +129,6 @@ def _one_gate(
     looks: tuple[int, ...],
     candidates: int,
     drop: float,
-    relation: Relation,
     random_: random.Random,
 ) -> tuple[str, int]:
     """Return the decision of one simulated gate, and the samples per problem that it took."""
@@ -155,7 +139,7 @@ def _one_gate(
         rates = [model.draw(random_) for _ in model.clusters]
         stored = [(_passes(random_, rate, model.samples), model.samples) for rate in rates]
     kept = max(1.0 - drop / max(mean(rates), 1e-9), 0.0)
-    fresh = [rate * kept for rate in _other_model(model, rates, CHURN[relation], random_)]
+    fresh = [rate * kept for rate in rates]
     passed, taken = [0] * len(fresh), 0
     decision = "inconclusive"
     for samples in looks:
@@ -173,20 +157,12 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
     return sum(random_.random() < rate for _ in range(n))
 
 
-def _other_model(model: RateModel, rates: Sequence[float], churn: float, random_: random.Random) -> list[float]:
-    """Return the rates of an equally good model: a share churn / (2 Var p) of the pull requests is drawn anew."""
-    share = min(churn / (2.0 * model.between), 1.0) if churn and model.between > 0.0 else 0.0
-    redrawn = {name for name in dict.fromkeys(model.clusters) if random_.random() < share}
-    return [model.draw(random_) if name in redrawn else rate for name, rate in zip(model.clusters, rates, strict=True)]
-
-
 @dataclass(frozen=True)
 class PowerStatement:
     """Expected verdicts of a gate; drops and shares are in 0..1.
 
     ``detectable_drop`` ends as regressed in 4 of 5 gates, None where none does. ``equal`` lost nothing on these
-    problems and ``worse`` the margin; ``family`` and ``vendor`` are equally good models of the same family and of
-    another vendor.
+    problems and ``worse`` the margin.
     """
 
     problems: int
@@ -197,13 +173,11 @@ class PowerStatement:
     detectable_drop: float | None
     equal: Forecast
     worse: Forecast
-    family: Forecast
-    vendor: Forecast
 
     @property
     def expected_samples(self) -> tuple[int, int]:
         """Return the fewest expected and the most possible samples of one candidate on all problems."""
-        cases = (self.equal, self.worse, self.family, self.vendor)
+        cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
     def found_words(self) -> str:
@@ -227,17 +201,11 @@ class PowerStatement:
             "per problem on average",
             f"one that lost {points} ends regressed in {_percent(self.worse.regressed)} and passes in "
             f"{_percent(self.worse.passed)}; {self.found_words()}",
-            "another model that is as good in general, but solves other problems: "
-            f"{_ends(self.family)} within a family, {_ends(self.vendor)} across vendors (pass / regressed / no answer)",
         )
 
 
 def _percent(share: float) -> str:
     return f"{share:.0%}"
-
-
-def _ends(case: Forecast) -> str:
-    return f"{case.passed * 100:.0f} / {case.regressed * 100:.0f} / {case.inconclusive:.0%}"
 
 
 def power_statement(
@@ -246,8 +214,8 @@ def power_statement(
     """Return what to expect of a gate; arguments as for ``forecast``."""
     planned = looks or policy.looks
 
-    def case(drop: float = 0.0, relation: Relation = "same weights") -> Forecast:
-        return forecast(model, policy, looks=planned, candidates=candidates, drop=drop, relation=relation)
+    def case(drop: float = 0.0) -> Forecast:
+        return forecast(model, policy, looks=planned, candidates=candidates, drop=drop)
 
     return PowerStatement(
         problems=model.problems,
@@ -258,8 +226,6 @@ def power_statement(
         detectable_drop=least_drop(model, policy, looks=planned, candidates=candidates),
         equal=case(),
         worse=case(policy.margin),
-        family=case(relation="same family"),
-        vendor=case(relation="other vendor"),
     )
 
 

@@ -54,7 +54,6 @@ def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path) -> No
     assert expense["samples_known"] == 3
     assert expense["measured"] is False, "the reference has no tokens"
     assert expense["minutes"][1] > 0
-    assert codegate("plan", "--rate", "0.5", cwd=tmp_path).code == 2
     (tmp_path / "runs").rename(tmp_path / "elsewhere")
     assert "no folder in runs/ holds run" in codegate("plan", cwd=tmp_path).stderr
 

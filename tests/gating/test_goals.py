@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from bench.gate.gates import PASSED, REGRESSED, UNDECIDED, Plan, decide, simulate
-from bench.gate.model import CHURN, World, correlation, suite_rates, true_rates
+from bench.gate.model import CHURN, Relation, World, correlation, suite_rates, true_rates
 from bench.gate.twin import suite
 from codegate.gating import GatePolicy
 from codegate.gating.decision import Terms, compare_counts
 from codegate.gating.decision import decide as real
-from codegate.gating.power import Relation, forecast, typical_model
+from codegate.gating.power import forecast, typical_model
 from codegate.gating.statistics import Pair
 
 RELATIONS: tuple[Relation, ...] = ("same weights", "same family", "other vendor")
