@@ -24,6 +24,7 @@ from pydantic import (
 from codegate.candidates.agents import AGENTS, OWN_COMMAND
 from codegate.candidates.conversation import Sampling
 from codegate.candidates.endpoint import check_base_url, is_own_address
+from codegate.candidates.harness import Harness
 from codegate.candidates.prices import Price, Prices
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, provider_names
 from codegate.durable import digest
@@ -201,6 +202,11 @@ class CandidateSpec(BaseModel):
         description="Of a single shot, at three characters a token: the most relevant files that fit are shown.",
     )
     agent: AgentSettings | None = None
+    harness: Harness | None = Field(
+        default=None,
+        description="What of the repository the agent is given, in place of what problems have at its paths: `.` for "
+        "all that it reads by itself, or its parts.",
+    )
     prompt: Prompt | None = Field(
         default=None, description="Files in place of codegate's own prompts; a name alone is the task's."
     )
@@ -244,6 +250,9 @@ class CandidateSpec(BaseModel):
     def _agent_has_a_model(self) -> "CandidateSpec":
         if (self.agent is not None) != (self.solver == "agent"):
             message = "the solver `agent` has an `agent`, and no other solver has"
+            raise ValueError(message)
+        if self.agent is None and self.harness is not None:
+            message = f"`harness` is for an agent, and this candidate has none: add one of {', '.join(AGENTS)}"
             raise ValueError(message)
         if self.agent is not None and not self.calls_a_model:
             message = f"an agent needs a model, and {self.provider} calls none"
@@ -315,8 +324,9 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit digest of all fields that can change its answers."""
-        fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), "prompt": {"system", "task"}})
-        unset = {"agent", "prompt", "protocol", "snapshot", "headers", "query", "max_prompt_tokens"}
+        where_read = {"prompt": {"system", "task"}, "harness": {"folder", "files", "skills"}}
+        fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), **where_read})
+        unset = {"agent", "harness", "prompt", "protocol", "snapshot", "headers", "query", "max_prompt_tokens"}
         own = {"files", "file_texts", "install"}
         for where, names in ((fields["agent"], own), (fields["sampling"], {"effort", "thinking"}), (fields, unset)):
             for name in names if where is not None else ():
@@ -334,7 +344,8 @@ class CandidateSpec(BaseModel):
 
     def settings(self) -> dict[str, str]:
         """Return the fields that can change its answers as text; unset and unused ones are left out."""
-        fields = self.model_dump(mode="json", exclude=NO_ANSWER | {"sampling", "agent", "prompt"}, exclude_none=True)
+        apart = {"sampling", "agent", "harness", "prompt"}
+        fields = self.model_dump(mode="json", exclude=NO_ANSWER | apart, exclude_none=True)
         if self.solver == "single_shot":
             del fields["max_iterations"]
         if self.provider == "predictions":
@@ -344,6 +355,7 @@ class CandidateSpec(BaseModel):
             settings = self.agent.model_dump(mode="json", exclude_none=True, exclude={"name", "file_texts"})
             if self.agent.file_texts is not None:
                 settings["files"] = f"{', '.join(self.agent.files or ())} ({digest(self.agent.file_texts)[:8]})"
+            fields["harness"] = "none" if self.harness is None else self.harness.words()
             fields |= {"agent": self.agent.name, **{f"agent {name}": value for name, value in settings.items()}}
         return {name: str(value) for name, value in fields.items()}
 

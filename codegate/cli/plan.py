@@ -31,6 +31,7 @@ from codegate.running import (
 )
 from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
+from codegate.strict import shown
 from codegate.suite import load_suite
 from codegate.wording import count_of
 
@@ -114,6 +115,9 @@ def command(
     for one in expenses:
         say(f"  {price_words(one.spec)}")
     own = settings.candidates
+    laid = {one.label: [file.path for file in one.harness.laid or ()] for one in own if one.harness is not None}
+    for given, paths in laid.items():
+        say(f"  {given} is given {count_of(len(paths), 'file')} of this repository: {', '.join(map(shown, paths))}")
     trusted = [pinned.spec] if pinned is not None and pinned.spec.is_trusted_by(own) else []
     ends = endings([*own, *trusted])
     for words in ends:
@@ -141,6 +145,7 @@ def command(
             "found": found,
             "confirmation_samples": again,
             "endings": ends,
+            "harness": laid,
             "expenses": forecasts_json(expenses, settings),
             "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
             "shards": shared.document() if shared is not None else None,

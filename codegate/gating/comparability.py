@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from codegate.candidates.harness import HARNESS_SEPARATOR
 from codegate.errors import UsageError
 from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
@@ -21,6 +22,9 @@ QUARANTINED = "quarantined: "
 
 CHANGED = "changed: "
 """How the reason begins for which a problem that is not the same on both sides is left out."""
+
+HARNESS: Final = "harness"
+"""Setting of an agent: the files of its harness with their digests, or ``none``."""
 
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
@@ -47,10 +51,16 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     """Return how the two sides differ, sorted by field; problems are ``problem <id>``, and the model is not listed.
 
     Conditions and problems must be equal; places may differ where the suite was proved to grade the same in both.
-    Settings may differ if ``compared`` is ``candidate``, and only those that name the model if it is ``model``.
+    Settings may differ if ``compared`` is ``candidate``, and only those that name the model if it is ``model``. An
+    agent whose harness was not recorded read what each problem's commit held, and is compared with no other.
     """
     changed = [one for one in _unequal(baseline.settings, candidate.settings, UNSET) if one.field != "model"]
-    held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
+    held = tuple(
+        one
+        for one in changed
+        if (compared == "model" and one.field not in _MODEL)
+        or (one.field == HARNESS and any(map(_unrecorded, (baseline.settings, candidate.settings))))
+    )
     conditions = condition_differences(baseline.conditions, candidate.conditions, candidate.proved)
     must = (
         *conditions.mismatches,
@@ -60,10 +70,21 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
             {f"problem {name}": value for name, value in candidate.problem_digests.items()},
         ),
     )
-    allowed = [one for one in changed if one not in held]
+    allowed = [one if one.field != HARNESS else _parts_that_differ(one) for one in changed if one not in held]
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
+
+
+def _unrecorded(settings: Mapping[str, str]) -> bool:
+    return "agent" in settings and HARNESS not in settings
+
+
+def _parts_that_differ(harness: Mismatch) -> Mismatch:
+    """Return the two sides of a harness without the files that are the same on both."""
+    sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
+    old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
+    return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from codegate.gating.comparability import ABSENT, Differences
+from codegate.gating.comparability import ABSENT, HARNESS, UNSET, Differences
 from codegate.gating.decision import Terms, has_headroom, too_few
 from codegate.gating.policy import LOOKS
 from codegate.gating.statistics import Comparison, Pair
@@ -160,6 +160,12 @@ def mismatch_reason(found: Differences) -> str:
             return f"{name} is only in the candidate's run"
         return f"{name} differs ({_short(item.baseline)} there, {_short(item.candidate)} here)"
 
+    if any(one.field == HARNESS and one.baseline == UNSET for one in differing):
+        return (
+            "The pinned baseline was made without a recorded harness: its agent read what each problem's commit held. "
+            "Pin it again: `codegate run SUITE --no-gate --samples 10 --out runs/renewed` with its candidate, then "
+            "`codegate baseline pin runs/renewed --replace`."
+        )
     controls = f" {controls_words(found.controlled)}" if found.controlled else ""
     if {one.field for one in differing} <= {"suite", *(f"problem {name}" for name in found.controlled)} and controls:
         return f"The pinned baseline is of the suite without its controls.{controls}"

@@ -72,13 +72,15 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
     """
     config = inputs.config or CONFIG_NAME
     root = inputs.workspace if base is None else scratch.resolve()
-    proposed = _config(inputs.workspace, config, needed=inputs.config is not None)
+    here = (inputs.workspace / config).parent
+    proposed = _config(inputs.workspace, config, needed=inputs.config is not None, harness=here)
     if base is not None:
         _read_base(inputs.workspace, base, config, scratch)
         place = scratch / config
         for name in candidate_files(read_yaml(place, Config)) if place.exists() else ():
             _read_base(inputs.workspace, base, (PurePosixPath(config).parent / name).as_posix(), scratch)
-    rules = proposed if base is None else _config(scratch, config, needed=False)
+    # A harness is what this commit holds; where the pull request has a configuration, the base's candidates do not run.
+    rules = proposed if base is None else _config(scratch, config, needed=False, harness=None if proposed else here)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
     trusted = rules.candidates if rules is not None else ()
     settings = _settings(rules, proposed, candidates, foreign=base is not None)
@@ -126,9 +128,9 @@ def _changed(
     return (*([suite] if differs else []), *([f"{config} ({other})"] if other else []))
 
 
-def _config(root: Path, path: str, *, needed: bool) -> Config | None:
+def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None) -> Config | None:
     place = inside(root, path, "the configuration")
-    return load_config(place) if needed or place.exists() else None
+    return load_config(place, harness) if needed or place.exists() else None
 
 
 def _candidates(inputs: Inputs, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:

@@ -13,6 +13,7 @@ from codegate.errors import UsageError
 from codegate.gating.baseline import parse_lock
 from codegate.running import CONFIG_NAME, Config
 from codegate.running.config import candidate_files
+from codegate.solving.harness import chosen_files
 from codegate.strict import shown
 from codegate.suite import check_model, git, is_plain_path, parse_yaml, read_commit
 from codegate.suite.git import WHOLE_HISTORY, find_commit
@@ -80,6 +81,7 @@ def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
         lock = _below(config, settings.baseline)
         if lock and (data := _file(repository, commit, lock)) is not None:
             baseline = parse_lock(data, lock).baseline
+        harness = _harness(repository, commit, posixpath.dirname(config), settings)
     except UsageError as error:
         return {_EVERYTHING: f"what the gate reads is not known at {commit[:12]}: {error.cause.removesuffix('.')}"}
     transcripts = [one.model for one in settings.candidates if one.provider == "replay"]
@@ -89,8 +91,28 @@ def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
         (_below(lock, baseline), "the baseline"),
         *((_below(config, path), "a file of a candidate") for path in candidate_files(settings)),
         *((_below(config, path), "a candidate's recorded answers") for path in transcripts),
+        *((path, "a file of a candidate's harness") for path in harness),
     ]
     return {path: what for path, what in found if path}
+
+
+def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[str]:
+    """Return the files of the candidates' harnesses at a commit, from the repository's top."""
+    found: set[str] = set()
+    for spec in settings.candidates:
+        if spec.harness is None:
+            continue
+        top = posixpath.normpath(posixpath.join(home, spec.harness.folder)).removeprefix("./")
+        top = "" if top == _EVERYTHING else f"{top}/"
+        listing = git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split(b"\0")
+        names = [name.decode("utf-8", "surrogateescape") for name in listing if name]
+        known = [name.removeprefix(top) for name in names if name.startswith(top)]
+
+        def read(path: str, top: str = top) -> tuple[bytes, bool]:
+            return read_commit(repository, commit, (f"{top}{path}",))[f"{top}{path}"].data, False
+
+        found |= {f"{top}{path}" for path, *_ in chosen_files(spec, known, read)}
+    return found
 
 
 def _below(file: str, path: str) -> str:

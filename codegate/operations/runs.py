@@ -182,5 +182,5 @@ def _written(
     """Return the verdicts on all runs, what is shown of them, and the files that were written: the only place."""
     verdicts = tuple(verdict for run in runs for verdict in gate_run(run, gate)) if gate is not None else ()
     shown = gate.baseline if isinstance(gate, Gate) else baseline
-    view = build_view(list(runs), verdicts, gather(journals, shown.samples if shown is not None else None, terms))
+    view = build_view(list(runs), verdicts, gather(journals, shown, terms))
     return verdicts, view, write_reports(view, out, formats)

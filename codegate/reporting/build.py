@@ -10,6 +10,7 @@ from codegate.gating import CandidateSamples, Verdict
 from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
+from codegate.reporting.harness import harness_changes, harness_use
 from codegate.reporting.judged import JudgeCounts, judge_counts
 from codegate.reporting.measures import Measures, Terms, graded_samples, measure
 from codegate.reporting.plain import one_line
@@ -27,6 +28,7 @@ from codegate.wording import count_of
 
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
+_TOLD = 0.5  # of them, in a harness, which has no reason to hold any
 _TRANSCRIPT_ROOM = 8_000_000  # characters of its own: a conversation must not crowd out patches and outputs
 
 
@@ -64,6 +66,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                 ),
                 judge_counts(found, evidence.judged.get(run.manifest.id)),
                 label_run=spec.label in several,
+                evidence=evidence,
             )
             for (run, spec), found in zip(columns, outcomes, strict=True)
         ),
@@ -154,6 +157,7 @@ def _candidate(
     judged: JudgeCounts | None,
     *,
     label_run: bool,
+    evidence: Evidence,
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
     label = one_line(spec.label)
@@ -173,6 +177,8 @@ def _candidate(
         served=_served(spec, models),
         judged=judged,
         refused=_refused(everything),
+        harness=harness_use(spec, everything),
+        harness_changes=harness_changes(evidence.harness, spec.harness) if evidence.baseline is not None else (),
     )
 
 
@@ -244,7 +250,11 @@ def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[st
     recited = {outcome.problem for outcome in outcomes if outcome.recited}
     known = [outcome.recall for outcome in outcomes if outcome.recall is not None]
     repeated = sum(recall >= _VERBATIM for recall in known)
+    told = {one.problem for one in outcomes if one.harness_recall is not None and one.harness_recall >= _TOLD}
     found = []
+    if told:
+        named = ", ".join(sorted(map(one_line, told))[:5])
+        found.append(f"its harness holds at least {_TOLD:.0%} of the fix word for word (of {named})")
     if recited:
         found.append(f"it recites the suite's canary (on {', '.join(sorted(map(one_line, recited))[:5])})")
     if repeated:

@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from codegate.candidates import Message
+from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
-from codegate.gating import CandidateSamples
+from codegate.gating import Baseline, CandidateSamples
 from codegate.reporting.measures import Terms
 from codegate.running import Config, Journal, Outcome, ProblemRecord
 from codegate.running.judge import Judged, read_judged
@@ -30,6 +31,7 @@ class Evidence:
         problems: statements and reference fixes.
         calls: model calls made, failed tries included, by run id and candidate key.
         judged: what a judge said of the attempts, by run id.
+        harness: what the pinned model's agent was given.
     """
 
     terms: Terms = field(default_factory=Terms)
@@ -38,14 +40,13 @@ class Evidence:
     problems: Problems = lambda _run, _problem: None
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     judged: Mapping[str, Judged] = field(default_factory=dict)
+    harness: Harness | None = None
 
 
 NO_EVIDENCE = Evidence()
 
 
-def gather(
-    journals: Sequence[Journal], baseline: CandidateSamples | None = None, terms: Terms | None = None
-) -> Evidence:
+def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: Terms | None = None) -> Evidence:
     """Return what is on disk about the runs in ``journals``.
 
     Args:
@@ -68,7 +69,8 @@ def gather(
         except UsageError:  # likewise
             return None
 
-    return Evidence(terms or Terms(), baseline, transcripts, problems, _calls(journals), _judged(journals))
+    pinned, harness = (baseline.samples, baseline.spec.harness) if baseline is not None else (None, None)
+    return Evidence(terms or Terms(), pinned, transcripts, problems, _calls(journals), _judged(journals), harness)
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 
+from codegate.candidates.harness import changed_paths
 from codegate.gating import Verdict
+from codegate.gating.comparability import HARNESS
 from codegate.gating.estimates import Difference, Estimate
+from codegate.gating.verdict import Mismatch
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
 
 
@@ -196,8 +199,14 @@ def detectable(verdict: Verdict) -> Figure:
 
 def changes(verdict: Verdict) -> str:
     """Return what else was changed with the model, as one line."""
-    named = "; ".join(f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}" for one in verdict.changes)
-    return f"also changed: {named}"
+    return f"also changed: {'; '.join(map(_change, verdict.changes))}"
+
+
+def _change(one: Mismatch) -> str:
+    if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
+        more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
+        return f"{HARNESS}: {', '.join(paths[:_FEW])}{more}"
+    return f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}"
 
 
 def _brief(value: str) -> str:

@@ -182,6 +182,16 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             lambda entry: ((Name(what), Figure(count)) for what, count in entry.refused),
         ),
         _by_candidate(
+            "harness", "Parts of the harness", ("Use",), everyone, lambda e: [(e.harness,)] if e.harness else []
+        ),
+        _by_candidate(
+            "harness-changes",
+            "Harness against the baseline's",
+            ("Change",),
+            everyone,
+            lambda entry: ((Name(line),) for line in entry.harness_changes),
+        ),
+        _by_candidate(
             "served", "Models without a date", ("What answered",), everyone, lambda e: ((x,) for x in e.served)
         ),
         _by_candidate("doubts", "Passes to check", ("Why",), everyone, lambda e: ((x,) for x in e.doubts)),

@@ -163,6 +163,8 @@ class CandidateView:
         contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
         judged: a judge's verdicts against execution; None where no judge was asked.
         refused: what its agent asked for and the gateway did not pass on, with counts.
+        harness: how many parts of its harness its requests showed, and which not; empty without a harness.
+        harness_changes: the difference from the baseline's harness, as lines of a unified diff.
     """
 
     key: str
@@ -179,6 +181,8 @@ class CandidateView:
     served: tuple[str, ...]
     judged: JudgeCounts | None = None
     refused: tuple[tuple[str, int], ...] = ()
+    harness: str = ""
+    harness_changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

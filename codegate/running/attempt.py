@@ -19,7 +19,7 @@ from codegate.grading import Grade, Sandboxes, grade, run_public_tests
 from codegate.running.bases import base_trees, shown_once
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import explain_ending, grade_question, verbatim_recall
+from codegate.running.endings import explain_ending, grade_question, harness_recall, verbatim_recall
 from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
@@ -132,6 +132,7 @@ class Attempts:
             lost=dict.fromkeys(attempt.lost if attempt is not None else sorted(lost), 1),
             sandbox=self._engine.words,
             recall=verbatim_recall(self.base(problem.id), problem.fix, attempt.patch) if attempt else None,
+            harness_recall=harness_recall(self.base(problem.id), problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -26,7 +26,7 @@ from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
 from codegate.sandbox import CHOICE_PATTERN, check_choice
-from codegate.solving import read_agent_files, read_prompt
+from codegate.solving import read_agent_files, read_harness, read_prompt
 from codegate.suite import is_plain_path, read_yaml
 
 CONFIG_NAME = "codegate.yml"
@@ -155,14 +155,19 @@ class Config(BaseModel):
         return False
 
 
-def load_config(path: Path) -> Config:
-    """Read ``codegate.yml`` and check every candidate's snapshot; raises UsageError naming the file and the key."""
+def load_config(path: Path, harness: Path | None = None) -> Config:
+    """Read ``codegate.yml`` and check every candidate's snapshot; raises UsageError naming the file and the key.
+
+    The candidates' files are beside it. Their harness is read from the folder ``harness``, None: not at all.
+    """
     if not path.exists():
         raise UsageError(f"{path} does not exist.", "Write one with `codegate init`, or give --candidate.")
     config = read_yaml(path, Config)
     for candidate in (*config.candidates, *([config.judge] if config.judge else [])):
         check_candidate(candidate, str(path))
     candidates = tuple(read_agent_files(read_prompt(one, path.parent), path.parent) for one in config.candidates)
+    if harness is not None:
+        candidates = tuple(read_harness(one, harness) for one in candidates)
     candidates = priced(candidates, config.prices)
     for candidate in candidates:
         _check_dollar_limit(candidate, path)
@@ -225,7 +230,7 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
         path = default
     if path is None:
         return Config(candidates=priced(candidates, {})), default.parent
-    settings = load_config(path)
+    settings = load_config(path, path.parent)
     if candidates:
         settings = settings.model_copy(update={"candidates": priced(candidates, settings.prices)})
     return settings, path.parent

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from codegate.candidates import CandidateSpec
+from codegate.candidates.harness import Harness
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade, grade_answer
@@ -142,6 +143,15 @@ def verbatim_recall(base: Tree, fix: Changes, patch: str) -> float | None:
     except PatchError:
         return None
     return len(wanted & written) / len(wanted)
+
+
+def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
+    """Return which share (0-1) of the fix's distinctive added lines a harness holds; None as ``verbatim_recall``."""
+    wanted = _added(base, fix)
+    if harness is None or len(wanted) < MIN_LINES:
+        return None
+    held = {line for file in harness.laid or () for line in _lines(file.content())}
+    return len(wanted & held) / len(wanted)
 
 
 def _added(base: Tree, changes: Changes) -> frozenset[bytes]:

@@ -68,6 +68,13 @@ class Outcome(BaseModel):
     recall: float | None = Field(
         default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."
     )
+    harness_recall: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        exclude_if=lambda recall: recall is None,
+        description="Share of the reference fix that the candidate's harness holds word for word.",
+    )
     recited: bool = Field(default=False, description="The answer holds the suite's canary: the model has seen it.")
     sandbox: str | None = Field(
         default=None,

@@ -9,6 +9,7 @@ from codegate.solving.asking import FirstRequest, smallest_request
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
 from codegate.solving.context import Shown, show_context
 from codegate.solving.edits import BlockEdit, contains_code, parse_edits
+from codegate.solving.harness import read_harness
 from codegate.solving.installing import read_agent_files
 from codegate.solving.prompts import read_prompt
 from codegate.solving.single_shot import first_request
@@ -30,6 +31,7 @@ __all__ = [
     "parse_edits",
     "prompt_version_of",
     "read_agent_files",
+    "read_harness",
     "read_prompt",
     "record_attempt",
     "request_bytes",

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import CandidateSpec, Completion, Provider
-from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task
+from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
@@ -24,6 +24,7 @@ from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCal
 from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
+from codegate.solving.harness import is_apart, lay_harness
 from codegate.solving.installing import agent_recipe, recipe_digest
 from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
@@ -71,6 +72,7 @@ def agent_attempt(
         message = "only a candidate with an agent and a provider is solved by one"
         raise ValueError(message)
     agent = _agent(candidate)
+    given = lay_harness(base, candidate, problem)
     recipe = agent_recipe(candidate, python)
     protocol = protocol_of(candidate)
     limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
@@ -78,25 +80,30 @@ def agent_attempt(
     def end() -> None:
         relay.end()
 
-    gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid)
+    def apart(path: str) -> bool:
+        return path.partition("/")[0] in agent.leaves or is_apart(path, candidate, problem)
+
+    parts = {} if candidate.harness is None else dict(harness_parts(agent, candidate.harness))
+    gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid, parts)
     service = problem.manifest.service
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
     started = time.monotonic()
     try:
         with open_for_agent(problem, recipe, settings.minutes * 60) as sandbox:
-            sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
+            sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in given.items()))
             task = Task(
                 prompt=_prompt(problem, candidate),
                 model=candidate.model,
                 protocol=protocol,
                 address=f"http://127.0.0.1:{RELAY_PORT}",
                 key=KEY,
-                files=_sources(base),
+                files=_sources(given),
+                harness=candidate.harness,
             )
             variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
             done = sandbox.run(_command(agent, task, variables, settings.minutes * 60, relay))
             seconds = time.monotonic() - started
-            left = collect_changes(sandbox, base, agent.leaves, done) if gateway.failure is None else Left()
+            left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
     finally:
         relay.close()
     if gateway.failure is not None:
@@ -137,6 +144,7 @@ def agent_attempt(
             refused=dict(gateway.refused + Counter(_warnings(agent, done))),
             lock=None if recipe is None else recipe_digest(recipe),
             seconds=seconds,
+            used=tuple(sorted(gateway.used)),
         ),
         **counted(completions),
     )
@@ -144,7 +152,8 @@ def agent_attempt(
 
 def agent_version(candidate: CandidateSpec) -> str:
     """Return the version of an agent's prompt, and of how codegate starts it."""
-    start = _agent(candidate).start(Task(prompt="", model="", protocol=protocol_of(candidate), address="", key=""))
+    empty = Task(prompt="", model="", protocol=protocol_of(candidate), address="", key="", harness=candidate.harness)
+    start = _agent(candidate).start(empty)
     return prompt_version(candidate, [start.argv, dict(start.environment), dict(start.files)])
 
 

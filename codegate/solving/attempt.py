@@ -28,6 +28,7 @@ class AgentRecord(BaseModel):
         refused: what it asked for and did not get, and what it warned of itself, with counts.
         lock: digest of the files that it was installed from, None where nothing was.
         seconds: wall clock from its start to its end.
+        used: parts of its harness that its requests to the model showed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,6 +38,7 @@ class AgentRecord(BaseModel):
     refused: dict[str, int] = {}
     lock: str | None = None
     seconds: float = Field(default=0.0, ge=0)
+    used: tuple[str, ...] = Field(default=(), exclude_if=lambda used: not used)
 
 
 class DroppedPath(BaseModel):

@@ -5,6 +5,7 @@ Git decides what is ignored, on the host and without a work tree: the listing is
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -49,13 +50,13 @@ class Left:
     error: str | None = None
 
 
-def collect_changes(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...], done: Completed) -> Left:
+def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
     """Return what the agent changed in the tree.
 
-    Its own ``leaves`` are left out. There is nothing where it took all of the sandbox's memory.
+    Paths that are ``apart`` are left out. There is nothing where it took all of the sandbox's memory.
     """
     try:
-        return _collected(sandbox, base, leaves)
+        return _collected(sandbox, base, apart)
     except SandboxClosed:
         if not done.memory_exceeded:
             raise
@@ -64,7 +65,7 @@ def collect_changes(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...], done:
         return Left(error=f"what the agent left cannot be read: {error or type(error).__name__}")
 
 
-def _collected(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...]) -> Left:
+def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Left:
     given = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
     listing = _asked(sandbox, {"given": given}, _LISTING_BYTES)
     found: dict[str, tuple[Any, int]] = {**listing["changed"], **listing["new"]}
@@ -74,7 +75,7 @@ def _collected(sandbox: Sandbox, base: Tree, leaves: tuple[str, ...]) -> Left:
     odd = [path for path in new if not is_plain_path(path)]
     plain = sorted({*new}.difference(odd))
     ignored = find_ignored(Tree(rules), plain, _IGNORED)
-    own = [path for path in (*listing["gone"], *listing["changed"], *plain) if path.partition("/")[0] not in leaves]
+    own = [path for path in (*listing["gone"], *listing["changed"], *plain) if not apart(path)]
     sources, dropped = sort_paths(base, [path for path in own if path not in ignored])
     dropped += [DroppedPath(path=show_path(path), reason="unsafe") for path in odd]
     over = f"an answer may have {MAX_FILES} files"

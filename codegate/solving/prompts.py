@@ -97,7 +97,7 @@ _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "tool_loop": (TOOL_LOOP_SYSTEM, TOOL_LOOP_USER),
     "agent": ("", AGENT_TASK),
 }
-_NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2, "agent": 1}
+_NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2, "agent": 2}
 _PLACE: Final = re.compile(r"\{(statement|context|listing|iterations)\}")
 _NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
     "single_shot": ("statement", "context"),

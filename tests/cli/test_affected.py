@@ -74,6 +74,19 @@ def test_a_pull_request_cannot_un_name_what_the_base_names(history: HistoryBuild
     }  # fmt: skip
 
 
+def test_a_file_of_an_agents_harness_matters_and_no_other_agents(history: HistoryBuilder) -> None:
+    claude = {"agent": "claude-code", "version": "2.1.330", "model": "anthropic:claude-haiku-4-5-20251001"}
+    files = {"CLAUDE.md": "@docs/a.md", "docs/a.md": "a", "docs/b.md": "b", "GEMINI.md": "", ".codex/config.toml": ""}
+    history.commit("agents", {"codegate.yml": config(candidates=[{**claude, "harness": "."}]), **files})
+    history.branch("change")
+    more = {".claude/skills/new/SKILL.md": "new", ".mcp.json": '{"mcpServers": {"s": {"command": "src/a.py"}}}'}
+    history.commit("all", {**{path: text + " " for path, text in files.items()}, **more, "src/a.py": "x = 3\n"})
+    assert named("main", "change", cwd=history.folder) == dict.fromkeys(
+        (".claude/skills/new/SKILL.md", ".mcp.json", "CLAUDE.md", "docs/a.md", "src/a.py"),
+        "a file of a candidate's harness",
+    )
+
+
 def test_what_only_the_base_changed_since_is_not_the_pull_requests(history: HistoryBuilder) -> None:
     history.branch("change")
     history.commit("source", {"src/a.py": "x = 2\n"})

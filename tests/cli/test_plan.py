@@ -135,3 +135,16 @@ def test_prompts_that_cannot_be_measured_are_said_to_be(suite: Suite, tmp_path: 
     assert done.code == 0, done.stderr
     assert "the prompts of openai:gpt-5-2025-08-07 cannot be measured" in done.stderr
     assert re.search("tokens of a first prompt: median, most +–", done.stdout), done.stdout
+
+
+@pytest.mark.sandbox
+def test_what_a_harness_means_here_is_listed(suite: Suite, tmp_path: Path) -> None:
+    agent = {"agent": "claude-code", "version": "2.1.330", "model": "anthropic:claude-haiku-4-5-20251001"}
+    repository = suite.folder.parent / "repository"
+    for name in ("CLAUDE.md", "calc/AGENTS.md"):
+        (repository / name).write_text("x")
+    (repository / "codegate.yml").write_text(json.dumps({"candidates": [{**agent, "name": "c", "harness": "."}]}))
+    done = codegate("plan", suite.folder, "--json", cwd=repository)
+    assert done.code == 0, done.stderr
+    assert done.document["harness"] == {"c": ["CLAUDE.md", "calc/AGENTS.md"]}
+    assert "c is given 2 files of this repository: CLAUDE.md, calc/AGENTS.md" in done.stderr

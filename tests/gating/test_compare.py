@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
 from codegate.gating.sentence import probability
+from codegate.reporting import figures
 from tests.gating.sampling import CONDITIONS, SETTINGS, side, uniform
 
 POLICY = GatePolicy()
@@ -338,6 +339,31 @@ def test_a_policy_that_compares_models_holds_every_other_setting_equal() -> None
     verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=elsewhere), policy)
     assert verdict.kind == "pass"
     assert [one.field for one in verdict.changes] == ["base_url", "provider"], "they say where the model is"
+
+
+AGENT = {**SETTINGS, "agent": "claude-code"}
+
+
+def test_an_agent_without_a_recorded_harness_is_incomparable_and_the_command_that_pins_again_is_named() -> None:
+    recorded = {**AGENT, "harness": "none"}
+    verdict = compare(side(uniform(40, 40, 3), settings=AGENT), side(uniform(40, 40, 3), settings=recorded), POLICY)
+    assert (verdict.kind, [one.field for one in verdict.mismatches]) == ("incomparable", ["harness"])
+    assert "made without a recorded harness" in verdict.reason
+    assert "`codegate baseline pin runs/renewed --replace`" in verdict.reason
+    model = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=recorded), POLICY)
+    assert model.kind == "pass", "a model has no harness"
+
+
+def test_the_files_of_a_harness_that_changed_are_listed_with_the_verdict() -> None:
+    old, new = ({**AGENT, "harness": words} for words in ("A.md 1, B.md 2, C.md 3 program", "A.md 1, B.md 4, D.md 5"))
+    verdict = compare(side(uniform(40, 40, 3), settings=old), side(uniform(40, 40, 3), settings=new), POLICY)
+    assert verdict.kind == "pass"
+    assert [(one.baseline, one.candidate) for one in verdict.changes] == [("B.md 2, C.md 3 program", "B.md 4, D.md 5")]
+    assert "also changed: harness: B.md, C.md, D.md" in figures.notes(verdict)
+    bare = compare(
+        side(uniform(40, 40, 3), settings={**AGENT, "harness": "none"}), side(uniform(40, 40, 3), settings=new), POLICY
+    )
+    assert "also changed: harness: A.md, B.md, D.md" in figures.notes(bare)
 
 
 IMAGE = "environment base image (Python 3.11)"

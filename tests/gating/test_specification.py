@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.candidates.agents import AGENTS, OWN_COMMAND
+from codegate.candidates.harness import Harness, HarnessFile
 from codegate.candidates.prices import LongPromptPrices, Prices
 from codegate.candidates.spec import AgentSettings, Prompt
 from codegate.errors import UsageError
@@ -73,6 +74,17 @@ COMMAND = st.fixed_dictionaries(
         "install": st.just(("httpx==0.28.1", "openai[realtime]==1.66.0")),
     },
 ).filter(lambda own: "files" in own or "file_texts" not in own)
+HARNESS = some_of(
+    Harness,
+    folder=WORD,
+    files=st.lists(WORD, min_size=1, max_size=3).map(tuple),
+    skills=WORD,
+    mcp=WORD,
+    hooks=st.booleans(),
+    laid=st.lists(
+        some_of(HarnessFile, ("path",), path=WORD, text=TEXT, data=st.just("/w=="), program=st.booleans())
+    ).map(tuple),
+)
 FIELDS = some_of(
     CandidateSpec,
     ("provider", "model"),
@@ -91,6 +103,7 @@ FIELDS = some_of(
     max_iterations=st.integers(1, 1000),
     max_prompt_tokens=st.integers(1000, 10**6),
     agent=AGENT | COMMAND,
+    harness=HARNESS,
     prompt=PROMPT | TEXT,
     sampling=SAMPLING,
     training_cutoff=DAY,
@@ -103,6 +116,8 @@ def possible(fields: dict[str, Any]) -> CandidateSpec:
     """Return the candidate of these fields, less those that exclude each other."""
     if "agent" in fields:
         fields = {name: value for name, value in fields.items() if name not in {"protocol", "solver"}}
+    else:
+        fields = {name: value for name, value in fields.items() if name != "harness"}
     if "agent" in fields or fields.get("solver") == "tool_loop":
         fields.pop("max_prompt_tokens", None)
     if "api_key_env" in fields:

@@ -182,6 +182,8 @@ def _responses(model: str, action: tuple[str, str, dict[str, Any]], number: int)
     if tool:
         item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": tool}
         item |= {"arguments": json.dumps(arguments), "status": "completed"}
+        if "." in tool:  # of a namespace
+            item["namespace"], _, item["name"] = tool.partition(".")
     else:
         part = {"type": "output_text", "text": text, "annotations": []}
         item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": [part]}

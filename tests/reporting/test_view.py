@@ -1,16 +1,19 @@
 import dataclasses
+import json
 import re
 from typing import Any
 
 import pytest
 
 from codegate.candidates import CandidateSpec, Message
+from codegate.candidates.harness import Harness
 from codegate.grading import Behaviour
 from codegate.reporting import (
     Evidence,
     ReportView,
     bug,
     build_view,
+    render_comment,
     render_console,
     render_csv,
     render_html,
@@ -19,6 +22,7 @@ from codegate.reporting import (
     render_markdown,
 )
 from codegate.reporting.bugs import links
+from codegate.reporting.harness import harness_changes
 from codegate.running import ProblemRecord
 from codegate.solving.attempt import AgentRecord
 from tests.reporting.example import example, example_view, grade, outcome, run_of
@@ -275,6 +279,27 @@ def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> N
     assert build_view([again]).candidates[0].contamination == ()
 
 
+def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
+    run = run_of({"a": {"p1": [True], "p2": [False]}})
+    servers = json.dumps({"mcpServers": {"good": {}, "broken": {}}})
+    laid = [{"path": "CLAUDE.md", "text": "Be brief."}, {"path": ".mcp.json", "text": servers}]
+    laid.append({"path": ".claude/skills/spells/SKILL.md", "text": "---\nname: spells\n---\nRead me."})
+    spec = CandidateSpec.model_validate({
+        "agent": "claude-code", "version": "1", "model": "anthropic:m-2025-01-01", "harness": {"laid": laid}
+    })  # fmt: skip
+    records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("CLAUDE.md",))]
+    outcomes = tuple(
+        one.model_copy(
+            update={"candidate": spec.key(), "attempt": one.attempt and one.attempt.model_copy(update={"agent": agent})}
+        )
+        for one, agent in zip(run.outcomes, records, strict=True)
+    )
+    manifest = run.manifest.model_copy(update={"candidates": (spec,)})
+    view = build_view([run.model_copy(update={"manifest": manifest, "outcomes": outcomes})])
+    for page in (render_console(view, width=160), render_markdown(view), render_html(view), render_comment(view)):
+        assert "Harness: 2 of 4 parts used; never: MCP server broken, skill spells" in page
+
+
 def test_what_an_agent_was_refused_is_in_every_report() -> None:
     run = run_of({"a": {"p1": [True], "p2": [False]}})
     helper = AgentRecord(exit_code=0, refused={"a request: only the model m can be called here, not haiku": 2})
@@ -286,3 +311,24 @@ def test_what_an_agent_was_refused_is_in_every_report() -> None:
     view = build_view([run.model_copy(update={"outcomes": outcomes})])
     for page in (render_console(view, width=160), render_markdown(view), render_html(view)):
         assert page.index("the tool web_search") < page.index("not haiku")
+
+
+def test_the_difference_of_a_harness_from_the_baselines_is_in_every_report_as_text_alone() -> None:
+    before, after = (Harness.model_validate({"laid": laid}) for laid in (
+        [{"path": "CLAUDE.md", "text": "Be brief.\nTest.\n"}, {"path": "old.md", "text": "gone\n"}],
+        [{"path": "CLAUDE.md", "text": "Be brief.\n@someone </pre>| ![x](y)\n"}, {"path": "new.md", "text": "new\n"}],
+    ))  # fmt: skip
+    assert harness_changes(before, after) == (
+        "--- a/CLAUDE.md", "+++ b/CLAUDE.md", "@@ -1,2 +1,2 @@", "Be brief.", "-Test.", "+@someone </pre>| ![x](y)",
+        "+++ b/new.md", "@@ -0,0 +1 @@", "+new", "--- a/old.md", "@@ -1 +0,0 @@", "-gone",
+    )  # fmt: skip
+    assert harness_changes(before, before) == harness_changes(None, None) == ()
+
+
+def test_a_harness_that_holds_the_fix_is_a_sign_of_contamination() -> None:
+    run = run_of({"new": {"a": [True], "b": [True]}})
+    told = [
+        one.model_copy(update={"harness_recall": share}) for one, share in zip(run.outcomes, (0.6, 0.1), strict=True)
+    ]
+    found = build_view([run.model_copy(update={"outcomes": tuple(told)})])
+    assert found.candidates[0].contamination == ("its harness holds at least 50% of the fix word for word (of a)",)

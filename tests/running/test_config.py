@@ -68,7 +68,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert config.gate.margin == 0.05
     short, *_, long_form = config.candidates
     assert (short.provider, short.model, short.label) == ("openai", "gpt-4o-2024-08-06", "openai:gpt-4o-2024-08-06")
-    elsewhere = {"agent", "prompt", "protocol", "max_prompt_tokens", "api_key_command"}
+    elsewhere = {"agent", "harness", "prompt", "protocol", "max_prompt_tokens", "api_key_command"}
     assert type(long_form).model_fields.keys() == long_form.model_fields_set | elsewhere, "which have tests"
     assert long_form.sampling.seed == 7
     assert short.prices == config.prices["gpt-4o-2024-08-06"]
@@ -235,6 +235,7 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
         ("{agent: codex, version: '1', model: reference}", "an agent needs a model"),
         ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
         ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),
+        ("{provider: openai, model: gpt-5-2025-08-07, harness: .}", "`harness` is for an agent"),
     ],
 )
 def test_an_agent_that_cannot_be_is_refused_by_name(tmp_path: Path, line: str, reason: str) -> None:

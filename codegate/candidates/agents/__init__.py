@@ -5,7 +5,10 @@ that the files name; how an agent may be used is between its maker and its user,
 it from its registry when a candidate asks for it.
 """
 
-from typing import Final
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from codegate.candidates.agents.aider import Aider
 from codegate.candidates.agents.claude_code import ClaudeCode
@@ -15,8 +18,9 @@ from codegate.candidates.agents.contract import Agent, Start, Task
 from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
 from codegate.candidates.agents.programs import LangGraph, OpenAIAgents
+from codegate.candidates.harness import Harness, Part, longest_line, part_of
 
-__all__ = ["AGENTS", "OWN_COMMAND", "Agent", "OwnCommand", "Start", "Task"]
+__all__ = ["AGENTS", "OWN_COMMAND", "PLACES", "Agent", "OwnCommand", "Start", "Task", "harness_parts"]
 
 OWN_COMMAND: Final = OwnCommand.name
 AGENTS: Final[dict[str, Agent]] = {
@@ -25,3 +29,30 @@ AGENTS: Final[dict[str, Agent]] = {
         ClaudeCode(), Codex(), OpenCode(), MiniSweAgent(), Aider(), OpenAIAgents(), LangGraph(), OwnCommand(),
     )
 }  # fmt: skip
+
+PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() for place, part in agent.places.items()}
+"""What of a repository any agent reads: an old commit's files there are shown to none."""
+
+
+def harness_parts(agent: Agent, harness: Harness) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a harness, each with the pattern of a line in requests that shows that it is used."""
+    for file in harness.laid or ():
+        name, _, _ = file.path.rpartition(".")
+        match "servers" if file.path == harness.mcp else part_of(file.path, agent.places):
+            case "servers":
+                servers: Mapping[str, Any] = {}
+                with contextlib.suppress(ValueError, RecursionError):  # a run of somebody else's
+                    servers = agent.servers(file.path, file.text)
+                for server in servers:
+                    yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"
+                continue
+            case "instructions":
+                shown = file.path
+            case "skill" if name.endswith("/SKILL"):
+                shown = f"skill {name.split('/')[-2]}"
+            case "sub-agent" | "command" as part:
+                shown = f"{part} {name.rpartition('/')[2]}"
+            case _:
+                continue
+        if line := longest_line(file.text):
+            yield shown, re.escape(line)

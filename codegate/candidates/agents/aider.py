@@ -13,10 +13,12 @@ class Aider(Agent):
     tried = "0.86.2"
     protocols = ("chat",)
     least_python = 10
+    places = {"CONVENTIONS.md": "instructions", "AGENTS.md": "instructions"}
     leaves = (".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4")
 
     def start(self, task: Task) -> Start:
         """See ``Agent.start``. What the tree has of its settings is not read: they could name another address."""
+        read = [one.path for one in task.harness.laid or ()] if task.harness is not None else []
         return Start(
             (
                 *PYTHON_MODULE, "aider", "--model", f"openai/{task.model}",
@@ -25,7 +27,8 @@ class Aider(Agent):
                 "--analytics-disable", "--no-check-update", "--no-show-release-notes",
                 "--no-show-model-warnings", "--no-pretty", "--no-fancy-input", "--map-tokens", "0",
                 "--no-detect-urls", "--no-gitignore", "--chat-history-file", f"{HOME}/chat.md",
-                "--input-history-file", f"{HOME}/input.txt", *task.files,
+                "--input-history-file", f"{HOME}/input.txt",
+                *(word for path in read for word in ("--read", path)), *task.files,
             ),
             {**LITELLM, "OPENAI_API_KEY": task.key},
             {"aider.yml": "check-update: false\n"},

@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+from typing import Any
 
-from codegate.candidates.agents.contract import HOME, MODULES, Agent, Start, Task
+from codegate.candidates.agents.contract import HOME, MODULES, WORKSPACE, Agent, Start, Task
+from codegate.candidates.harness import part_of
 
 
 class Codex(Agent):
@@ -15,39 +17,50 @@ class Codex(Agent):
     tried = "0.169.0"
     protocols = ("responses",)
     leaves = (".codex",)
+    places = {
+        "AGENTS.md": "instructions", "AGENTS.override.md": "instructions", ".agents/skills/": "skill",
+        ".codex/skills/": "skill", ".codex/agents/": "sub-agent", ".codex/config.toml": "servers",
+        ".codex/": "settings",
+    }  # fmt: skip
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. Its own sandbox is off: it is in ours. It reads no AGENTS.md, as no agent here does."""
-        settings = f"""\
-model = {json.dumps(task.model)}
-model_provider = "gateway"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-web_search = "disabled"
-analytics = {{ enabled = false }}
-feedback = {{ enabled = false }}
-history = {{ persistence = "none" }}
-project_doc_max_bytes = 0
-otel = {{ exporter = "none", metrics_exporter = "none" }}
-[model_providers.gateway]
-name = "gateway"
-base_url = {json.dumps(task.address + "/v1")}
-env_key = "GATEWAY_KEY"
-wire_api = "responses"
-supports_websockets = false
-request_max_retries = 1
-stream_max_retries = 1
-stream_idle_timeout_ms = 3600000
-"""
+        """See ``Agent.start``. Its own sandbox is off: it is in ours. ``-c`` wins over the tree's settings."""
+        gateway = f"""{{ name = "gateway", base_url = {json.dumps(task.address + "/v1")}, env_key = "GATEWAY_KEY", \
+wire_api = "responses", supports_websockets = false, request_max_retries = 1, stream_max_retries = 1, \
+stream_idle_timeout_ms = 3600000 }}"""
+        settings = [
+            f"model = {json.dumps(task.model)}",
+            'model_provider = "gateway"',
+            'approval_policy = "never"',
+            'sandbox_mode = "danger-full-access"',
+            "check_for_update_on_startup = false",
+            'web_search = "disabled"',
+            "analytics = { enabled = false }",
+            "feedback = { enabled = false }",
+            'history = { persistence = "none" }',
+            'otel = { exporter = "none", metrics_exporter = "none" }',
+            f"model_providers.gateway = {gateway}",
+        ]
+        trust, more, servers = "untrusted", list[str](), ""
+        if (harness := task.harness) is None:
+            settings.append("project_doc_max_bytes = 0")
+        else:
+            trust = "trusted"
+            own = any(part_of(file.path, self.places) == "settings" for file in harness.laid or ())
+            more = ["--dangerously-bypass-hook-trust"] if harness.hooks and own else []
+            if harness.mcp is not None and (named := harness.file(harness.mcp)) is not None:
+                for name, server in self.servers(harness.mcp, named.text).items():
+                    if "command" in server:  # of a server elsewhere there is none here
+                        kept = {key: server[key] for key in ("command", "args", "env") if key in server}
+                        servers += f"mcp_servers.{_toml(name)} = {_toml(kept)}\n"
         return Start(
             (
                 f"{MODULES}/@openai/codex-linux-*/vendor/*/bin/codex", "exec", "--json", "--ephemeral",
                 "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--disable", "plugins",
-                "--disable", "apps", task.prompt,
+                "--disable", "apps", *more, *(word for setting in settings for word in ("-c", setting)), task.prompt,
             ),
             {"CODEX_HOME": f"{HOME}/.codex", "GATEWAY_KEY": task.key},
-            {".codex/config.toml": settings},
+            {".codex/config.toml": f'{servers}[projects."{WORKSPACE}"]\ntrust_level = "{trust}"\n'},
         )  # fmt: skip
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
@@ -60,3 +73,12 @@ stream_idle_timeout_ms = 3600000
                 if isinstance(item, dict) and item.get("type") == "error":
                     found.append(str(item.get("message")))
         return tuple(found)
+
+
+def _toml(value: Any) -> str:
+    """Return a JSON value as TOML, in one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(name)} = {_toml(one)}" for name, one in value.items()) + " }"
+    return (
+        "[" + ", ".join(map(_toml, value)) + "]" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+    )

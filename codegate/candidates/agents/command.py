@@ -19,6 +19,7 @@ class OwnCommand(Agent):
     name = "command"
     registry = None
     protocols = ("chat", "responses", "messages")
+    places = {"AGENTS.md": "instructions", ".agents/skills/": "skill"}
 
     def __init__(
         self, command: Sequence[str] = (), files: Mapping[str, str] | None = None, *, packages: bool = False

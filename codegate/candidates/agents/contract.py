@@ -1,14 +1,22 @@
 """What an agent is to codegate."""
 
+import contextlib
+import json
+import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from codegate.candidates.harness import Harness, Part
+
+WORKSPACE = "/workspace"
 HOME = "/tmp/home"  # noqa: S108 - inside the sandbox
 FOLDER = "/opt/codegate/agent"
 SITE = f"{FOLDER}/site"
 MODULES = f"{FOLDER}/packages/node_modules"
+_RUN = ("command", "args")
+_SERVERS = ("mcpServers", "mcp_servers", "mcp")
 
 #: Runs an installed module, or a file, with the agent's own packages: what it starts gets the environment's instead.
 PYTHON_MODULE = (
@@ -30,6 +38,7 @@ class Task:
         address: of the gateway, without ``/v1``.
         key: what stands for a key in the sandbox; worth nothing.
         files: paths of source files, for an agent that edits none but those it is given.
+        harness: what lies in the tree for it to read; None: it reads nothing of the tree by itself.
     """
 
     prompt: str
@@ -38,6 +47,7 @@ class Task:
     address: str
     key: str
     files: tuple[str, ...] = ()
+    harness: Harness | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,8 @@ class Agent(ABC):
         beside: further requirements, without which that version does not work.
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that are no part of its answer.
+        places: what of a repository it reads by itself, each path with its meaning; the first that fits counts.
+        server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
     """
 
     name: ClassVar[str]
@@ -78,12 +90,56 @@ class Agent(ABC):
     beside: ClassVar[tuple[str, ...]] = ()
     least_python: ClassVar[int] = 0
     leaves: ClassVar[tuple[str, ...]] = ()
+    places: ClassVar[Mapping[str, Part]] = {}
+    server_tools: ClassVar[str] = r"mcp__{}(?:__[\w-]+)?"
 
     @abstractmethod
     def start(self, task: Task) -> Start:
         """Return how to start it on one task."""
 
+    def imports(self, path: str, text: str) -> Iterable[str]:
+        """Yield the files, as patterns from the tree's top, that one of its files names and that it needs too.
+
+        Those are the programs of MCP servers and hooks, at least.
+        """
+        found: Any = {}
+        with contextlib.suppress(ValueError, RecursionError):  # the agent itself says that the file is broken
+            found = _document(path, text)
+        for words in _commands(found):
+            for word in words.split():
+                plain = word.strip("\"'").removeprefix("./")
+                yield plain.partition("/")[2] if plain.startswith("$") else plain
+
+    def servers(self, path: str, text: str) -> Mapping[str, Any]:
+        """Return the MCP servers by name that one of its files configures; raises ValueError for a broken file."""
+        document = _document(path, text)
+        known = isinstance(document, dict)
+        found: Any = next((document[key] for key in _SERVERS if key in document), {}) if known else None
+        if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+            message = "its MCP servers are no table by name"
+            raise ValueError(message)
+        return found
+
     def warnings(self, output: bytes) -> tuple[str, ...]:
         """Return what the agent warned of, in its own words; nothing where its output has no format for it."""
         del output
         return ()
+
+
+def _document(path: str, text: str) -> Any:
+    """Return what a file in JSON or TOML holds, {} for any other."""
+    if path.endswith(".toml"):
+        return tomllib.loads(text)
+    return json.loads(text) if path.endswith(".json") else {}
+
+
+def _commands(value: Any) -> Iterator[str]:
+    """Yield every text below a key ``command`` or ``args``."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _commands(one)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            own = one if isinstance(one, list) and key in _RUN else [one]
+            yield from (text for text in own if isinstance(text, str) and key in _RUN)
+            yield from _commands(one)

@@ -1,8 +1,11 @@
 """OpenCode. It tries for ever where its model cannot be reached: the attempt's limit of time ends it."""
 
+import contextlib
 import json
+from collections.abc import Iterable
+from typing import Any
 
-from codegate.candidates.agents.contract import HOME, MODULES, Agent, Start, Task
+from codegate.candidates.agents.contract import MODULES, Agent, Start, Task
 
 
 class OpenCode(Agent):
@@ -14,13 +17,21 @@ class OpenCode(Agent):
     tried = "1.18.33"
     protocols = ("chat",)
     leaves = (".opencode",)
+    places = {
+        "AGENTS.md": "instructions", "CLAUDE.md": "instructions",
+        ".agents/skills/": "skill", ".claude/skills/": "skill",
+        ".opencode/skill/": "skill", ".opencode/skills/": "skill", ".opencode/agent/": "sub-agent",
+        ".opencode/agents/": "sub-agent", ".opencode/command/": "command", ".opencode/commands/": "command",
+        "opencode.json": "servers", "opencode.jsonc": "settings", ".opencode/": "settings",
+    }  # fmt: skip
+    server_tools = r"{}_[\w-]+"
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. A configuration in the tree is not read: it could name another address."""
+        """See ``Agent.start``. What is in the variable wins over the tree's configuration: address and key are ours."""
         model = {task.model: {"name": task.model, "limit": {"context": 200_000, "output": 32_000}}}
         options = {"baseURL": f"{task.address}/v1", "apiKey": task.key}
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "gateway", "options": options, "models": model}
-        settings = {
+        settings: dict[str, Any] = {
             "autoupdate": False,
             "share": "disabled",
             "model": f"gateway/{task.model}",
@@ -29,9 +40,30 @@ class OpenCode(Agent):
             "permission": {"*": "allow"},
             "provider": {"gateway": provider},
         }
-        off = ("PROJECT_CONFIG", "AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
+        off = ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"]
+        harness = task.harness
+        if harness is None:
+            off.append("PROJECT_CONFIG")
+        elif harness.mcp is not None and (named := harness.file(harness.mcp)) is not None:
+            settings["mcp"] = {
+                name: {
+                    "type": "local",
+                    "command": [server.get("command", ""), *server.get("args", [])],
+                    "environment": server.get("env", {}),
+                }
+                for name, server in self.servers(harness.mcp, named.text).items()
+                if "command" in server
+            }
+        pure = [] if harness is not None and harness.hooks else ["--pure"]
         return Start(
-            (f"{MODULES}/opencode-linux-*/bin/opencode", "run", "--pure", "--format", "json", task.prompt),
-            {"OPENCODE_CONFIG": f"{HOME}/opencode.json", **{f"OPENCODE_DISABLE_{name}": "1" for name in off}},
-            {"opencode.json": json.dumps(settings)},
+            (f"{MODULES}/opencode-linux-*/bin/opencode", "run", *pure, "--format", "json", task.prompt),
+            {"OPENCODE_CONFIG_CONTENT": json.dumps(settings), **{f"OPENCODE_DISABLE_{name}": "1" for name in off}},
         )
+
+    def imports(self, path: str, text: str) -> Iterable[str]:
+        """See ``Agent.imports``: a configuration lists further instructions."""
+        yield from super().imports(path, text)
+        listed = None
+        with contextlib.suppress(ValueError, RecursionError, AttributeError):
+            listed = json.loads(text).get("instructions") if path.endswith("opencode.json") else None
+        yield from (one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -70,11 +70,13 @@ class Gateway:
         limits: of the attempt.
         end: ends the agent; called when nothing that it asks can be answered any more.
         paid: answers that were paid for before; they count, and cost nothing.
+        parts: of the harness by name, each with the pattern of a line in requests that shows that it is used.
 
     Attributes:
         failure: what ended the calls, if it was no limit of the attempt.
         refused: how often something was not passed on to the model, by what it was: the agent wrote parts of it.
         completions: the answers, in order.
+        used: parts of the harness that requests have shown.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Gateway:
         limits: AgentLimits,
         end: Callable[[], None],
         paid: Keeps,
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         self._candidate, self._protocol, self._provider = candidate, PROTOCOLS[protocol], provider
         self._call, self._end, self._paid = call, end, paid
@@ -98,6 +101,8 @@ class Gateway:
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
         self._unwanted: set[str] = set()  # fields that the model has refused
+        self._parts = {name: re.compile(pattern, re.MULTILINE) for name, pattern in (parts or {}).items()}
+        self.used: set[str] = set()
 
     @property
     def limited(self) -> str | None:
@@ -154,6 +159,8 @@ class Gateway:
             return
         for name in cleaned.dropped:
             self._count(name)
+        said = "\n".join(_strings(sent)) if self._parts.keys() - self.used else ""
+        self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
         headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
         waiting = _Waiting(lambda: self._make(asked, sent, headers, body))
@@ -293,6 +300,14 @@ def _document(request: HttpRequest) -> dict[str, Any]:
         message = "the body is no JSON object in UTF-8"
         raise RequestRefused(message)
     return document
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _strings(one)
 
 
 def _dumped(document: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,111 @@
+"""Harness: what of a repository an agent is given, told apart by paths and bytes.
+
+Which files an agent reads by itself stands in a table of that agent's own file (``Agent.places``). A place is a file's
+or, with a slash at its end, a folder's path; it counts at any depth, as in ``packages/api/AGENTS.md``.
+"""
+
+import base64
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from codegate.durable import sha256
+
+Part = Literal["instructions", "skill", "sub-agent", "command", "servers", "settings"]
+"""What a file is to an agent: ``servers`` and ``settings`` may name MCP servers and hooks."""
+
+_Path = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(posixpath.normpath)]
+HARNESS_SEPARATOR: Final = ", "
+_NO_FILES: Final = {"none", "no file"}
+_FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+
+class HarnessFile(BaseModel):
+    """One file: its path in a problem's tree, and its text, or its bytes in base 64."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str
+    text: str = ""
+    data: str | None = None
+    program: bool = False
+
+    @classmethod
+    def of(cls, path: str, data: bytes, *, program: bool = False) -> "HarnessFile":
+        """Return the file with these bytes."""
+        try:
+            return cls(path=path, text=data.decode(), program=program)
+        except UnicodeDecodeError:
+            return cls(path=path, data=base64.b64encode(data).decode(), program=program)
+
+    def content(self) -> bytes:
+        """Return its bytes."""
+        return self.text.encode() if self.data is None else base64.b64decode(self.data)
+
+
+class Harness(BaseModel):
+    """The files that an agent is given in every problem, in place of the base commit's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    folder: _Path = Field(default=".", description="Folder that stands for the top of a problem's tree.")
+    files: tuple[_Path, ...] | None = Field(
+        default=None,
+        max_length=100,
+        description="Files, as paths or with `*` and `**`; default: all that the agent reads by itself.",
+    )
+    skills: _Path | None = Field(default=None, description="Folder of skills, laid where the agent looks for them.")
+    mcp: _Path | None = Field(default=None, description="File with `mcpServers`, for an agent that has another format.")
+    hooks: bool = Field(default=True, description="Whether hooks and plugins run.")
+    laid: tuple[HarnessFile, ...] | None = Field(
+        default=None, description="The files as they were read; written when a run begins."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _folder_alone(cls, value: Any) -> Any:
+        return {"folder": value} if isinstance(value, str) else value
+
+    def file(self, path: str) -> HarnessFile | None:
+        """Return the file at ``path``; None without one."""
+        return next((one for one in self.laid or () if one.path == path), None)
+
+    def words(self) -> str:
+        """Return its files with the digests of their bytes, and what is switched off."""
+        each = [f"{one.path} {sha256(one.content())[:8]}{' program' * one.program}" for one in self.laid or ()]
+        return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"])]) or "no file"
+
+
+def changed_paths(before: str, after: str) -> tuple[str, ...]:
+    """Return the paths of entries that differ in two ``Harness.words``."""
+    old, new = (set(words.split(HARNESS_SEPARATOR)) for words in (before, after))
+    return tuple(
+        sorted({entry.removesuffix(" program").rpartition(" ")[0] or entry for entry in (old ^ new) - _NO_FILES})
+    )
+
+
+def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
+    """Return what the file at ``path`` is to an agent with these places; None: nothing."""
+    for place, part in places.items():
+        if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
+            return part
+    return None
+
+
+def fits(path: str, patterns: Iterable[str]) -> bool:
+    """Return whether ``path`` is, or lies below, one of ``patterns``, in which ``**`` spans folders."""
+    for pattern in patterns:
+        parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+        meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+        if re.fullmatch("".join(meant.get(part, re.escape(part)) for part in parts) + "(?:/.*)?", path):
+            return True
+    return False
+
+
+def longest_line(text: str) -> str:
+    """Return the longest line below the front matter: where a model was sent it, it was sent the file."""
+    lines = _FRONT_MATTER.sub("", text.replace("\r\n", "\n")).split("\n")
+    return max((line.strip() for line in lines), key=len, default="")

@@ -1,0 +1,162 @@
+"""Read a candidate's harness from its repository, and lay it into a problem's tree in place of what is there.
+
+A pull request writes all of it, so nothing is read over a link that leads out of git's own files, and no file that a
+problem's fix or hidden tests touch is laid.
+"""
+
+import os
+import posixpath
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from codegate.candidates import CandidateSpec
+from codegate.candidates.agents import AGENTS, PLACES
+from codegate.candidates.harness import HarnessFile, fits, part_of
+from codegate.errors import UsageError
+from codegate.languages import PathClassifier
+from codegate.solving.prompts import check_named_file
+from codegate.strict import shown
+from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path
+
+MAX_HARNESS_BYTES: Final = 1 << 20
+"""Of all files together: every run and baseline of the candidate holds them."""
+_IMPORTING: Final = ("instructions", "servers", "settings")
+
+
+def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
+    """Return ``candidate`` with the files of its harness, which are relative to ``folder``.
+
+    Raises:
+        UsageError: a file is missing, broken, too large or a link out of the repository, or imports one that is not
+            listed; or ``folder`` is in no repository.
+    """
+    harness = candidate.harness
+    if harness is None or candidate.agent is None:
+        return candidate
+    top = folder / harness.folder
+    check_named_file(folder, posixpath.normpath(posixpath.join(harness.folder, "x")), "harness")
+    try:
+        listing = git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split(b"\0")
+    except (GitError, OSError) as error:
+        raise UsageError(f"candidate {candidate.label}: `harness` is read from git, and {top} is in no repository.",
+                         "Run `git init` there.") from error  # fmt: skip
+    files = {os.fsdecode(name) for name in listing if name and os.path.lexists(top / os.fsdecode(name))}
+    inside = os.path.realpath(top)
+    linked = {name: set(_below(top / name, name, inside, files)) for name in files if (top / name).is_symlink()}
+    known = files.difference(name for name, below in linked.items() if below).union(*linked.values())
+
+    def read(path: str) -> tuple[bytes, bool]:
+        real = Path(os.path.realpath(top / path))
+        if os.path.relpath(real, inside) not in files or not real.is_file():
+            raise UsageError(f"the harness's file {shown(path)!r} is a link to what git does not have.", "Copy it.")
+        with real.open("rb") as file:
+            return file.read(MAX_HARNESS_BYTES + 1), os.access(real, os.X_OK)
+
+    laid, size = [], 0
+    for _, path, data, program in chosen_files(candidate, known, read):
+        if (size := size + len(data)) > MAX_HARNESS_BYTES:
+            raise UsageError(f"the harness of {candidate.label} has over {MAX_HARNESS_BYTES} bytes.", "Name `files`.")
+        laid.append(HarnessFile.of(path, data, program=program))
+    found = tuple(sorted(laid, key=lambda file: file.path))
+    return candidate.model_copy(update={"harness": harness.model_copy(update={"laid": found})})
+
+
+def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
+    """Yield the paths that files have over a link called ``name``; none over one to no folder of theirs."""
+    target = os.path.relpath(os.path.realpath(link), inside) + "/"
+    yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
+
+
+def chosen_files(
+    candidate: CandidateSpec, known: Collection[str], read: Callable[[str], tuple[bytes, bool]]
+) -> Iterator[tuple[str, str, bytes, bool]]:
+    """Yield the files of a candidate's harness: path, path in a problem's tree, bytes, and whether it is a program.
+
+    Args:
+        candidate: with an agent and a harness.
+        known: paths of all files that there are.
+        read: returns a file's bytes, and whether it is a program.
+
+    Raises:
+        UsageError: a file is missing, or imports one that is not listed; and what ``read`` raises.
+    """
+    harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
+    if harness is None or agent is None:
+        return
+    if harness.files is None and not agent.places:
+        raise UsageError(
+            f"candidate {candidate.label}: {agent.name} reads no file of a repository by itself.",
+            "Name `files` in its `harness`, or remove `harness`.",
+        )
+    named = list(harness.files or ()) + [one for one in (harness.mcp, harness.skills) if one is not None]
+    for pattern in named:
+        if not any(fits(path, [pattern]) for path in known):
+            raise UsageError(
+                f"candidate {candidate.label}: its `harness` names {shown(pattern)!r}, and there is no such file.",
+                "Correct it, or remove it from `harness`.",
+            )
+    wanted = [
+        path
+        for path in sorted(known)
+        if is_plain_path(path)
+        and (fits(path, named) or (harness.files is None and part_of(path, agent.places) is not None))
+    ]
+    skills = next((place for place, part in agent.places.items() if part == "skill"), None)
+    own = harness.skills is None or part_of(f"{harness.skills}/x", agent.places) == "skill"
+    done: set[str] = set()
+    while wanted:
+        path = wanted.pop(0)
+        if path in done:
+            continue
+        done.add(path)
+        data, program = read(path)
+        text = data.decode("utf-8", "replace")
+        kind = "servers" if path == harness.mcp else part_of(path, agent.places)
+        if kind == "servers":
+            try:
+                agent.servers(path, text)
+            except (ValueError, RecursionError) as error:
+                message = f"the harness's file {shown(path)!r} is broken: {error}."
+                raise UsageError(message, "Correct it.") from error
+        names = map(posixpath.normpath, agent.imports(path, text) if kind in _IMPORTING else ())
+        for found in sorted(
+            one for name in names for one in known if one == name or ("*" in name and fits(one, [name]))
+        ):
+            if harness.files is not None and not fits(found, named):
+                raise UsageError(
+                    f"the harness's file {shown(path)!r} imports {shown(found)!r}, which `files` does not list.",
+                    "List it: problems would have it as it was at their own commits.",
+                )
+            wanted.append(found)
+        if skills is not None and harness.skills is not None and not own and fits(path, [harness.skills]):
+            yield path, skills + path.removeprefix(f"{harness.skills}/"), data, program
+        else:
+            yield path, path, data, program
+
+
+def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
+    """Return whether a path is of a harness, of any agent's or the candidate's own, and so of no answer."""
+    if path in problem.fix or path in problem.hidden:
+        return False
+    harness = candidate.harness
+    own = harness is not None and (harness.file(path) is not None or fits(path, harness.files or ()))
+    return own or part_of(path, PLACES) is not None
+
+
+def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
+    """Return the tree that an agent sees: without the commit's own harness, with the candidate's."""
+    files = {path: file for path, file in base.items() if not is_apart(path, candidate, problem)}
+    folders = {folder for path in files for folder in _above(path)}
+    classifier = PathClassifier.of(base)
+    for file in (candidate.harness.laid or ()) if candidate.harness is not None else ():
+        blocked = file.path in folders or any(folder in files for folder in _above(file.path))
+        tested = part_of(file.path, PLACES) is None and classifier.classify(file.path) in {"test", "test_support"}
+        if is_apart(file.path, candidate, problem) and not blocked and not tested:
+            files[file.path] = TreeFile(file.content(), "100755" if file.program else "100644")
+    return Tree(files)
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path

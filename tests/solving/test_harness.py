@@ -1,0 +1,302 @@
+"""A harness: what is read of a repository, what an agent is given of it in a problem, and what its model is sent."""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.candidates import CandidateSpec, open_provider
+from codegate.candidates.harness import Harness
+from codegate.errors import UsageError
+from codegate.sandbox import AgentRecipe, Backend, Sandbox
+from codegate.solving import Attempt, agent_attempt, read_harness
+from codegate.solving.harness import lay_harness
+from codegate.suite import Problem, Tree, TreeFile, apply_patch
+from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
+from tests.kit.problem import changes
+from tests.kit.repository import make_repository, run_git
+from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Use
+from tests.solving.worlds import FIX, FIXED, PLAIN_TREE, KeepsNothing, agent_spec, once, small_problem
+
+# A server of the model context protocol, with one tool.
+SERVER = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    said = {
+        "initialize": {"capabilities": {"tools": {}}, "serverInfo": {"name": "own", "version": "1"}},
+        "tools/list": {"tools": [{"name": "look", "description": "@-tool", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "@-result"}]},
+    }.get(asked["method"], {})
+    if asked["method"] == "initialize":
+        said["protocolVersion"] = asked["params"]["protocolVersion"]
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}), flush=True)
+"""
+
+
+def marked(mark: str, *, hostile: bool = False) -> dict[str, str]:
+    """Return every kind of file that some agent reads, each with ``mark`` and its kind in it."""
+
+    def skill(name: str) -> str:
+        return f"---\nname: {name}\ndescription: {mark}-{name}-offered\n---\n\n{mark}-{name}-read\n"
+
+    def helper(name: str) -> str:
+        return f"---\nname: {name}\ndescription: {mark}-{name}-offered\nmode: subagent\n---\n{mark}-{name}-works\n"
+
+    command = {"type": "command", "command": f"echo {mark}-hook; touch /tmp/{mark}-hook"}
+    hooks = {"hooks": {"SessionStart": [{"hooks": [command]}]}}
+    broken = {"command": "python3", "args": ["-c", "raise SystemExit(3)"]}
+    servers = {"own": {"command": "python3", "args": ["tools/server.py"]}, "broken": broken}
+    listed = {name: {"type": "local", "command": [one["command"], *one["args"]]} for name, one in servers.items()}
+    elsewhere = "http://127.0.0.1:9"
+    claude: dict[str, Any] = {"env": {"ANTHROPIC_BASE_URL": elsewhere, "ANTHROPIC_API_KEY": "x"}, "model": "another"}
+    claude["apiKeyHelper"] = "echo x"
+    codex = 'model = "another"\nmodel_provider = "gateway"\n[model_providers.gateway]\nname = "x"\n'
+    codex += f'base_url = "{elsewhere}/v1"\nenv_key = "HOME"\n'
+    opencode = {"provider": {"gateway": {"options": {"baseURL": f"{elsewhere}/v1", "apiKey": "x"}}}}
+    toml = "".join(
+        f"[mcp_servers.{name}]\ncommand = 'python3'\nargs = {one['args']}\n" for name, one in servers.items()
+    )
+    return {
+        "AGENTS.md": f"{mark}-agents\n",
+        "CLAUDE.md": f"{mark}-claude\n@docs/imported.md\n",
+        ".claude/rules/one.md": f"{mark}-rule\n",
+        "docs/imported.md": f"{mark}-imported\n",
+        "docs/listed.md": f"{mark}-listed\n",
+        ".claude/skills/spells/SKILL.md": skill("spells"),
+        ".agents/skills/shared/SKILL.md": skill("shared"),
+        ".claude/agents/aide.md": helper("aide"),
+        ".opencode/agent/mate.md": helper("mate"),
+        ".claude/settings.json": json.dumps(hooks | (claude if hostile else {})),
+        ".mcp.json": json.dumps({"mcpServers": servers}),
+        "tools/server.py": SERVER.replace("@", mark),
+        ".codex/config.toml": (codex if hostile else "") + toml,
+        ".codex/hooks.json": json.dumps(hooks),
+        "opencode.json": json.dumps({"instructions": ["docs/*.md"], "mcp": listed} | (opencode if hostile else {})),
+        ".opencode/plugin/own.js": f"require('fs').writeFileSync('/tmp/{mark}-hook', ''); export default () => ({{}})",
+    }  # fmt: skip
+
+
+BASE = Tree({**PLAIN_TREE, **{path: TreeFile(text.encode()) for path, text in marked("base").items()}})
+SENT = {
+    "claude-code": {"claude", "imported", "rule", "spells-offered", "spells-read", "aide-offered", "hook", "result"},
+    "codex": {"agents", "shared-offered", "hook", "tool", "result"},
+    "opencode": {"agents", "listed", "imported", "shared-offered", "spells-offered", "mate-offered", "hook", "tool"}
+    | {"result"},
+}
+USES: dict[str, list[Run | Use]] = {
+    "claude-code": [Use("Skill", {"skill": "spells"}), Use("mcp__own__look", {})],
+    "codex": [Use("mcp__own.look", {})],
+    "opencode": [Use("own_look", {})],
+}
+USED = {
+    "claude-code": {".claude/rules/one.md", "CLAUDE.md", "MCP server own", "skill spells"},
+    "codex": {"AGENTS.md", "MCP server own"},
+    "opencode": {"AGENTS.md", "MCP server own"},
+}
+
+
+def repository(folder: Path, files: dict[str, str]) -> Path:
+    make_repository(folder, {path: text.encode() for path, text in files.items()})
+    run_git(folder, "reset", "--quiet", "--hard")
+    return folder
+
+
+def attempt(backend: Backend, model: ScriptedModel, spec: CandidateSpec, base: Tree = BASE) -> Attempt:
+    boxes, opened = sandboxes_of(backend, PLAIN), open_provider(spec)
+    assert opened is not None
+
+    @contextlib.contextmanager
+    def open_for_agent(problem: Problem, recipe: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, recipe, seconds) as sandbox:
+            yield sandbox
+
+    with contextlib.closing(boxes), contextlib.closing(opened):
+        return agent_attempt(
+            small_problem(), base, spec, opened, 0, PYTHON, open_for_agent, once, KeepsNothing()
+        )  # fmt: skip
+
+
+def sent(model: ScriptedModel, mark: str) -> set[str]:
+    """Return the kinds of files with ``mark`` that the model was sent anything of."""
+    text = json.dumps([request.body for request in model.requests])
+    return set(re.findall(rf"{mark}-([a-z-]+)", text))
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("hostile", [False, True], ids=["plain", "hostile"])
+@pytest.mark.parametrize(
+    "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.full) for name in ("codex", "opencode"))]
+)
+@pytest.mark.timeout(900)
+def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
+    agent: str, hostile: bool, bwrap_backend: Backend, tmp_path: Path
+) -> None:
+    """Whatever a file says of address, key and model: all requests reach the candidate's model over the gateway."""
+    here = repository(tmp_path / "here", marked("mine", hostile=hostile))
+    leave = f"ls /tmp/*-hook; {FIX}; echo x >> AGENTS.md; mkdir -p .claude/skills; echo x > .claude/skills/new.py"
+    steps = [*USES[agent], Run(leave), Say("Fixed.")]
+    with ScriptedModel(lambda turn: steps[min(turn.results, len(steps) - 1)]) as model:
+        spec = read_harness(agent_spec(agent, model, minutes=3, harness="."), here)
+        done = attempt(bwrap_backend, model, spec)
+    assert apply_patch(PLAIN_TREE, done.patch) == {"src/pkg/maths.py": TreeFile(FIXED.encode())}
+    assert sent(model, "mine") == SENT[agent]
+    assert sent(model, "base") == set()
+    assert done.agent is not None
+    assert set(done.agent.used) == USED[agent], "a server that does not start is no part that was used"
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("agent", [pytest.param(name, marks=pytest.mark.full) for name in SENT] + ["command"])
+@pytest.mark.timeout(900)
+def test_without_a_harness_nothing_of_the_base_is_there(agent: str, bwrap_backend: Backend) -> None:
+    own = {"command": ["{python}", "-c", AGENT]} if agent == "command" else {}
+    look = "cat AGENTS.md CLAUDE.md; ls -A .claude .agents .codex .opencode .mcp.json opencode.json"
+    with ScriptedModel(lambda turn: Say("ok") if turn.results else Run(look)) as model:
+        done = attempt(bwrap_backend, model, agent_spec(agent, model, minutes=3, **own))
+    assert (sent(model, "base"), done.patch, done.dropped) == (set(), "", ())
+
+
+@pytest.mark.bwrap
+def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
+    bwrap_backend: Backend, tmp_path: Path
+) -> None:
+    here = repository(tmp_path / "here", marked("mine"))
+    named = {
+        "files": ["CLAUDE.md", "docs/**", "tools/*.py"],
+        "mcp": ".mcp.json",
+        "skills": ".agents/skills",
+        "hooks": False,
+    }
+    with ScriptedModel(lambda turn: Say("ok") if turn.results else Run("ls /tmp/*-hook")) as model:
+        spec = read_harness(agent_spec("claude-code", model, minutes=3, harness=named), here)
+        done = attempt(bwrap_backend, model, spec)
+    assert sent(model, "mine") == {"claude", "imported", "shared-offered"}
+    assert done.agent is not None
+    assert set(done.agent.used) == {"CLAUDE.md", "MCP server own"}
+
+
+# What is read of a repository.
+
+
+def spec_of(harness: Any, agent: str = "claude-code") -> CandidateSpec:
+    model = {"provider": "anthropic", "model": "claude-haiku-4-5-20251001"}
+    return CandidateSpec.model_validate({"agent": agent, "version": "1.0.0", **model, "harness": harness})
+
+
+def paths(spec: CandidateSpec) -> list[str]:
+    assert spec.harness is not None
+    return [file.path for file in spec.harness.laid or ()]
+
+
+def test_what_git_ignores_is_no_part_of_a_harness_and_what_is_new_is(tmp_path: Path) -> None:
+    files = {".gitignore": "*.local.*\n", "CLAUDE.md": "x", "src/CLAUDE.md": "y", "src/a.py": "x = 1\n"}
+    here = repository(tmp_path / "r", files)
+    for name in ("CLAUDE.local.md", ".claude/settings.local.json", ".claude/skills/new/SKILL.md"):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text("x")
+    assert paths(read_harness(spec_of("."), here)) == [".claude/skills/new/SKILL.md", "CLAUDE.md", "src/CLAUDE.md"]
+
+
+def test_a_harness_is_told_apart_by_paths_and_bytes_alone(tmp_path: Path) -> None:
+    here = repository(tmp_path / "r", {"CLAUDE.md": "one\n", "other/CLAUDE.md": "one\n"})
+    first = read_harness(spec_of({"files": ["CLAUDE.md"]}), here)
+    assert read_harness(spec_of("other"), here).key() == first.key()
+    (here / "CLAUDE.md").write_text("two\n")
+    second = read_harness(spec_of({"files": ["CLAUDE.md"]}), here)
+    assert second.key() != first.key() != spec_of(None).key()
+    assert first.settings()["harness"] == "CLAUDE.md 2c8b08da"
+    assert spec_of(None).settings()["harness"] == "none"
+
+
+def test_a_link_inside_the_repository_is_followed_and_one_out_of_it_is_refused(tmp_path: Path) -> None:
+    here = repository(tmp_path / "r", {"AGENTS.md": "one\n", "ai/skills/s/SKILL.md": "s\n", ".gitignore": ".env\n"})
+    (here / "CLAUDE.md").symlink_to("AGENTS.md")
+    (here / ".claude").mkdir()
+    (here / ".claude/skills").symlink_to("../ai/skills")
+    spec = read_harness(spec_of("."), here)
+    assert paths(spec) == [".claude/skills/s/SKILL.md", "AGENTS.md", "CLAUDE.md"]
+    assert spec.harness is not None
+    assert spec.harness.laid is not None
+    assert spec.harness.laid[-1].text == "one\n"
+    (here / ".env").write_text("KEY=secret")
+    (tmp_path / "secret").write_text("secret")
+    for target in ("../secret", ".env", ".git/config", "/etc/passwd", os.fspath(tmp_path)):
+        (here / "CLAUDE.md").unlink()
+        (here / "CLAUDE.md").symlink_to(target)
+        with pytest.raises(UsageError, match=r"'CLAUDE.md' is a link to what git does not have"):
+            read_harness(spec_of("."), here)
+
+
+def test_what_a_file_imports_has_to_be_listed(tmp_path: Path) -> None:
+    here = repository(
+        tmp_path / "r", {"CLAUDE.md": "@docs/a.md, me@docs/b.md\n", "docs/a.md": "@b.md", "docs/b.md": "b"}
+    )
+    assert paths(read_harness(spec_of("."), here)) == ["CLAUDE.md", "docs/a.md"]
+    with pytest.raises(UsageError, match=r"'CLAUDE.md' imports 'docs/a.md', which `files` does not list"):
+        read_harness(spec_of({"files": ["CLAUDE.md"]}), here)
+    assert paths(read_harness(spec_of({"files": ["CLAUDE.md", "docs"]}), here)) == [
+        "CLAUDE.md",
+        "docs/a.md",
+        "docs/b.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("harness", "agent", "message"),
+    [
+        ({"files": ["NONE.md"]}, "claude-code", "its `harness` names 'NONE.md', and there is no such file"),
+        ({"files": ["../r2/**"]}, "claude-code", "there is no such file"),
+        ("../outside", "claude-code", "is no path below the folder of the configuration"),
+        (".", "mini-swe-agent", "mini-swe-agent reads no file of a repository by itself"),
+        ({"mcp": "broken.json"}, "claude-code", "'broken.json' is broken"),
+        ({"files": ["huge.md"]}, "claude-code", "has over 1048576 bytes"),
+    ],
+)
+def test_a_harness_that_cannot_be_read_is_a_usage_error(harness: Any, agent: str, message: str, tmp_path: Path) -> None:
+    here = repository(tmp_path / "r", {"CLAUDE.md": "x", "broken.json": "{", "huge.md": "x" * (1 << 20) + "y"})
+    (tmp_path / "outside").mkdir()
+    with pytest.raises(UsageError, match=re.escape(message)):
+        read_harness(spec_of(harness, agent), here)
+
+
+def test_a_folder_without_git_has_no_harness(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("x")
+    with pytest.raises(UsageError, match=r"`harness` is read from git, and .* is in no repository"):
+        read_harness(spec_of("."), tmp_path)
+
+
+# What is laid into a problem's tree.
+
+
+def test_neither_the_fix_nor_tests_are_laid_with_a_harness(tmp_path: Path) -> None:
+    files = {"CLAUDE.md": "x", "src/pkg/maths.py": FIXED, "src/pkg/run.py": "new\n", "tests/test_hidden.py": "secret\n"}
+    files |= {"tests/test_maths.py": "secret too\n", "README.md": "new\n"}
+    spec = read_harness(spec_of({"files": ["**"]}), repository(tmp_path / "r", files))
+    laid = lay_harness(PLAIN_TREE, spec, small_problem())
+    assert laid["src/pkg/maths.py"] == PLAIN_TREE["src/pkg/maths.py"]
+    assert b"secret" not in b"".join(file.data for file in laid.values())
+    assert laid["src/pkg/run.py"].data == laid["README.md"].data == b"new\n"
+
+
+def test_a_file_that_the_tree_has_no_room_for_is_left_out() -> None:
+    harness = Harness.model_validate(
+        {"laid": [{"path": "docs/AGENTS.md", "text": "x"}, {"path": "src/AGENTS.md", "text": "x"}]}
+    )
+    tree = Tree({**PLAIN_TREE, "docs": TreeFile(b"a file")})
+    laid = lay_harness(tree, spec_of(harness.model_dump()), small_problem())
+    assert {path for path in laid if path.endswith("AGENTS.md")} == {"src/AGENTS.md"}
+
+
+def test_a_problem_about_a_file_of_a_harness_keeps_it() -> None:
+    problem = replace(small_problem(), fix=changes({".claude/hooks/check.py": "x = 2\n"}))
+    tree = Tree({**PLAIN_TREE, ".claude/hooks/check.py": TreeFile(b"x = 1\n"), ".claude/hooks/other.py": TreeFile(b"")})
+    laid = lay_harness(tree, spec_of(None), problem)
+    assert {path for path in laid if path.startswith(".claude")} == {".claude/hooks/check.py"}
