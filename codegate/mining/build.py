@@ -16,11 +16,11 @@ from codegate.grading import Sandboxes, grade_reference, mark_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
+from codegate.mining.examples.example import Found, chosen, overturned_tests, public_text
+from codegate.mining.examples.search import find_examples
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineOptions
-from codegate.mining.probes.example import Found, chosen, overturned_tests, public_text
-from codegate.mining.probes.finding import find_examples
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import without_untold

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.mining.probes.example import function_of
+from codegate.mining.examples.example import function_of
 from codegate.mining.statements.statement import tests_to_change
 from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
 

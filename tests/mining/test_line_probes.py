@@ -10,16 +10,16 @@ from textwrap import dedent
 import pytest
 
 from codegate.grading import Sandboxes, TestSelection, run_tests
+from codegate.languages.go.tests import GoTests
+from codegate.languages.javascript.statements import title_pattern
+from codegate.languages.javascript.tests import JavaScriptTests, dialect_of
+from codegate.languages.lines import Line, Step
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, Found, chosen
-from codegate.mining.probes.finding import differing, find_examples, with_examples
-from codegate.mining.probes.go_tests import GoTests
-from codegate.mining.probes.javascript_reading import title_pattern
-from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
-from codegate.mining.probes.line_example import failing_literals, literals_to_hide
-from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
-from codegate.mining.probes.literals import Pieces
+from codegate.mining.examples.example import Example, Found, chosen
+from codegate.mining.examples.literals import Pieces, failing_literals, literals_to_hide
+from codegate.mining.examples.search import differing, find_examples, with_examples
+from codegate.mining.examples.variants import probes_of, shape_of, slices
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE
@@ -132,7 +132,7 @@ class TestJavaScript:
             "import day from '../src';", "import week from '../week';", "day.extend(week);"
         ]  # fmt: skip
         code = "import { parse } from '../src';\nconst own = require('./kit');"
-        example = JAVASCRIPT.example("test/a.js", code, "parse(1)", ("v", "1"), ("x", "Error: no"))
+        example = JAVASCRIPT.shown("test/a.js", code, (), "parse(1)", ("v", "1"), ("x", "Error: no"))
         assert example.code == "import { parse } from './src';\nconst own = require('./test/kit');"
         assert example.expected == "throws Error: no"
 
@@ -350,10 +350,10 @@ class TestGo:
         assert GO.failed("a/sums_test.go", source, f"./other_test.go:{number}:2: undefined: Sum") == set()
 
     def test_texts_are_printed_so_that_they_can_be_read(self) -> None:
-        quoted = GO.example("a_test.go", "", "got", ("s", "a b"), ("s", ""))
+        quoted = GO.shown("a_test.go", "", (), "got", ("s", "a b"), ("s", ""))
         assert (quoted.expression, quoted.observed, quoted.expected) == ('fmt.Printf("%q\\n", got)', '"a b"', '""')
-        assert GO.example("a_test.go", "", "got", ("s", "a\nb"), ("s", "")).observed == "a\nb"
-        assert GO.example("a_test.go", "", "err", ("e", "no"), ("v", "<nil>")).expression == "fmt.Println(err)"
+        assert GO.shown("a_test.go", "", (), "got", ("s", "a\nb"), ("s", "")).observed == "a\nb"
+        assert GO.shown("a_test.go", "", (), "err", ("e", "no"), ("v", "<nil>")).expression == "fmt.Println(err)"
 
 
 class TestLines:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from codegate.grading import Sandboxes
-from codegate.mining.probes.example import Example, Found, chosen, public_text
-from codegate.mining.probes.finding import find_examples
+from codegate.languages.lines import Line
+from codegate.mining.examples.example import Example, Found, chosen, public_text
+from codegate.mining.examples.search import find_examples
 from codegate.mining.proving.outcomes import without_untold
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.quality import (
@@ -109,7 +110,10 @@ class TestPartialFixes:
 
 
 class TestTold:
-    FOUND = tuple(Found("t.py::test_a", (number,), "", Example("", f"f({number})", "1", "2")) for number in range(4))
+    FOUND = tuple(
+        Found("t.py::test_a", (number,), "", Example("", f"f({number})", "1", "2"), ("2",), ("1",), Line("test_a", ()))
+        for number in range(4)
+    )
 
     def test_an_example_is_added_that_notices_what_no_other_does(self) -> None:
         runs = [

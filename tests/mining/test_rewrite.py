@@ -17,7 +17,7 @@ from codegate.candidates import (
 from codegate.candidates.replay import transcript_header
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, public_text
+from codegate.mining.examples.example import Example, public_text
 from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, interface_of
 from codegate.mining.statements.rewrite import Rewritten, rewrite_statement

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
-from codegate.mining.probes.example import Example
+from codegate.mining.examples.example import Example
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, interface_of
@@ -186,9 +186,12 @@ class TestExamples:
         )
         assert found.sources == ("commit", "probe")
 
-    def test_further_values_of_an_example_are_one_line_each(self) -> None:
-        example = replace(EXAMPLE, also=(("len(rest)", "1", "2"),))
-        assert "```\n0\n```\n\n`len(rest)` is `1` and should be `2`.\n\nThe commit" in written(examples=[example]).text
+    def test_what_the_framework_gives_an_example_is_said(self) -> None:
+        example = replace(
+            EXAMPLE, given=(("client", "a pytest fixture"), ("self", "a test case of `PingTests(TestCase)`"))
+        )
+        told = "Here `client` is a pytest fixture and `self` is a test case of `PingTests(TestCase)`."
+        assert f"```\n\n{told}\n\nActual:" in written(examples=[example]).text
 
     def test_tests_that_expect_what_is_wrong_are_named(self) -> None:
         tests = outcomes_of("tests/test_sums.py::test_total", None)

@@ -16,6 +16,7 @@ LANGUAGE: Final = LanguagePack(
     environments="codegate.languages.javascript.environments:JavaScript",
     readers=(JAVASCRIPT, TYPESCRIPT),
     controls="codegate.languages.javascript.controls:TESTS",
+    lines="codegate.languages.javascript.tests:dialect_of",
     untyped=dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "// @ts-nocheck\n"),
     varies=frozenset({"clock", "order"}),
     compiled=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),  # the framework reads JSX and components

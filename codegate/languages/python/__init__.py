@@ -15,6 +15,7 @@ LANGUAGE: Final = LanguagePack(
     environments="codegate.languages.python.environments:Python",
     readers=(PYTHON,),
     controls="codegate.languages.python.controls:TESTS",
+    lines="codegate.languages.python.tests:dialect_of",
     compiled=(".py", ".pyi"),
     varies=frozenset({"clock", "isolation", "load", "order", "random", "seed", "timezone"}),
     parameters="[",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
+from codegate.languages.lines import dialect_of
 from codegate.languages.syntax import IDENTIFIER, parse_python, same_syntax
-from codegate.mining.probes.line_example import test_dialect
 from codegate.suite import Changes, Tree, TreeFile
 
 Item = TypeVar("Item")
@@ -171,5 +171,5 @@ def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
 def _parses(path: str, data: bytes) -> bool:
     if path.endswith(".py"):
         return parse_python(data) is not None
-    dialect = test_dialect(path)
+    dialect = dialect_of(path)
     return dialect is None or not dialect.parse(data.decode("utf-8", "replace")).has_error

@@ -12,8 +12,8 @@ from typing import Final
 
 from codegate.grading import run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_EXAMPLES, Example, Found, function_of
-from codegate.mining.probes.finding import differing, with_examples
+from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, function_of
+from codegate.mining.examples.search import differing, with_examples
 from codegate.mining.proving.outcomes import status_of
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from codegate.languages.lines import dialect_of
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
-from codegate.mining.probes.line_example import failing_literals, source_literals, test_dialect
-from codegate.mining.probes.literals import asserted_literals, hidden_literals, hidden_texts, shows, templates
+from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals, templates
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.statements.interface import Interface
 from codegate.mining.statements.testsource import python_tests
@@ -82,14 +82,12 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return what a statement of this problem may not show; the interface is disclosed."""
-    tests = python_tests(cut, outcomes.fail_to_pass)
-    others = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
-    hidden = hidden_literals(tests, public)
-    told = written_out(hidden | others, added_text(cut))
-    required = (hidden & asserted_literals(tests)) | (others & (source_literals(cut) | told))
-    exact = _exact(required, templates(tests), added_text(cut))
+    hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
+    told = written_out(hidden, added_text(cut))
+    parts = templates(python_tests(cut, outcomes.fail_to_pass))
+    exact = _exact(hidden & (source_literals(cut) | told | parts), parts, added_text(cut))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *told})
-    secret = (hidden | others).difference(exact, told)
+    secret = hidden.difference(exact, told)
     return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
@@ -104,7 +102,7 @@ def _exact(required: frozenset[str], parts: frozenset[str], added: str) -> tuple
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
     """Return texts in quotes and numbers that only hidden files have, of languages whose tests are not read."""
-    read = {path for path in cut.hidden if path.endswith((".py", ".pyi")) or test_dialect(path) is not None}
+    read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
     return hidden_texts((text for source in texts for _, *parts in _LITERAL.findall(source) for text in parts), public)
 

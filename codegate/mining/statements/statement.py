@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_SHOWN, UNSTABLE, Example, function_of, public_text
+from codegate.mining.examples.example import MAX_SHOWN, UNSTABLE, Example, function_of, public_text
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
@@ -197,12 +197,10 @@ def _shown(example: Example, *, first: bool) -> list[str]:
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
     code = f"{fence}{example.fence}\n" + "\n".join(lines) + f"\n{fence}"
     parts = ["For example:" if first else "And:", code]
-    if example.fixtures:
-        names = ", ".join(f"`{name}`" for name in example.fixtures)
-        parts.append(f"Here {names} {'is a pytest fixture' if len(example.fixtures) == 1 else 'are pytest fixtures'}.")
-    also = [f"`{what}` is `{observed}` and should be `{expected}`." for what, observed, expected in example.also]
-    parts += [_result("Actual", example.observed), _result("Expected", example.expected)]
-    return [*parts, " ".join(also)] if also else parts
+    if example.given:
+        told = " and ".join(f"`{name}` is {what}" for name, what in example.given)
+        parts.append(f"Here {told}.")
+    return [*parts, _result("Actual", example.observed), _result("Expected", example.expected)]
 
 
 def _result(word: str, value: str) -> str:

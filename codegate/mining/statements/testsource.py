@@ -7,7 +7,6 @@ from typing import Final
 
 from codegate.languages.syntax import decode, parse_python
 from codegate.mining.cut import Cut
-from codegate.mining.probes.tables import with_constants
 
 _LONG: Final = 20
 _SCRIPT: Final = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte)$")
@@ -61,7 +60,7 @@ def exact_texts(cut: Cut, tests: Iterable[str]) -> int | None:
 def _read(cut: Cut, path: str) -> ast.Module | None:
     file = cut.hidden.get(path) or cut.fixed.get(path)
     tree = parse_python(file.data) if file is not None and path.endswith(".py") else None
-    return with_constants(tree) if tree is not None else None
+    return tree if tree is not None else None
 
 
 def _function(body: list[ast.stmt], names: list[str]) -> Function | None:

@@ -1,14 +1,12 @@
 """Tests of JavaScript and TypeScript as lines: mocha, jest, vitest and node:test, with assert, expect and should."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.syntax import Grammar, edited, field, parse, text_of, walk
-from codegate.mining.probes.example import Example
-from codegate.mining.probes.javascript_reading import (
+from codegate.languages.javascript.statements import (
     DECLARATIONS,
     FUNCTIONS,
     NAMES,
@@ -23,8 +21,8 @@ from codegate.mining.probes.javascript_reading import (
     title_pattern,
     unwrapped,
 )
-from codegate.mining.probes.lines import Branch, Line, Step, Value, lines_through
-from codegate.mining.probes.records import MARK
+from codegate.languages.lines import MARK, Branch, Line, Shown, Step, Value, code_of, joined, lines_through
+from codegate.languages.syntax import Grammar, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -80,6 +78,7 @@ class JavaScriptTests:
     grammar: Grammar
     fence: str
     suffixes: tuple[str, ...] = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+    remark: str = "//"
 
     def parse(self, text: str) -> "Node":
         """See ``Dialect.parse``."""
@@ -170,7 +169,7 @@ class JavaScriptTests:
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
 
-    def named(self, probe: str) -> str:
+    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
         """See ``Dialect.named``."""
         return f"codegate probe {probe};"
 
@@ -184,7 +183,7 @@ class JavaScriptTests:
         declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
         parts = [source if beside else "\n".join(kept), _HELPERS]
         for name, line in probes.items():
-            test = f"{declare}('{self.named(name)}', async () => {{\n{self._probe(line)}\n}});"
+            test = f"{declare}('{self.named(name, line)}', async () => {{\n{self._probe(line)}\n}});"
             parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others
         return {path: "\n".join(parts) + "\n"}
 
@@ -222,11 +221,19 @@ class JavaScriptTests:
                 wanted |= self.used(text_of(statement)) - _GLOBALS
         return shown if not wanted else None
 
-    def example(self, path: str, code: str, expression: str, before: Value, after: Value) -> Example:
-        """See ``Dialect.example``: modules are named as from the root."""
+    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
+        """See ``Dialect.given``: nothing is."""
+        return {}
+
+    def shown(
+        self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
+    ) -> Shown:
+        """See ``Dialect.shown``: modules are named as from the root."""
         old, new = (f"throws {text}" if kind == "x" else text for kind, text in (before, after))
-        code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in (code, expression))
-        return Example(code, expression, old, new, fence=self.fence)
+        code, expression = (
+            self._from_root(text, path.rpartition("/")[0]) for text in (joined(context, code_of(steps)), expression)
+        )
+        return Shown(code, expression, old, new)
 
     def _from_root(self, code: str, folder: str) -> str:
         root, edits = self.parse(code), dict["Node", str]()

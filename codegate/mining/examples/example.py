@@ -4,26 +4,26 @@ The statement shows what a call gives today and what it should give. Neither is 
 has other values, and a solution that knows this one call only does not pass them.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.languages.lines import MARK, Line
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.probes.literals import shows
-from codegate.mining.probes.records import Record, records
+from codegate.mining.examples.literals import shows
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.suite import Tree, TreeFile
 
-if TYPE_CHECKING:
-    from codegate.mining.probes.lines import Line
-
 Tried = TypeVar("Tried")
+Record = tuple[int, str, str]
+"""What a probe recorded: the place of an expression in its line, the kind of value, and its text."""
 
 MAX_LINES: Final = 40
 """Lines of the code in an example; the definitions that it needs have half as many."""
@@ -40,6 +40,8 @@ _MAX_CODE: Final = 1600
 _MAX_PUBLIC: Final = 16 << 20
 #: What differs between two machines or two runs, and what shows no value.
 UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
+#: Addresses, colours of a terminal, and the names that probes give the functions that a test defines.
+_OWN: Final = re.compile(r"\x1b\[[\d;]*m| at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegate\w*\.)?test_codegate_\w+\.<locals>\.")
 #: Calls that give another value on another day.
 _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_counter|urandom|uuid\d|random\.\w+)\(")
 #: Go's way to a private field, which is no behaviour.
@@ -60,8 +62,7 @@ class Example:
         expression: the value's expression; empty where ``code`` itself raises.
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
         expected: the same after it.
-        fixtures: pytest fixtures that ``code`` uses, but those whose value it makes itself.
-        also: further values after ``code``: their expression, what is observed and what is expected.
+        given: names that the framework of its test gives ``code``, and what each is.
         fence: what its code block is marked with.
         tests: the failing tests, as ``function_of`` names them, that it stands for: its own and those of its shape.
     """
@@ -70,8 +71,7 @@ class Example:
     expression: str
     observed: str
     expected: str
-    fixtures: tuple[str, ...] = ()
-    also: tuple[tuple[str, str, str], ...] = ()
+    given: tuple[tuple[str, str], ...] = ()
     fence: str = "python"
     tests: tuple[str, ...] = ()
 
@@ -83,8 +83,6 @@ class Example:
         texts = (self.observed, self.expected)
         stable = self.observed[:MAX_SHOWN] != self.expected[:MAX_SHOWN] and not any(map(UNSTABLE.search, texts))
         stable = stable and not any(each.search(f"{self.code}\n{self.expression}") for each in (_CLOCK, _INSIDE))
-        raised = re.match("raises |throws ", self.observed)
-        stable = stable and (raised is not None or not _COUNTS.fullmatch(self.expression))
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
         written = re.sub(r"\\(.)", r"\1", self.expected)  # as a test that needs no escapes has it
         return stable and short and not shows("\n".join((self.code, self.expression, self.expected, written)), hidden)
@@ -92,9 +90,8 @@ class Example:
     @property
     def poor(self) -> bool:
         """Return whether its value says only that something is there, or what is left after an error."""
-        return "except Exception:" in self.code or any(
-            _POOR.fullmatch(text) for text in (self.expected, self.expression)
-        )
+        counted = _COUNTS.fullmatch(self.expression) and not re.match("raises |throws ", self.observed)
+        return bool(counted) or any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
 
     def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
         """Return what the clearest example has least of.
@@ -109,7 +106,7 @@ class Example:
         length = len(self.code) + len(self.observed) + len(self.expected)
         lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
         return (
-            len(self.fixtures), int(self.poor), int(other), lost, len(self.code.splitlines()) // 6, -replaced, length,
+            len(self.given), int(self.poor), int(other), lost, len(self.code.splitlines()) // 6, -replaced, length,
         )  # fmt: skip
 
 
@@ -142,16 +139,16 @@ class Found:
         example: what is shown.
         values: what its code records after the fix.
         before: likewise before it.
-        line: its steps, where its language is written out as lines.
+        line: its steps.
     """
 
     test: str
     rank: tuple[int, ...]
     shape: str
     example: Example
-    values: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-    line: "Line | None" = None
+    values: tuple[str, ...]
+    before: tuple[str, ...]
+    line: Line
 
     @property
     def path(self) -> str:
@@ -277,3 +274,15 @@ class Probing:
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
         return {test: kept for test, kept in read if kept is not None}
+
+
+def records(message: str) -> list[Record] | None:
+    """Return what a probe recorded, or None when ``message`` is not that of a probe's failure."""
+    _, mark, rest = message.partition(MARK)
+    if not mark:
+        return None
+    try:
+        found = json.loads(rest.partition("\n")[0])
+        return [(int(place), str(kind), _OWN.sub("", str(value))) for place, kind, value in found]
+    except (ValueError, TypeError):
+        return None

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.lines import Branch, Step, fresh, is_fresh
 from codegate.languages.syntax import Grammar, edited, field, parse, statement_text, text_of, walk
-from codegate.mining.probes.lines import Branch, Step, fresh, is_fresh
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,8 +6,12 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from random import Random
-from types import EllipsisType
 from typing import Final
+
+from codegate.languages.lines import Dialect, dialect_of, literals_of
+from codegate.languages.syntax import decode
+from codegate.mining.cut import Cut
+from codegate.mining.statements.vocabulary import added_text, written_out
 
 MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
@@ -55,34 +59,6 @@ _CONSONANTS: Final = "bdfgklmnprstv"
 Choose = Callable[[str], bool]
 """Whether a word may be replaced."""
 
-Value = str | bytes | bool | int | float | complex | EllipsisType | None
-
-
-def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
-    """Return the texts of literals in ``tests`` that ``public`` (the base's files) does not have.
-
-    Texts have at least three characters, numbers at least three digits. A text of several lines counts by those of its
-    lines that hold two words or more: others are the grammar of the text.
-    """
-    found: set[str] = set()
-    for test in tests:
-        headings = {
-            id(call.args[0])
-            for call in ast.walk(test)
-            if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).endswith("parametrize")
-        }
-        headings |= {id(node.value) for node in ast.walk(test) if isinstance(node, ast.Expr)}  # docstrings
-        for node in ast.walk(test):
-            if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or id(node) in headings:
-                continue
-            if isinstance(node.value, str):
-                found.add(node.value)
-            elif isinstance(node.value, bytes):
-                found.add(node.value.decode("latin-1"))
-            elif isinstance(node.value, int) and _DIGITS.fullmatch(str(node.value)):
-                found.add(str(node.value))
-    return hidden_texts(found, public)
-
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
     """Return those of a test's ``literals`` that ``public`` does not have; see ``hidden_literals``.
@@ -92,28 +68,13 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
     for text in chain.from_iterable(parts):
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        lines = [line.strip() for line in text.replace("\\n", "\n").splitlines() if line.strip()]
         found.update(line for line in lines if len(lines) == 1 or len(_LONG_WORD.findall(line)) > 1)
     return frozenset(
         text for text in found
         if len(text) >= MIN_HIDDEN and text not in public and text.lower() not in _MEANINGS
         and (not text.isdigit() or _DIGITS.fullmatch(text))
     )  # fmt: skip
-
-
-def asserted_literals(tests: Collection[ast.AST]) -> frozenset[str]:
-    """Return the texts that assertions of ``tests`` compare with: what a right fix must give exactly."""
-    found: set[str] = set()
-    for test in tests:
-        for node in ast.walk(test):
-            checked: list[ast.AST] = [node] if isinstance(node, ast.Assert) else []
-            if isinstance(node, ast.Call):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                checked = [node] if name.startswith("assert") or name in {"raises", "warns"} else []
-            for part in checked:
-                texts = (inner.value for inner in ast.walk(part) if isinstance(inner, ast.Constant))
-                found.update(text.strip() for text in texts if isinstance(text, str))
-    return frozenset(found)
 
 
 def templates(tests: Collection[ast.AST]) -> frozenset[str]:
@@ -264,60 +225,29 @@ class Pieces:
         return "".join(letters)
 
 
-@dataclass
-class Replacer(Pieces, ast.NodeTransformer):
-    """Puts the other literals into Python's syntax."""
+def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> frozenset[str]:
+    """Return the literals of a test file that an example may not show.
 
-    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        """Return the literal, or another in its place."""
-        if not self.due():
-            return node
-        value = self._other(node.value)
-        if value == node.value:
-            return node
-        self.count += 1
-        return ast.copy_location(ast.Constant(value), node)
+    Literals that the fix has too are left out: nobody can guess them, so they may be shown.
+    """
+    texts, added = hidden_texts(literals_of(dialect, source), public), added_text(cut)
+    told = {text for text in texts if " " in text.strip() and text in added} | written_out(texts, added)
+    return frozenset(text for text in texts if not any(text in one for one in told))
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        """Return the name, or the other one that a local has."""
-        node.id = self._renamed(node.id)
-        return node
 
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        """Return a parameter by its new name."""
-        node.arg = self._renamed(node.arg)
-        self.generic_visit(node)
-        return node
+def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[str]:
+    """Return the literals that only the files of failing ``tests`` have, of languages that are written out as lines."""
+    found: frozenset[str] = frozenset()
+    for path in dict.fromkeys(test.partition("::")[0] for test in tests):
+        dialect, file = dialect_of(path), cut.hidden.get(path)
+        if dialect is not None and file is not None:
+            found |= hidden_texts(literals_of(dialect, decode(file.data)), public)
+    return found
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Return a function by its new name."""
-        node.name = self._renamed(node.name)
-        self.generic_visit(node)
-        return node
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        """Return the f-string as it is: the texts in it are no literals of their own."""
-        return node
-
-    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
-        """Return the argument by its new name; options of a file or a codec are no data."""
-        node.arg = self._renamed(node.arg) if node.arg else None
-        return node if node.arg in {"encoding", "mode", "scope", "errors"} else self._inside(node)
-
-    def _inside(self, node: ast.keyword) -> ast.keyword:
-        self.generic_visit(node)
-        return node
-
-    def _renamed(self, name: str) -> str:
-        return _PIECE.sub(self._piece, name) if name in self.local else name
-
-    def _other(self, value: Value) -> Value:
-        if isinstance(value, bool) or value is None or value is ...:
-            return value
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, bytes):
-            return self.text(value.decode("latin-1")).encode("latin-1")
-        if isinstance(value, int):
-            return int(self.number(str(value)))
-        return float(self.number(repr(value))) if isinstance(value, float) else value
+def source_literals(cut: Cut) -> frozenset[str]:
+    """Return the literals of the source files after the fix, of languages that are written out as lines."""
+    files = ((dialect_of(path), file) for path, file in cut.fix.items() if file is not None)
+    return frozenset(
+        text for dialect, file in files if dialect is not None for text in literals_of(dialect, decode(file.data))
+    )

@@ -2,15 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.go.statements import GoReader, arguments_of, fails, struct_types, variables
+from codegate.languages.lines import MARK, Line, Shown, Step, Value, code_of, joined, lines_through
 from codegate.languages.syntax import edited, field, parse, text_of, walk
-from codegate.mining.probes.example import Example
-from codegate.mining.probes.go_reading import GoReader, arguments_of, fails, struct_types, variables
-from codegate.mining.probes.lines import Line, Step, Value, lines_through
-from codegate.mining.probes.records import MARK
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -82,6 +80,8 @@ class GoTests:
     """See ``Dialect``."""
 
     suffixes: tuple[str, ...] = (".go",)
+    remark: str = "//"
+    fence: str = "go"
 
     def parse(self, text: str) -> "Node":
         """See ``Dialect.parse``."""
@@ -140,8 +140,11 @@ class GoTests:
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
-    def named(self, probe: str) -> str:
+    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
         """See ``Dialect.named``."""
+        return self._function(probe)
+
+    def _function(self, probe: str) -> str:
         return f"TestCodegateProbe{probe}"
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
@@ -150,7 +153,7 @@ class GoTests:
         folder = path.rpartition("/")[0]
         parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
         for name, line in probes.items():
-            parts.append(f"func {self.named(name)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
+            parts.append(f"func {self._function(name)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
         helpers = (package[0] if package is not None else "") + _HELPERS
         return {path: "\n".join(parts), f"{folder}/zz_codegate_probe_test.go".lstrip("/"): helpers}
 
@@ -181,8 +184,20 @@ class GoTests:
                     wanted |= self.used(text_of(node))
         return [text_of(node) for node in nodes if node in shown]
 
-    def example(self, path: str, code: str, expression: str, before: Value, after: Value) -> Example:  # noqa: ARG002
-        """See ``Dialect.example``: the value is printed in the way that shows it best."""
+    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
+        """See ``Dialect.given``: nothing is."""
+        return {}
+
+    def shown(
+        self,
+        path: str,  # noqa: ARG002
+        context: str,
+        steps: Sequence[Step],
+        expression: str,
+        before: Value,
+        after: Value,
+    ) -> Shown:
+        """See ``Dialect.shown``: the value is printed in the way that shows it best."""
         texts, kinds = (before[1], after[1]), {before[0], after[0]}
         printed, shown = f'fmt.Printf("%#v\\n", {expression})', list(texts)
         if "e" in kinds:
@@ -195,7 +210,7 @@ class GoTests:
         old, new = (
             f"panics: {text}" if kind == "x" else text for (kind, _), text in zip((before, after), shown, strict=True)
         )
-        return Example(code, printed, old, new, fence="go")
+        return Shown(joined(context, code_of(steps)), printed, old, new)
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
         """See ``Dialect.tidy``: a variable that nothing uses does not compile, nor does one that is declared twice."""
@@ -228,10 +243,15 @@ class GoTests:
         lines = source.splitlines()
         found = set()
         for number in {int(place) for place in re.findall(rf"{re.escape(path.rpartition('/')[2])}:(\d+):\d+", message)}:
-            heads = (re.match(rf"func {self.named('')}(\w+)\(", line) for line in reversed(lines[:number]))
+            heads = (re.match(rf"func {self._function('')}(\w+)\(", line) for line in reversed(lines[:number]))
             head = next((match for match in heads if match is not None), None)
             found |= {head[1]} if head is not None else set()
         return frozenset(found)
+
+
+def dialect_of(path: str) -> GoTests:  # noqa: ARG001 (all files are alike)
+    """Return the language of a test file."""
+    return GoTests()
 
 
 def _declared(node: "Node") -> set[str]:

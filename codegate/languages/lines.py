@@ -1,0 +1,244 @@
+"""Tests as lines: the statements that one runs one after the other up to what it checks, as text.
+
+A test function is written out as one line for each row of its tables and each of its subtests. A step of a line is a
+statement, or what stood in the place of an assertion: the expressions that it checked.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
+
+from codegate.languages.registry import path_language
+from codegate.languages.syntax import text_of
+from codegate.plugins import load_part
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MARK: Final = "codegate-probe:"
+"""Stands in the message of the failure that a probe ends with, before its records."""
+
+Value = tuple[str, str]
+"""What kind of thing an expression gave, and its text.
+
+Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was raised; ``v``: anything else.
+"""
+
+_MAX_DEPTH: Final = 6
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement, or one assertion without its expectation.
+
+    Attributes:
+        text: what is executed; empty where there is an assertion only.
+        checked: expressions whose values an assertion compares, after ``text``.
+        raises: the assertion asks for an error.
+        panics: it asks for an error that is thrown, or for a panic.
+        depth: how many blocks it is in; names of an inner block hide those of an outer one.
+    """
+
+    text: str = ""
+    checked: tuple[str, ...] = ()
+    raises: bool = False
+    panics: bool = False
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """Steps of one test.
+
+    Attributes:
+        test: the function's name, or the titles, that the steps are of.
+        steps: in the order they run.
+        replaced: how many literals are others than the test's.
+        renamed: the test's own words and numbers, by those in their place.
+        own: the steps with the test's own literals.
+        frame: what they run in, where a language has more than one; it says what that is.
+        fixtures: names that the test's framework gives the steps.
+    """
+
+    test: str
+    steps: tuple[Step, ...]
+    replaced: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[Step, ...] = ()
+    frame: str = ""
+    fixtures: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """Return what is executed, a statement after the other."""
+        return code_of(self.steps)
+
+
+def code_of(steps: Iterable[Step]) -> str:
+    """Return what steps execute, a statement after the other."""
+    return "\n".join(step.text for step in steps if step.text)
+
+
+def joined(context: str, code: str) -> str:
+    """Return imports and definitions with the code after them."""
+    return ("\n\n" if context.endswith("}") else "\n").join(filter(None, (context, code)))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What a statement with assertions in it runs: for each of its rows, or of its subtests, another one."""
+
+    bound: tuple[Step, ...]
+    body: str
+
+
+class Shown(NamedTuple):
+    """An expression, and its value before the fix and after it: ``raises Error: message`` for an error."""
+
+    code: str
+    expression: str
+    observed: str
+    expected: str
+
+
+class Reader(Protocol):
+    """Reads the statements of a test."""
+
+    def parse(self, text: str) -> "Node":
+        """Return the syntax tree of statements."""
+        ...
+
+    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
+        """Return what a statement of a test is to its line; None: nothing.
+
+        Branches leave the line here; a step beside them stays in it.
+        """
+        ...
+
+
+class Dialect(Protocol):
+    """How the tests of one language are written. Stateless."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Return those of files whose words are names of the language's programs."""
+        ...
+
+    def parse(self, text: str) -> "Node":
+        """Return the syntax tree of a file, or of statements."""
+        ...
+
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
+        """Yield the lines of those tests (ids without their file) that can be written out.
+
+        Of a table's rows those are taken that ``base``, the file before the fix, does not have. What asserts something
+        may stand in the test files ``beside`` it.
+        """
+        ...
+
+    def literals(self, node: "Node") -> Iterator["Node"]:
+        """Yield the texts and numbers in a node, texts without quotes and escapes."""
+        ...
+
+    def declared(self, text: str) -> frozenset[str]:
+        """Return the names that a definition of a file is of."""
+        ...
+
+    def bound(self, text: str) -> frozenset[str]:
+        """Return the names that a statement declares or assigns to."""
+        ...
+
+    def used(self, text: str) -> frozenset[str]:
+        """Return the names that a statement or expression mentions."""
+        ...
+
+    @property
+    def fence(self) -> str:
+        """Return what a block of its code is marked with in Markdown."""
+        ...
+
+    @property
+    def remark(self) -> str:
+        """Return what begins a comment."""
+        ...
+
+    def named(self, probe: str, line: Line) -> str:
+        """Return the name of a probe's test in its file."""
+        ...
+
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+        """Return the files, by path, whose tests run ``probes`` (by name) and record what they check.
+
+        They run in place of the tests in ``source``, or ``beside`` them.
+        """
+        ...
+
+    def context(self, source: str, names: frozenset[str]) -> list[str] | None:
+        """Return imports and definitions of a test file that ``names`` need; None where nothing has one of them."""
+        ...
+
+    def given(self, source: str, line: Line) -> dict[str, str] | None:
+        """Return what the names are that the test's framework gives a line; None: that cannot be told."""
+        ...
+
+    def shown(
+        self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
+    ) -> "Shown":
+        """Return two values of an expression after steps of a test file, as a reader is shown them."""
+        ...
+
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
+        """Return the steps that lead to an expression as they are written when nothing follows."""
+        ...
+
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
+        """Return the probes in ``source`` that a compiler's ``message`` is about."""
+        ...
+
+
+def dialect_of(path: str) -> Dialect | None:
+    """Return how the tests of a file's language are written; None where that is not known."""
+    language = path_language(path)
+    load = load_part(language.lines) if language is not None and language.lines else None
+    return cast("Callable[[str], Dialect]", load)(path) if load is not None else None
+
+
+def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps of each line through the statements ``body``, after the steps ``before``."""
+    steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
+    for statement in reader.parse(body).named_children:
+        read, outer = reader.read(statement, steps), steps
+        for found in (read,) if isinstance(read, Step) else read or ():
+            if isinstance(found, Branch):
+                branches.append((outer, found))
+            else:
+                steps = (*steps, replace(found, depth=depth))
+    if any(step.checked for step in steps[len(before) :]):
+        yield steps
+    for outer, branch in branches if depth < _MAX_DEPTH else ():
+        bound = (*outer, *(replace(step, depth=depth + 1) for step in branch.bound))
+        if not branch.body:
+            yield bound
+        yield from lines_through(reader, branch.body, bound, depth + 1)
+
+
+def is_fresh(node: "Node", base: str) -> bool:
+    """Return whether a file did not have a piece of code before, whatever its layout."""
+    return not appears(text_of(node), base)
+
+
+def appears(text: str, base: str) -> bool:
+    """Return whether a file has a piece of code, whatever its layout."""
+    return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
+
+
+def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
+    """Return the rows of a table that a file did not have before; all where it had all of them."""
+    given = list(rows)
+    return [row for row in given if is_fresh(row, base)] or given
+
+
+def literals_of(dialect: Dialect, text: str) -> frozenset[str]:
+    """Return the texts and numbers that code writes out."""
+    return frozenset(text_of(node) for node in dialect.literals(dialect.parse(text)))

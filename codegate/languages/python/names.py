@@ -1,0 +1,134 @@
+"""The names of Python: which of them statements bind, which they read, and what of a module defines them."""
+
+import builtins
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.python.statements import DEFINITIONS, is_docstring
+from codegate.languages.syntax import edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+BINDING: Final = frozenset({"assignment", "augmented_assignment", "named_expression", "for_statement"})
+_SCOPES: Final = frozenset({"function_definition", "class_definition", "lambda"})
+_TARGETS: Final = frozenset({"identifier", "pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
+_IMPORTS: Final = frozenset({"import_statement", "import_from_statement"})
+_BUILTINS: Final = frozenset(dir(builtins))
+
+
+def bound(root: "Node") -> frozenset[str]:
+    """Return the names that statements declare or assign to."""
+    found: set[str] = set()
+    for node in root.named_children:
+        if node.type in _IMPORTS:
+            found |= _imported(node)
+        elif node.type in DEFINITIONS:
+            found.add(text_of(field(bare(node), "name")))
+    for node in _outer(root):
+        target = field(node, "left") or field(node, "name") if node.type in BINDING else None
+        if node.type == "as_pattern_target":
+            target = node
+        while target is not None and target.type in {"attribute", "subscript"}:
+            target = field(target, "object") or field(target, "value")
+        names = walk(target) if target is not None else ()
+        found |= {text_of(each) for each in names if each.type == "identifier"}
+    return frozenset(found)
+
+
+def used(root: "Node") -> frozenset[str]:
+    """Return the names that statements read, without those that a function or a comprehension has for itself."""
+    found: set[str] = set()
+    own = {name for node in walk(root) for name in _inner_names(node)}
+    for node in walk(root):
+        outer = node.parent
+        if node.type == "identifier" and outer is not None and not _is_label(node, outer):
+            found.add(text_of(node))
+    return frozenset(found - own)
+
+
+def defining(module: "Node", names: frozenset[str]) -> list[str] | None:
+    """Return imports and definitions of a module that ``names`` need; None where it has not all of them."""
+    shown: list[str] = []
+    wanted = set(names) - _BUILTINS
+    for node in reversed(module.named_children):
+        if node.type in _IMPORTS:
+            own = _imported(node) & wanted
+            shown[:0] = [_narrowed(node, own)] if own else []
+            wanted -= own
+        else:
+            own = set(bound(parse(text_of(node), "python"))) & wanted
+            if own and node.type in DEFINITIONS | {"expression_statement"}:
+                text = _without_docstring(node)
+                shown.insert(0, text)
+                wanted -= own
+                wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
+    return shown if not wanted else None
+
+
+def bare(node: "Node") -> "Node":
+    """Return a definition without its decorators."""
+    return field(node, "definition") or node
+
+
+def _outer(root: "Node") -> Iterator["Node"]:
+    """Yield the nodes of statements that are not within a function or a class."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        if node.type not in _SCOPES:
+            stack.extend(reversed(node.named_children))
+
+
+def _inner_names(node: "Node") -> Iterator[str]:
+    """Yield the names that functions and comprehensions have for themselves."""
+    part = field(node, "parameters") if node.type in _SCOPES else None
+    if node.type == "for_in_clause":
+        part = field(node, "left")
+    for inner in walk(part) if part is not None else ():
+        if inner.type == "identifier":
+            yield text_of(inner)
+
+
+def _is_label(node: "Node", outer: "Node") -> bool:
+    """Return whether an identifier names no value that is read."""
+    if outer.type == "attribute":
+        return field(outer, "attribute") == node
+    if outer.type in {"keyword_argument", "function_definition", "class_definition", "named_expression"}:
+        return field(outer, "name") == node
+    if outer.type in {"dotted_name", "aliased_import", "as_pattern_target"}:
+        return True
+    target = node
+    while outer.parent is not None and outer.type in _TARGETS:
+        target, outer = outer, outer.parent
+    return outer.type in {"assignment", "for_statement"} and field(outer, "left") == target
+
+
+def _imported(statement: "Node") -> set[str]:
+    """Return the names that an import binds."""
+    return {_bound_by(statement, name) for name in statement.children_by_field_name("name")}
+
+
+def _narrowed(statement: "Node", wanted: set[str]) -> str:
+    """Return an import with what is wanted alone."""
+    module = field(statement, "module_name")
+    kept = [text_of(name) for name in statement.children_by_field_name("name") if _bound_by(statement, name) in wanted]
+    head = f"from {text_of(module)} import" if module is not None else "import"
+    return f"{head} {', '.join(kept)}"
+
+
+def _bound_by(statement: "Node", name: "Node") -> str:
+    if name.type == "aliased_import":
+        return text_of(field(name, "alias"))
+    return text_of(name) if statement.type == "import_from_statement" else text_of(name).partition(".")[0]
+
+
+def _without_docstring(statement: "Node") -> str:
+    body = field(bare(statement), "body")
+    first = body.named_children[0] if body is not None and len(body.named_children) > 1 else None
+    if first is None or not is_docstring(first):
+        return text_of(statement)
+    text = edited(statement, {first: ""})
+    return re.sub(r"\n[ \t]*\n", "\n", text, count=1)

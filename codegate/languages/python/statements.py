@@ -1,0 +1,291 @@
+"""What the statements of a Python test are to a probe: assertions, rows of its tables, helpers, blocks."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.lines import Branch, Step, fresh, is_fresh
+from codegate.languages.syntax import edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
+_BLOCKS: Final = frozenset({"with_statement", "for_statement", "while_statement", "if_statement", "try_statement"})
+_IDLE: Final = frozenset({"comment", "pass_statement", "return_statement", "continue_statement", "break_statement"})
+_NAMES: Final = frozenset({"identifier", "attribute", "call"})
+_SPLATS: Final = frozenset({"list_splat", "dictionary_splat", "list_splat_pattern", "dictionary_splat_pattern"})
+_ASSERTS: Final = re.compile(r"(?:assert[A-Z_]\w*|fail(?:If|Unless)\w*)")
+_RAISES: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"})
+_WARNS: Final = frozenset({"warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"})
+_MAX_ROWS: Final = 60
+
+
+@dataclass(frozen=True)
+class PythonReader:
+    """Reads the statements of one test; see ``Reader``.
+
+    Attributes:
+        base: the file before the fix.
+        module: the test file.
+        helpers: functions of the file and of the test's class that assert something, by what their calls name.
+    """
+
+    base: str
+    module: "Node"
+    helpers: "Mapping[str, Node]"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Reader.parse``."""
+        return parse(text, "python")
+
+    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
+        """See ``Reader.read``."""
+        if statement.type in _IDLE or is_docstring(statement):
+            return None
+        if statement.type == "assert_statement":
+            return Step(checked=tuple(_sides(statement.named_children[0])))
+        call = called(statement)
+        if call is not None:
+            helper = self.helpers.get(text_of(field(call, "function")))
+            if helper is not None and (branch := _helped(helper, call)) is not None:
+                return [branch] if is_fresh(statement, self.base) else None
+            return _assertion(call) or Step(dedented(statement))
+        if statement.type in _BLOCKS and self._asserts(statement):
+            return [*self._branches(statement, before), *self._plain(statement)]
+        return Step(dedented(statement))
+
+    def _asserts(self, node: "Node") -> bool:
+        """Return whether there is an assertion in a statement, or a call of what asserts something."""
+        return asserts(node) or any(
+            text_of(field(inner, "function")) in self.helpers for inner in walk(node) if inner.type == "call"
+        )
+
+    def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
+        """Yield what a block with assertions in it runs."""
+        body = field(statement, "body") or field(statement, "consequence")
+        if body is None:
+            return
+        header = text_of(statement).encode()[: body.start_byte - statement.start_byte].decode().rstrip()
+        calls = [text_of(field(node, "function")).rpartition(".")[2] for node in _items(statement)]
+        if statement.type == "with_statement" and not {*_RAISES, *_WARNS}.isdisjoint(calls):
+            yield from _raising(body, panics=not _RAISES.isdisjoint(calls))
+        elif statement.type == "try_statement" or "subTest" in calls:
+            yield Branch((), dedented(body))
+        elif statement.type == "for_statement" and (rows := list(self.rows(statement, before))):
+            yield from (Branch(bound, dedented(body)) for bound in rows)
+        else:
+            yield Branch((Step(header),), dedented(body))
+
+    def _plain(self, statement: "Node") -> Iterator[Step]:
+        """Yield a block without its assertions, where names that it binds are used after it."""
+        if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
+            gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
+            yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
+
+    def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+        """Yield what a loop binds for each row of a table that is written out."""
+        target, table = field(loop, "left"), field(loop, "right")
+        of_items = text_of(field(table, "function", "attribute")) == "items"
+        table = self.value(field(table, "function", "object") if of_items else table, before)
+        if target is None or table is None or of_items != (table.type == "dictionary"):
+            return
+        for row in fresh(elements(table), self.base)[:_MAX_ROWS]:
+            if row.type == "pair":
+                names = target.named_children
+                parts = [field(row, "key"), field(row, "value")]
+                pairs = zip(names, parts, strict=False) if len(names) == len(parts) else ()
+                yield tuple(step for name, part in pairs if part is not None for step in bindings(name, part))
+            else:
+                yield tuple(bindings(target, row))
+
+    def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
+        """Return a table, or what the name of one was assigned in the test or in its file."""
+        if table is None or table.type != "identifier":
+            return table
+        made = (self.parse(step.text) for step in reversed(before) if text_of(table) in step.text)
+        values = (_assigned(root, text_of(table)) for root in (*made, self.module))
+        return next((found for found in values if found is not None), None)
+
+
+def called(statement: "Node") -> "Node | None":
+    """Return the call that a statement consists of."""
+    value = statement.named_children[0] if statement.type == "expression_statement" else None
+    while value is not None and value.type in {"await", "parenthesized_expression"}:
+        value = value.named_children[0]
+    return value if value is not None and value.type == "call" else None
+
+
+def is_docstring(statement: "Node") -> bool:
+    """Return whether a statement is a text alone."""
+    return statement.type == "expression_statement" and statement.named_children[0].type == "string"
+
+
+def arguments_of(call: "Node") -> "list[Node]":
+    """Return what a call is given."""
+    listed = field(call, "arguments")
+    return [node for node in listed.named_children if node.type != "comment"] if listed is not None else []
+
+
+def elements(table: "Node | None") -> "list[Node]":
+    """Return the elements of a list, a tuple, a set or a dictionary that is written out."""
+    listed = table is not None and table.type in {"list", "tuple", "set", "dictionary"}
+    found = [node for node in table.named_children if node.type != "comment"] if table is not None and listed else []
+    return [] if any(node.type in _SPLATS for node in found) else found
+
+
+def bindings(target: "Node", value: "Node") -> "Iterator[Step]":
+    """Yield assignments of a value to the names of a target, one by one where both are written out."""
+    names, values = target.named_children, elements(value) if value.type != "dictionary" else []
+    if target.type in {"pattern_list", "tuple_pattern", "list_pattern"} and len(names) == len(values):
+        for name, part in zip(names, values, strict=True):
+            yield from bindings(name, part)
+    else:
+        yield Step(f"{text_of(target)} = {dedented(value)}")
+
+
+def asserts(node: "Node") -> bool:
+    """Return whether there is an assertion in a statement or a function."""
+    return any(inner.type == "assert_statement" or _is_assertion(inner) or _expects(inner) for inner in walk(node))
+
+
+def dedented(node: "Node") -> str:
+    """Return the source of a node, its later lines indented as if the first were not."""
+    return shifted(text_of(node), -node.start_point.column)
+
+
+def shifted(text: str, by: int) -> str:
+    """Return statements with each line but the first ``by`` columns further in; lines within texts stay."""
+    within = {
+        row for node in walk(parse(text, "python")) if node.type == "string"
+        for row in range(node.start_point.row + 1, node.end_point.row + 1)
+    } if '"""' in text or "'''" in text else frozenset[int]()  # fmt: skip
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if number and number not in within and line.strip():
+            lines[number] = " " * by + line if by > 0 else line[min(-by, len(line) - len(line.lstrip())) :]
+    return "\n".join(lines)
+
+
+def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
+    """Return the names of a function's parameters with their defaults; None where some take any number."""
+    listed = field(function, "parameters")
+    found: dict[str, Node | None] = {}
+    for node in listed.named_children if listed is not None else ():
+        if any(inner.type in _SPLATS for inner in walk(node)):
+            return None
+        if node.type not in {"comment", "keyword_separator", "positional_separator"}:
+            name = field(node, "name") or (node.named_children[0] if node.named_children else node)
+            found[text_of(name)] = field(node, "value")
+    return found
+
+
+def _assigned(root: "Node", name: str) -> "Node | None":
+    """Return what a name is assigned last at the top of some code."""
+    found = None
+    for statement in root.named_children:
+        node = statement.named_children[0] if statement.type == "expression_statement" else statement
+        if node.type == "assignment" and text_of(field(node, "left")) == name:
+            found = field(node, "right")
+    return found
+
+
+def _items(statement: "Node") -> "Iterator[Node]":
+    """Yield the calls of the contexts of a ``with``."""
+    clause = statement.named_children[0]
+    for item in clause.named_children if clause.type == "with_clause" else ():
+        value = field(item, "value")
+        value = value.named_children[0] if value is not None and value.type == "as_pattern" else value
+        if value is not None and value.type == "call":
+            yield value
+
+
+def _is_assertion(node: "Node") -> bool:
+    """Return whether a node is a statement's call of an assertion."""
+    alone = node.type == "call" and node.parent is not None and node.parent.type == "expression_statement"
+    return alone and bool(_ASSERTS.fullmatch(text_of(field(node, "function")).rpartition(".")[2]))
+
+
+def _expects(node: "Node") -> bool:
+    """Return whether a node is a block in which an error is expected."""
+    calls = _items(node) if node.type == "with_statement" else iter(())
+    return any(text_of(field(call, "function")).rpartition(".")[2] in _RAISES | _WARNS for call in calls)
+
+
+def _assertion(call: "Node") -> Step | None:
+    """Return what an assertion's call checks; None where it is none."""
+    method, given = text_of(field(call, "function")).rpartition(".")[2], arguments_of(call)
+    if method in _RAISES | _WARNS and len(given) > 1:
+        function, others = given[1], ", ".join(map(text_of, given[2:]))
+        inner = text_of(field(function, "body")) if function.type == "lambda" else f"{text_of(function)}({others})"
+        return Step(checked=(inner,), raises=True, panics=method in _RAISES)
+    if not _ASSERTS.fullmatch(method):
+        return None
+    sides = [node for node in given if node.type != "keyword_argument"][:2]
+    return Step(checked=tuple(text for node in sides for text in _counted([node])))
+
+
+def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
+    """Yield the statements of a block in which an error is expected, up to the last one, which is what raises it."""
+    *before, last = [node for node in body.named_children if node.type != "comment"]
+    value = last.named_children[0] if last.type == "expression_statement" else None
+    value = field(value, "right") if value is not None and value.type == "assignment" else value
+    if value is not None:
+        steps = tuple(Step(dedented(node)) for node in before)
+        yield Branch((*steps, Step(checked=(dedented(value),), raises=True, panics=panics)), "")
+
+
+def _helped(helper: "Node", call: "Node") -> Branch | None:
+    """Return what a function that asserts something runs when it is called so; None where that cannot be told."""
+    parameters, given = parameters_of(helper), arguments_of(call)
+    body = field(helper, "body")
+    leaving = [node for node in walk(helper) if node.type in {"return_statement", "yield"}]
+    if parameters is None or body is None or leaving or any(node.type in _SPLATS for node in given):
+        return None
+    names = [name for name in parameters if name not in {"self", "cls"}]
+    values = {name: text_of(default) for name, default in parameters.items() if default is not None}
+    plain = [node for node in given if node.type != "keyword_argument"]
+    values |= dict(zip(names, map(text_of, plain), strict=False))
+    values |= {text_of(field(node, "name")): text_of(field(node, "value")) for node in given if node not in plain}
+    used = {name: set(re.findall(r"\w+", text)) & set(names) for name, text in values.items()}
+    if set(values) != set(names) or any(others - {name} for name, others in used.items()):
+        return None  # they are assigned one after the other
+    bound = tuple(Step(f"{name} = {values[name]}") for name in names if values[name] != name)
+    return Branch(bound, dedented(body))
+
+
+def _sides(test: "Node") -> Iterator[str]:
+    """Yield the sides of an assertion that the code under test makes; what is counted or searched comes first."""
+    inner = [node for node in test.named_children if node.type != "comment"]
+    operators = {node.type for node in test.children if not node.is_named}
+    if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
+        for side in inner:
+            yield from _sides(side)
+    elif test.type == "comparison_operator" and len(inner) == 2:
+        made = [node for node in inner if not is_literal(node)]
+        if operators & {"in", "not in"} and inner[1].type == "identifier":
+            yield from (text_of(inner[1]), f"{text_of(inner[0])} in {text_of(inner[1])}")  # it may show nothing itself
+            return
+        yield from _counted(made)
+        computed = any(node.type in {"call", "attribute"} for side in made for node in walk(side))
+        if made and (operators & {"<", "<=", ">", ">="} or not computed):
+            yield text_of(test)  # the comparison itself may be what is wrong
+    elif test.type == "call" and text_of(field(test, "function")) == "isinstance" and arguments_of(test):
+        yield text_of(arguments_of(test)[0])
+    elif not is_literal(test):
+        yield text_of(test)
+
+
+def _counted(made: "list[Node]") -> Iterator[str]:
+    """Yield expressions that something makes, before each ``len(x)`` what is counted."""
+    for node in made:
+        if node.type == "call" and text_of(field(node, "function")) == "len":
+            yield from map(text_of, arguments_of(node)[:1])
+        if not is_literal(node):
+            yield dedented(node)
+
+
+def is_literal(node: "Node") -> bool:
+    """Return whether an expression is written out."""
+    return not any(inner.type in _NAMES for inner in walk(node))

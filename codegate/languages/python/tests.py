@@ -1,0 +1,370 @@
+"""Tests of Python as lines: functions with their fixtures, and methods with what their class prepares."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.lines import MARK, Line, Shown, Step, Value, code_of, fresh, joined, lines_through
+from codegate.languages.python.names import BINDING, bare, bound, defining, used
+from codegate.languages.python.statements import (
+    PythonReader,
+    arguments_of,
+    asserts,
+    dedented,
+    elements,
+    is_docstring,
+    parameters_of,
+    shifted,
+)
+from codegate.languages.syntax import edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SETUPS: Final = ("setUpClass", "setup_class", "setUpTestData", "setUp", "setup_method", "setup")
+_TEST: Final = re.compile(r"^([ \t]*(?:async[ \t]+)?def[ \t]+)(?=test|runTest)", re.MULTILINE)
+_INDENT: Final = 4
+_ERRORS: Final = "(Exception, SystemExit)"
+_HELPERS: Final = """
+
+class CodegateProbe:
+    def __init__(self):
+        self.records, self.step = [], 0
+
+    def value(self, number, value):
+        import pprint
+        try:
+            self.records.append([number, "v", pprint.saferepr(value)[:600]])
+        except Exception as error:
+            self.raised(number, error)
+
+    def raised(self, number, error):
+        try:
+            message = str(error)[:300]
+        except Exception as inner:
+            message = "(without a message: its str() raises " + type(inner).__name__ + ")"
+        self.records.append([number, "x", type(error).__name__ + (": " + message if message else "")])
+
+    def end(self):
+        import json
+        while len(json.dumps(self.records)) > 3500:
+            self.records.pop()
+        raise AssertionError("MARK" + json.dumps(self.records))
+""".replace("MARK", MARK)
+
+
+@dataclass(frozen=True)
+class PythonTests:
+    """See ``Dialect``. A line's frame is the dotted name of its test function."""
+
+    suffixes: tuple[str, ...] = (".py",)
+    remark: str = "#"
+    fence: str = "python"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Dialect.parse``."""
+        return parse(text, "python")
+
+    def lines(
+        self,
+        source: str,
+        tests: Iterable[str],
+        base: str,
+        beside: Iterable[str] = (),  # noqa: ARG002 (other modules)
+    ) -> Iterator[Line]:
+        """See ``Dialect.lines``: tests are given by their class and name, and what was in brackets."""
+        wanted = {test.partition("[")[0].replace("::", ".") for test in tests}
+        root = self.parse(source)
+        for name, test in dict(_functions(root)).items():
+            if name in wanted:
+                yield from self._lines_of(name, test, root, base)
+
+    def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
+        """Yield the lines of one test: of a method, after what its class prepares for each of its tests."""
+        around = _class_of(test)
+        if around is not None:
+            module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
+            test = dict(_functions(module))[name]
+            around = _class_of(test)
+        else:
+            module = root
+        methods = _methods(around)
+        helpers = {text_of(field(node, "name")): node for node in _definitions(module)} | {
+            f"self.{own}": node for own, node in methods.items() if not own.startswith("test")
+        }
+        helpers = {own: node for own, node in helpers.items() if node.type == "function_definition" and asserts(node)}
+        reader = PythonReader(base, module, helpers)
+        prepared = [
+            Step(dedented(node)) for own in _SETUPS if own in methods
+            for node in _statements(methods[own]) if "super()" not in text_of(node) and not is_docstring(node)
+        ]  # fmt: skip
+        attributes = [Step(dedented(node)) for node in _attributes(around)] if around is not None else []
+        rows = _rows(test, reader)
+        names = tuple(each for each in parameters_of(test) or () if each not in {"self", "cls"})
+        for row in rows:
+            fixtures = tuple(each for each in names if each not in bound(self.parse(code_of(row))))
+            body = "\n".join(dedented(node) for node in _statements(test))
+            for steps in lines_through(reader, body, (*attributes, *prepared, *row)):
+                yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
+
+    def literals(self, node: "Node") -> Iterator["Node"]:
+        """See ``Dialect.literals``; docstrings and the names of parameters are none."""
+        for inner in walk(node):
+            if inner.type in {"integer", "float"}:
+                yield inner
+            elif inner.type == "string_content" and inner.parent is not None:
+                string = inner.parent
+                outer = string.parent
+                call = outer.parent if outer is not None else None
+                in_heading = call is not None and _is_call_of("parametrize", call)
+                heading = call is not None and in_heading and arguments_of(call)[:1] == [string]
+                if not (heading or (outer is not None and is_docstring(outer))):
+                    yield inner
+
+    def declared(self, text: str) -> frozenset[str]:
+        """See ``Dialect.declared``."""
+        return self.bound(text)
+
+    def bound(self, text: str) -> frozenset[str]:
+        """See ``Dialect.bound``."""
+        return bound(self.parse(text))
+
+    def used(self, text: str) -> frozenset[str]:
+        """See ``Dialect.used``; names that are only assigned to, and those that a part has for itself, are not."""
+        return used(self.parse(text))
+
+    def named(self, probe: str, line: Line) -> str:
+        """See ``Dialect.named``."""
+        around = line.frame.rpartition(".")[0].replace(".", "")
+        return f"TestCodegate{around}::test_codegate_probe_{probe}" if around else f"test_codegate_probe_{probe}"
+
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+        """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
+        tests = dict(_functions(self.parse(source)))
+        parts = [source if beside else _TEST.sub(r"\1codegate_", source), _HELPERS]
+        classes: dict[str, list[str]] = {}
+        for name, line in probes.items():
+            test = tests[line.frame]
+            probe = self._probe(name, line, test)
+            if self.parse(probe).has_error:
+                continue  # one that is no Python would cost all others
+            if around := line.frame.rpartition(".")[0]:
+                classes.setdefault(around, [_head(test)]).append(shifted(f"\n{probe}", _INDENT))
+            else:
+                parts.append(probe)
+        return {path: "\n".join([*parts, *map("\n".join, classes.values()), ""])}
+
+    def _probe(self, name: str, line: Line, test: "Node") -> str:
+        """Return the function of a probe: it ends with its records whatever happens."""
+        written, depth, number = list[str](), 2 * _INDENT, 0
+        for at, step in enumerate(line.steps):
+            opens = _is_header(step.text)
+            body = [] if opens else [f"_codegate.step = {at}"]
+            body += [step.text] if step.text else []
+            for expression in step.checked:
+                body += [
+                    "try:", f"    _codegate_value = ({expression})", f"except {_ERRORS} as _codegate_error:",
+                    f"    _codegate.raised({number}, _codegate_error)", "else:",
+                    f"    _codegate.value({number}, _codegate_value)",
+                ]  # fmt: skip
+                number += 1
+            written += [shifted(f"\n{text}", depth).lstrip("\n") for text in body]
+            depth += _INDENT if opens else 0
+        if line.steps and _is_header(line.steps[-1].text):
+            written.append(" " * depth + "pass")
+        given = ["self"] if "." in line.frame else []
+        given += [each for each in parameters_of(test) or () if each in line.fixtures]
+        asynchronous = "async " if test.children[0].type == "async" else ""
+        own = [text_of(node) for node in _decorators(test) if not _is_table(node)]
+        return "\n".join([
+            *own, f"{asynchronous}def test_codegate_probe_{name}({', '.join(given)}):",
+            "    _codegate = CodegateProbe()", "    try:", *(written or ["        pass"]),
+            f"    except {_ERRORS} as _codegate_error:",
+            "        _codegate.raised(-1 - _codegate.step, _codegate_error)", "    _codegate.end()",
+        ])  # fmt: skip
+
+    def context(self, source: str, names: frozenset[str]) -> list[str] | None:
+        """See ``Dialect.context``."""
+        return defining(self.parse(source), names)
+
+    def given(self, source: str, line: Line) -> dict[str, str] | None:
+        """See ``Dialect.given``: fixtures of pytest, and the test case itself."""
+        test = dict(_functions(self.parse(source)))[line.frame]
+        text = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
+        used = self.used(text)
+        own = [node for node in _decorators(test) if not text_of(node).startswith("@pytest.mark.")]
+        fixtures = [name for name in line.fixtures if name in used]
+        if own and fixtures:
+            return None  # what a decorator gives has no name
+        found = dict.fromkeys(fixtures, "a pytest fixture")
+        around = _class_of(test)
+        if around is not None and "self" in used:
+            found["self"] = f"a test case of `{text_of(field(around, 'name'))}{text_of(field(around, 'superclasses'))}`"
+        return found
+
+    def shown(
+        self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
+    ) -> Shown:
+        """See ``Dialect.shown``: modules are named as from the root."""
+        written, depth = list[str](), 0
+        for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
+            written.append(shifted(f"\n{text}", depth).lstrip("\n"))
+            depth += _INDENT if _is_header(text) else 0
+        shown = written.pop() if expression else ""
+        old, new = (f"raises {text}" if kind == "x" else text for kind, text in (before, after))
+        return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
+
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
+        """See ``Dialect.tidy``."""
+        return steps
+
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:  # noqa: ARG002
+        """See ``Dialect.failed``: each probe was parsed before."""
+        return frozenset()
+
+
+def dialect_of(path: str) -> PythonTests:  # noqa: ARG001 (all files are alike)
+    """Return the language of a test file."""
+    return PythonTests()
+
+
+def _from_root(path: str, code: str) -> str:
+    """Return code of a file with absolute imports in place of relative ones."""
+    root, folder, edits = parse(code, "python"), path.split("/")[:-1], dict["Node", str]()
+    for node in walk(root):
+        if node.type == "relative_import":
+            module = text_of(node).lstrip(".")
+            package = folder[: len(folder) + 1 - (len(text_of(node)) - len(module))]
+            edits[node] = ".".join([*package, *filter(None, [module])]) or "."
+    return edited(root, edits)
+
+
+def _functions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
+    """Yield the functions of a module and of its classes, by their dotted names; the last of a name counts."""
+    for each in node.named_children:
+        inner = bare(each)
+        own = (*names, text_of(field(inner, "name")))
+        if inner.type == "function_definition":
+            yield ".".join(own), inner
+        elif inner.type == "class_definition" and (body := field(inner, "body")) is not None:
+            yield from _functions(body, own)
+        elif inner.type in {"if_statement", "try_statement", "with_statement", "else_clause", "block"}:
+            yield from _functions(inner, names)
+
+
+def _definitions(module: "Node") -> Iterator["Node"]:
+    yield from (found for node in module.named_children if (found := bare(node)).type == "function_definition")
+
+
+def _decorators(definition: "Node") -> "list[Node]":
+    outer = definition.parent
+    decorated = outer is not None and outer.type == "decorated_definition"
+    return (
+        [node for node in outer.named_children if node.type == "decorator"] if outer is not None and decorated else []
+    )
+
+
+def _class_of(test: "Node") -> "Node | None":
+    """Return the class that a method is in."""
+    around = test.parent
+    while around is not None and around.type in {"decorated_definition", "block"}:
+        around = around.parent
+    return around if around is not None and around.type == "class_definition" else None
+
+
+def _members(around: "Node | None") -> "list[Node]":
+    body = field(around, "body")
+    return body.named_children if body is not None else []
+
+
+def _methods(around: "Node | None") -> "dict[str, Node]":
+    """Return the methods of a class, by their names."""
+    found = (bare(node) for node in _members(around))
+    return {text_of(field(node, "name")): node for node in found if node.type == "function_definition"}
+
+
+def _attributes(around: "Node") -> Iterator["Node"]:
+    """Yield the assignments of a class."""
+    for node in _members(around):
+        if node.type == "expression_statement" and node.named_children[0].type == "assignment":
+            yield node
+
+
+def _statements(function: "Node") -> "list[Node]":
+    body = field(function, "body")
+    return [node for node in body.named_children if node.type != "comment"] if body is not None else []
+
+
+def _own_names(around: "Node") -> "dict[Node, str]":
+    """Return plain names for what a class assigns as attributes, where no method that stays uses it."""
+    methods = _methods(around)
+    staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
+    made = {text_of(field(node.named_children[0], "left")) for node in _attributes(around)}
+    uses: dict[Node, tuple[str, str]] = {}
+    for own, method in methods.items():
+        for node in walk(method):
+            if node.type == "attribute" and text_of(field(node, "object")) in {"self", "cls"}:
+                name = text_of(field(node, "attribute"))
+                uses[node] = own, name
+                outer = node.parent
+                if outer is not None and outer.type in BINDING and field(outer, "left") == node:
+                    made.add(name)
+    made -= {name for own, name in uses.values() if own in staying} | set(methods)
+    return {node: name for node, (_, name) in uses.items() if name in made}
+
+
+def _head(test: "Node") -> str:
+    """Return the begin of a class like that of a test, with its methods that are no tests and prepare nothing."""
+    around = _class_of(test)
+    name, outer = text_of(field(around, "name")), around
+    while outer is not None and (outer := _class_of(outer)) is not None:
+        name = text_of(field(outer, "name")) + name
+    if around is None:
+        return ""
+    own = [
+        node for node in _members(around)
+        if bare(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
+        and not (method := text_of(field(bare(node), "name"))).startswith("test") and method not in _SETUPS
+    ]  # fmt: skip
+    head = "\n".join([
+        "", *(text_of(node) for node in _decorators(around)),
+        f"class TestCodegate{name}{text_of(field(around, 'superclasses'))}:",
+    ])  # fmt: skip
+    return "\n".join([head, *(shifted(f"\n{dedented(node)}", _INDENT) for node in own)])
+
+
+def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
+    """Return what each row of a test's tables binds; of several tables, one row each."""
+    tables: list[list[tuple[Step, ...]]] = []
+    for decorator in _decorators(test):
+        given = arguments_of(decorator.named_children[0]) if _is_table(decorator) else []
+        heading = " ".join(text_of(node) for node in walk(given[0]) if node.type == "string_content") if given else ""
+        names = re.findall(r"\w+", heading)
+        values = field(given[1], "value") or given[1] if len(given) > 1 else None
+        rows = list[tuple[Step, ...]]()
+        for row in fresh(elements(reader.value(values, ())), reader.base):
+            parts = (
+                [node for node in arguments_of(row) if node.type != "keyword_argument"] if row.type == "call" else []
+            )
+            if row.type != "call" or not text_of(field(row, "function")).endswith("param"):
+                parts = [row] if len(names) == 1 else elements(row)
+            if len(parts) == len(names):
+                rows.append(tuple(Step(f"{name} = {dedented(part)}") for name, part in zip(names, parts, strict=True)))
+        tables += [rows] if rows else []
+    count = max(map(len, tables), default=1)
+    return [tuple(step for rows in tables for step in rows[number % len(rows)]) for number in range(count)]
+
+
+def _is_table(decorator: "Node") -> bool:
+    """Return whether a decorator is pytest's ``parametrize``."""
+    return _is_call_of("parametrize", decorator.named_children[0])
+
+
+def _is_call_of(name: str, node: "Node") -> bool:
+    return text_of(field(node, "function")).endswith(name)
+
+
+def _is_header(text: str) -> bool:
+    """Return whether a statement is the begin of a block alone."""
+    return text.endswith(":")

@@ -1,0 +1,404 @@
+"""Examples of what a fix changes: lines of its failing tests with other literals, run before it and after it.
+
+The first pass runs whole tests with other literals, and finds what the fix changes. The second runs the code that a
+reader would be shown, and nothing else of the test. The third leaves out one statement at a time. What is shown ran
+ten times more in each state, in processes of its own, and gave the same.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Final
+
+from codegate.grading import TestReport
+from codegate.languages.lines import Dialect, Line, Step, Value, appears, dialect_of, literals_of
+from codegate.languages.syntax import added_lines, decode
+from codegate.mining.cut import Cut
+from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
+from codegate.mining.examples.literals import hidden_texts, is_secret, literals_to_hide
+from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
+from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.suite import Changes, TreeFile
+
+#: Values that come from a file tell a reader nothing.
+_READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
+_LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
+_PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
+_MAX_FILES: Final = 3
+_MAX_OF_ONE: Final = 6
+_MAX_COMPILED: Final = 3
+_MAX_SHORTENED: Final = 4
+_APART: Final = 1000
+"""How far the numbers of the probes of two files are apart: they may be of one package."""
+_MOST: Final = 20
+_TIMES: Final = 10
+_SEED: Final = 7
+
+Values = list[tuple[int, Value]]
+"""The place of each value that a probe recorded, and the value."""
+Seen = dict[int, Values]
+"""What each probe recorded, by its number."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A test file, and its probes by their numbers.
+
+    Attributes:
+        path: where it is.
+        source: as it is after the fix.
+        dialect: its language.
+        base: the file before the fix; empty where there is none.
+        literals: those that only it has.
+        hidden: those of them that may not be shown.
+        unseen: modules that no reader has.
+        others: what only other hidden files have, which no reader has either.
+    """
+
+    path: str
+    source: str
+    base: str
+    dialect: Dialect
+    literals: frozenset[str]
+    hidden: frozenset[str]
+    unseen: tuple[str, ...]
+    others: str
+    probes: dict[int, Line]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """What an expression of a line gives before the fix and after it."""
+
+    line: Line
+    step: int
+    expression: str
+    before: Value
+    after: Value
+    own: tuple[Value, Value]
+    """What the test's own literals give."""
+
+
+@dataclass(frozen=True)
+class _Try:
+    """A difference as it would be shown."""
+
+    difference: _Difference
+    example: Example
+    rank: tuple[int, ...]
+
+
+class _Search:
+    """Runs the probes of one problem's test files; see ``find_examples``."""
+
+    def __init__(self, cut: Cut, validated: Validated, opened: OpenSandbox, public: str, seed: str) -> None:
+        self._cut, self._validated, self._opened = cut, validated, opened
+        self._files = _files(cut, validated, public, seed)
+
+    def examples(self) -> Iterator[Found]:
+        """Yield those that gave the same when they ran by themselves."""
+        before, after = self._both(self._files)
+        tries: dict[str, list[_Try]] = {}
+        for file in self._files:
+            runs = {
+                line.steps: (line, before.get(number, []), after.get(number, []))
+                for number, line in file.probes.items()
+            }
+            found = [
+                difference
+                for line, old, new in runs.values()
+                if line.own in runs
+                for difference in islice(_differences(line, old, new, *runs[line.own][1:]), _MAX_OF_ONE)
+            ]
+            tries[file.path] = _tries(file, found)
+        tries = self._confirmed(tries)
+        tries = self._shorter(tries)
+        for file in self._files:
+            for each in tries[file.path]:
+                example, difference = each.example, each.difference
+                shape = shape_of(file.dialect, f"{example.code}\n{example.expression}")
+                (_, old), (_, new), line = difference.before, difference.after, difference.line
+                yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line)
+
+    def _confirmed(self, tries: Mapping[str, list[_Try]]) -> dict[str, list[_Try]]:
+        """Return the tries, by their file, whose code gives the same by itself."""
+        numbered, files = dict[int, _Try](), list[_File]()
+        for at, file in enumerate(self._files):
+            own = dict(enumerate(tries[file.path], _APART * at))
+            numbered |= own
+            files.append(replace(file, probes={number: each.difference.line for number, each in own.items()}))
+        before, after = self._both([file for file in files if file.probes])
+        same = {
+            number for number, each in numbered.items()
+            if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
+        }  # fmt: skip
+        return {file.path: [numbered[number] for number in file.probes if number in same] for file in files}
+
+    def _shorter(self, tries: dict[str, list[_Try]]) -> dict[str, list[_Try]]:
+        """Return the tries, and the clearest of each test without the statements that make no difference."""
+        idle: dict[str, list[list[_Try]]] = {}
+        for file in self._files:
+            clearest = dict[str, list[_Try]]()
+            for each in sorted(tries[file.path], key=lambda each: each.rank):
+                clearest.setdefault(each.difference.line.test, []).append(each)
+            chosen = [each for found in clearest.values() for each in found[:_MAX_SHORTENED]]
+            idle[file.path] = [list(_without_some(file, each)) for each in chosen]
+        same = self._confirmed({path: list(chain.from_iterable(found)) for path, found in idle.items()})
+        shorter = {
+            path: [kept[0] for ways in found if (kept := [each for each in ways if each in same[path]])]
+            for path, found in idle.items()
+        }
+        return {path: [*shorter[path], *tries[path]] for path in tries}
+
+    def _both(self, files: list[_File]) -> tuple[Seen, Seen]:
+        """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
+        left = [file for file in files if file.probes]
+        for _ in range(_MAX_COMPILED):
+            if not left:
+                break
+            texts = [file.dialect.files(file.path, file.source, _named(file.probes)) for file in left]
+            written = {path: text for each in texts for path, text in each.items()}
+            runs = Probing(self._cut, self._validated, self._opened, written, tuple(file.path for file in left))
+            seen = _seen(runs.run("before"))
+            if seen:
+                return seen, _seen(runs.run("after"))
+            broken = [file.dialect.failed(file.path, written[file.path], runs.errors) for file in left]
+            if not any(broken):
+                break
+            left = [
+                replace(file, probes={number: line for number, line in file.probes.items() if str(number) not in names})
+                for file, names in zip(left, broken, strict=True)
+            ]
+            left = [file for file in left if file.probes]
+        return {}, {}
+
+
+def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str) -> list[Found]:
+    """Return examples of what the fix changes, the clearest first.
+
+    Args:
+        cut: the problem's parts.
+        validated: how its tests are run, and which of them the fix makes pass.
+        open_sandbox: gives empty sandboxes of its environment.
+        public: the base's text: its literals are not hidden.
+        seed: what the drawn literals follow from.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)[:_MOST]
+    return _steady(cut, validated, open_sandbox, found)
+
+
+def _steady(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
+    """Return the examples that give the same ten times in both states; the order of a map in Go is one of few."""
+    copies = [each for each in found for _ in range(_TIMES)]
+    files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}
+    runs = Probing(cut, validated, open_sandbox, files, tuple(dict.fromkeys(each.path for each in found)))
+    alone = tuple(
+        f"{each.path}::{dialect.named(str(number), each.line)}"
+        for number, each in enumerate(copies)
+        if (dialect := dialect_of(each.path)) is not None
+    )
+    unsteady: set[int] = set()
+    for state in ("before", "after") if found else ():
+        seen = _seen(runs.run(state, alone, hash_seed=_SEED))
+        for number, each in enumerate(copies):
+            values = each.before if state == "before" else each.values
+            if _texts_of(seen.get(number, [])[: len(values)]) != values:
+                unsteady.add(number // _TIMES)
+    return [each for number, each in enumerate(found) if number not in unsteady]
+
+
+def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
+    """Return the test files of examples, with these as tests that record their values; ``beside`` the file's own."""
+    files: dict[str, TreeFile] = {}
+    for path in dict.fromkeys(each.path for each in found):
+        file, dialect = cut.hidden[path], dialect_of(path)
+        lines = {str(number): each.line for number, each in enumerate(found) if each.path == path}
+        source = decode(file.data) if file is not None else ""
+        texts = dialect.files(path, source, lines, beside=beside) if dialect is not None else {}
+        files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in texts.items()}
+    return files
+
+
+def differing(found: Sequence[Found], report: TestReport) -> frozenset[int]:
+    """Return the numbers of the examples that gave other values in a run than after the fix, or none."""
+    seen = _seen({test: records(result.message) or [] for test, result in report.results.items()})
+    return frozenset(
+        number
+        for number, each in enumerate(found)
+        if _texts_of(seen.get(number, [])[: len(each.values)]) != each.values
+    )
+
+
+def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File]:
+    """Return the files of the failing tests with the probes of the first pass."""
+    tests: dict[str, list[str]] = {}
+    for test in validated.outcomes.fail_to_pass:
+        path, _, name = test.partition("::")
+        if validated.outcomes.kinds.get(test) != "collection":
+            tests.setdefault(path, []).append(name)
+    new = [path.rpartition(".")[0] for path in cut.hidden if path not in cut.base and path not in tests]
+    unseen = tuple(name for path in new for name in {path, path.replace("/", ".")})
+    others = "\n".join(
+        line for path, file in cut.hidden.items() if path not in tests and file is not None
+        for line in added_lines(file, cut.base.get(path)).values()
+    )  # fmt: skip
+    files: list[_File] = []
+    for path, names in tests.items():
+        dialect, hidden = dialect_of(path), cut.hidden.get(path)
+        if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
+            source = decode(hidden.data)
+            known = known_words(cut.base, cut.public_tests, dialect.suffixes)
+            base = decode(cut.base[path].data) if path in cut.base else ""
+            lines = dialect.lines(source, names, base, _beside(cut, path))
+            found = probes_of(dialect, lines, known, seed)
+            probes = dict(enumerate(found, _APART * len(files)))
+            own = hidden_texts(literals_of(dialect, source), public)
+            texts = literals_to_hide(cut, dialect, source, public)
+            files += [_File(path, source, base, dialect, own, texts, unseen, others, probes)] if probes else []
+    return files
+
+
+def _beside(cut: Cut, path: str) -> Iterator[str]:
+    """Yield the texts of the other test files of a Go package."""
+    folder, _, name = path.rpartition("/")
+    for other, file in cut.base.overlay(cut.hidden).items():
+        at, _, own = other.rpartition("/")
+        if at == folder and own.endswith("_test.go") and own != name and name.endswith(".go"):
+            yield decode(file.data)
+
+
+def _named(probes: Mapping[int, Line]) -> dict[str, Line]:
+    return {str(number): line for number, line in probes.items()}
+
+
+def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
+    """Return the records of tests by the numbers of their probes."""
+    found: Seen = {}
+    for test, kept in shown.items():
+        match = _PROBE.search(test)
+        if match is not None:
+            found.setdefault(int(match[1]), []).extend((place, (kind, text)) for place, kind, text in kept)
+    return found
+
+
+def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
+    return tuple(text for _, (_, text) in seen)
+
+
+def _differences(
+    line: Line, before: Values, after: Values, own_before: Values, own_after: Values
+) -> Iterator[_Difference]:
+    """Yield what a probe's records differ in, up to the first error, beside those of the test's own literals."""
+    number = 0
+    for at, step in enumerate(line.steps):
+        for expression in step.checked:
+            old, new, own_old, own_new = (_value(kept, number, at) for kept in (before, after, own_before, own_after))
+            number += 1
+            if old is None or new is None:
+                continue
+            thrown, returned = new[0] == "x", new[0] == "e" and old[0] != "e"
+            unasked = (thrown and not step.panics) or (returned and not step.raises)
+            if old != new and not unasked:
+                yield _Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
+            if any(place < 0 and -1 - place <= at for place, _ in (*before, *after)):
+                return
+
+
+def _value(kept: Values, number: int, step: int) -> Value | None:
+    """Return what an expression gave, or the error that ended the probe before it."""
+    matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
+    return next(matching, None)
+
+
+def _last(kept: Values | None) -> Value | None:
+    """Return what a probe of one expression gave."""
+    return _value(kept, 0, 1 << 30) if kept else None
+
+
+def _tries(file: _File, found: list[_Difference]) -> list[_Try]:
+    """Return what a reader could be shown of the clearest differences."""
+    tries: list[_Try] = []
+    for difference in found:
+        for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
+            tries += filter(None, [_try(file, replace(difference, line=line, step=len(line.steps) - 1), long)])
+    tests = dict.fromkeys(each.difference.line.test for each in tries)
+    of_one = ([each for each in tries if each.difference.line.test == test] for test in tests)
+    return [each for some in of_one for each in of_all_rows(some, lambda each: each.rank, _row)]
+
+
+def _try(file: _File, difference: _Difference, long: int) -> _Try | None:
+    """Return a difference as it would be shown, or None where it may not be."""
+    example, line = _example(file, difference), difference.line
+    if example is None or not example.may_be_shown(file.hidden):
+        return None
+    # As the example shows them: in quotes, or with what marks an error.
+    own = file.dialect.shown(file.path, "", (), difference.expression, *difference.own)
+    rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed))
+    return _Try(difference, example, rank)
+
+
+def _retried(file: _File, tried: _Try, line: Line) -> _Try | None:
+    """Return a try with fewer steps."""
+    long, *_ = tried.rank
+    return _try(file, replace(tried.difference, line=line, step=len(line.steps) - 1), long)
+
+
+def _without_some(file: _File, tried: _Try) -> Iterator[_Try]:
+    """Yield a try without all statements whose names no later one uses, and without each of them."""
+    line = tried.difference.line
+    steps = dict(without_each(file.dialect, line))
+    kept = tuple(step for at, step in enumerate(line.steps) if at not in steps)
+    for each in (replace(line, steps=kept), *steps.values()) if len(steps) > 1 else steps.values():
+        yield from filter(None, [_retried(file, tried, each)])
+
+
+def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
+    """Return which line of its test a difference is of, and what it gives with the test's own literals."""
+    return tried.difference.line.own, tried.difference.own
+
+
+def _example(file: _File, difference: _Difference) -> Example | None:
+    """Return a difference as an example; None where it is the test's own call, or needs what cannot be shown."""
+    dialect, line = file.dialect, difference.line
+    text = f"{line.code}\n{difference.expression}"
+    if literals_of(dialect, text) <= literals_of(dialect, "\n".join(_texts(line.own))):
+        return None
+    asked = {
+        own for own in _texts(line.own) if any(is_secret(text, file.literals) for text in literals_of(dialect, own))
+    }  # fmt: skip
+    asked = {own for own in asked if not appears(own, file.base)}
+    (_, own_before), (_, own_after) = difference.own
+    if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
+        return None  # the test's own comparison holds, that of the other literals does not
+    same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
+    if same and asked & {difference.expression, *_texts(line.steps)}:
+        return None  # what was replaced has no effect, and what has one is the test's own
+    given = dialect.given(file.source, line)
+    bound = frozenset(name for step in line.steps for name in dialect.bound(step.text)) | set(given or ())
+    bound -= {name for name in line.fixtures if dialect.context(file.source, frozenset({name})) is not None}
+    parts = dialect.context(file.source, dialect.used(text) - bound)
+    if parts is None or given is None:
+        return None
+    context = _shortened(file, parts)
+    shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
+    unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
+    unseen = unseen or any(re.search(rf"\bdef {name}\(", file.others) for name in given)
+    return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
+
+
+def _texts(steps: Iterable[Step]) -> list[str]:
+    return [text for step in steps for text in (step.text, *step.checked) if text]
+
+
+def _shortened(file: _File, parts: list[str]) -> str:
+    """Return imports and definitions; where they are long, the base's own are named and not repeated."""
+    text = "\n".join(parts)
+    if len(text.splitlines()) <= MAX_LINES // 4 or not all(part in file.base for part in parts if "\n" in part):
+        return text
+    kept = [part for part in parts if part not in file.base or _LOADS.search(part)]
+    names = sorted({name for part in parts if part not in kept for name in file.dialect.declared(part)})
+    return "\n".join([*kept, f"{file.dialect.remark} {', '.join(names)}: see {file.path}"])

@@ -1,0 +1,190 @@
+"""Other literals in the lines of tests, and what of a line leads to one value."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import zip_longest
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.lines import Dialect, Line, Step
+from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
+from codegate.mining.examples.literals import Choose, Pieces, is_free, word_by_word
+from codegate.suite import Tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DECLARES: Final = re.compile(r"(?:const|let|var)\s[^=;]*=|[\w, ]+:=")
+_CHANGED: Final = re.compile(r"(?:^|&)([A-Za-z_]\w*)")
+_LITERAL: Final = "\0"
+_MAX_SINGLE: Final = 3
+_SHORT: Final = 2
+_MAX_LINES: Final = 24
+_MAX_PROBES: Final = 80
+_NUMBERS: Final = ("number", "int_literal", "float_literal", "integer", "float")
+
+
+def shape_of(dialect: Dialect, text: str) -> str:
+    """Return code without its literals: of two examples that are alike, one is enough."""
+    root = dialect.parse(text)
+    shape = edited(root, dict.fromkeys(dialect.literals(root), _LITERAL))
+    shape = re.sub(rf"(?:{_LITERAL}|\\.)+", _LITERAL, shape)
+    return re.sub(rf"{_LITERAL}(?:[\"'`]?,\s*b?[\"'`]?{_LITERAL})+", _LITERAL, shape)  # as many values as it likes
+
+
+def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], seed: str) -> list[Line]:
+    """Return lines with other literals.
+
+    One way of every line comes before the next way of any: which of them shows the difference is not known. Before its
+    first way comes the line itself, to be compared with.
+
+    Args:
+        dialect: the language.
+        lines: as the tests have them.
+        known: words that the base's source uses; they are names and options, and stay as they are if they can.
+        seed: what the drawn literals follow from.
+    """
+    given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
+    seen = {line.steps for line in given}
+    found: list[Line] = []
+    for number, ways in enumerate(zip_longest(*(_variants(dialect, line, known, seed) for line in given))):
+        for line, own in zip(ways, given, strict=True):
+            found += [own] if number == 0 else []
+            if line is not None and line.steps not in seen and len(found) < _MAX_PROBES:
+                seen.add(line.steps)
+                found.append(line)
+    return found
+
+
+def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) -> Iterator[Line]:
+    """Yield a line with other literals, those first that are others in most places."""
+    whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
+    written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
+    original = frozenset(written)
+    parts = {part for name in dialect.used(whole) for part in (name, *name.split("_"))}
+
+    def other(word: str) -> bool:
+        return len(word) != _SHORT and word not in parts and word.lower() not in parts
+
+    def unused(word: str) -> bool:
+        return is_free(word) and other(word)
+
+    def free(word: str) -> bool:
+        return len(word) > _SHORT and word not in known and unused(word)
+
+    def way(words: Choose, *, numbers: bool = True, only: int | None = None, least: int = 2) -> Line:
+        draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
+        pieces = Pieces(draws, words, numbers, avoid=original, only=only, least=least)
+        steps = tuple(
+            replace(
+                step,
+                text=_replaced(dialect, step.text, pieces),
+                checked=tuple(_replaced(dialect, text, pieces) for text in step.checked),
+            )
+            for step in line.steps
+        )
+        return replace(line, steps=steps, replaced=max(pieces.count, 1), renamed=pieces.renamed, own=line.steps)
+
+    yield way(free)
+    yield way(unused)
+    yield way(free, numbers=False)
+    yield way(unused, numbers=False)
+    yield way(lambda _word: False)
+    yield way(free, least=1)
+    for one in word_by_word(written, other):
+        yield way(one, numbers=False)
+    for only in range(_MAX_SINGLE):
+        yield way(unused, only=only)
+
+
+def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
+    if not text:
+        return text
+    root, edits = dialect.parse(text), dict["Node", str]()
+    for node in dialect.literals(root):
+        if pieces.due():
+            old = text_of(node)
+            new = pieces.text(old) if _quoted(node) else pieces.number(old)
+            pieces.count += new != old
+            edits[node] = new
+    return edited(root, edits)
+
+
+def _quoted(node: "Node") -> bool:
+    return not node.type.endswith(_NUMBERS)
+
+
+def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
+    """Return what of a line leads to one expression that it checks, the shortest first.
+
+    The first has the statements alone that the names in the expression need; the second has all that came before,
+    the calls of earlier assertions included, but for names that nobody uses; the third has those too that are used
+    together with a name that the expression needs, and all that the test's framework gives.
+
+    Args:
+        dialect: the language.
+        line: the whole.
+        step: the place of the step that checks the expression, or that raises.
+        expression: what is checked; empty where the step itself raises.
+    """
+    last = replace(line.steps[step], checked=(expression,) if expression else ())
+    local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))
+    local |= {*line.fixtures, "self"}
+    named = dialect.used("\n".join([last.text, expression])) & local
+    connected = _connected(dialect, line.steps[:step], named, local)
+    found: list[Line] = []
+    for everything, needed, fixtures in ((False, named, False), (True, named, False), (True, connected, True)):
+        kept = [last]
+        for before in reversed(line.steps[:step]):
+            text = before.text
+            if everything and not text:
+                text = "\n".join(checked for checked in before.checked if _acts(dialect, checked, local))
+            bound, used = dialect.bound(text), dialect.used(text)
+            if text and (bound & needed if bound else everything or used & needed):
+                # What a declaration gives a value needs none from before.
+                fresh = bound if _DECLARES.match(text) else bound - used
+                anew = frozenset[str]() if everything else fresh
+                needed = (needed - anew) | (used - anew) & local  # noqa: PLW2901 (grows on the way)
+                kept.insert(0, replace(before, text=text, checked=()))
+        steps = dialect.tidy(tuple(kept), expression)
+        mentioned = dialect.used("\n".join(text for step in steps for text in (step.text, *step.checked)))
+        given = tuple(name for name in line.fixtures if fixtures or name in mentioned)
+        shorter = replace(line, steps=steps, fixtures=given)
+        found += [shorter] if shorter not in found else []
+    return found
+
+
+def _connected(
+    dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
+) -> frozenset[str]:
+    """Return ``names`` and all that steps bind or use together with them; such a step may change their values."""
+    mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
+    while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
+        names |= found
+    return names
+
+
+def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
+    """Return whether an expression calls a method of what the line itself made, or is given a pointer to it."""
+    calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type.startswith("call"))
+    return any(not local.isdisjoint(_CHANGED.findall(call)) for call in calls)
+
+
+def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ...]) -> frozenset[str]:
+    """Return the words that source files of the base use."""
+    tests = frozenset(public_tests)
+    return frozenset(
+        word for path, file in base.items() if path.endswith(suffixes) and path not in tests and not file.is_link
+        for word in IDENTIFIER.findall(file.data.decode("utf-8", "replace"))
+    )  # fmt: skip
+
+
+def without_each(dialect: Dialect, line: Line) -> Iterator[tuple[int, Line]]:
+    """Yield the line without each of its steps whose names no later one uses, by the place of the step."""
+    later = dialect.used("\n".join(line.steps[-1].checked))
+    for at in reversed(range(len(line.steps))):
+        step = line.steps[at]
+        if at < len(line.steps) - 1 and not dialect.bound(step.text) & later:
+            yield at, replace(line, steps=line.steps[:at] + line.steps[at + 1 :])
+        later |= dialect.used(step.text)
