@@ -1,8 +1,8 @@
 """Examples of what a fix changes: lines of its failing tests with other literals, run before it and after it.
 
 The first pass runs whole tests with other literals, and finds what the fix changes. The second runs the code that a
-reader would be shown, and nothing else of the test. The third leaves out one statement at a time. What is shown ran
-ten times more in each state, in processes of its own, and gave the same.
+reader would be shown, and nothing else of the test, also without some of its statements. What is shown ran ten times
+more in each state, in processes of its own, and gave the same.
 """
 
 import re
@@ -113,7 +113,6 @@ class _Search:
             ]
             tries[file.path] = _tries(file, found)
         tries = self._confirmed(tries)
-        tries = self._shorter(tries)
         for file in self._files:
             for each in tries[file.path]:
                 example, difference = each.example, each.difference
@@ -134,22 +133,6 @@ class _Search:
             if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
         }  # fmt: skip
         return {file.path: [numbered[number] for number in file.probes if number in same] for file in files}
-
-    def _shorter(self, tries: dict[str, list[_Try]]) -> dict[str, list[_Try]]:
-        """Return the tries, and the clearest of each test without the statements that make no difference."""
-        idle: dict[str, list[list[_Try]]] = {}
-        for file in self._files:
-            clearest = dict[str, list[_Try]]()
-            for each in sorted(tries[file.path], key=lambda each: each.rank):
-                clearest.setdefault(each.difference.line.test, []).append(each)
-            chosen = [each for found in clearest.values() for each in found[:_MAX_SHORTENED]]
-            idle[file.path] = [list(_without_some(file, each)) for each in chosen]
-        same = self._confirmed({path: list(chain.from_iterable(found)) for path, found in idle.items()})
-        shorter = {
-            path: [kept[0] for ways in found if (kept := [each for each in ways if each in same[path]])]
-            for path, found in idle.items()
-        }
-        return {path: [*shorter[path], *tries[path]] for path in tries}
 
     def _both(self, files: list[_File]) -> tuple[Seen, Seen]:
         """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
@@ -319,15 +302,17 @@ def _last(kept: Values | None) -> Value | None:
     return _value(kept, 0, 1 << 30) if kept else None
 
 
-def _tries(file: _File, found: list[_Difference]) -> list[_Try]:
-    """Return what a reader could be shown of the clearest differences."""
+def _tries(file: _File, differences: list[_Difference]) -> list[_Try]:
+    """Return what a reader could be shown of the clearest differences, also without some of the statements."""
     tries: list[_Try] = []
-    for difference in found:
+    for difference in differences:
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
             tries += filter(None, [_try(file, replace(difference, line=line, step=len(line.steps) - 1), long)])
     tests = dict.fromkeys(each.difference.line.test for each in tries)
     of_one = ([each for each in tries if each.difference.line.test == test] for test in tests)
-    return [each for some in of_one for each in of_all_rows(some, lambda each: each.rank, _row)]
+    found = [of_all_rows(some, lambda each: each.rank, _row) for some in of_one]
+    shorter = (_without_some(file, each) for some in found for each in some[:_MAX_SHORTENED])
+    return [*chain.from_iterable(found), *chain.from_iterable(shorter)]
 
 
 def _try(file: _File, difference: _Difference, long: int) -> _Try | None:
