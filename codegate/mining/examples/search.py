@@ -31,7 +31,7 @@ _MAX_COMPILED: Final = 3
 _MAX_SHORTENED: Final = 4
 _APART: Final = 1000
 """How far the numbers of the probes of two files are apart: they may be of one package."""
-_MOST: Final = 20
+_MOST: Final = 8
 _TIMES: Final = 10
 _SEED: Final = 7
 
@@ -170,8 +170,10 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
     Raises:
         SandboxError: ours or the daemon's fault.
     """
-    found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)[:_MOST]
-    return _steady(cut, validated, open_sandbox, found)
+    found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)
+    clearest = {(each.test, each.shape): each for each in reversed(found)}
+    distinct = [each for each in found if each is clearest[each.test, each.shape]]
+    return _steady(cut, validated, open_sandbox, distinct[:_MOST])
 
 
 def _steady(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
