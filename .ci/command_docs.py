@@ -1,4 +1,7 @@
-"""Writes docs/cli.md from the commands' own help texts: ``python .ci/command_docs.py``, or ``-`` to print it."""
+"""Writes docs/cli.md and the README's table from the commands' own help texts: ``python .ci/command_docs.py``.
+
+With ``-`` it prints the page, with ``--readme`` the README.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +11,9 @@ import click
 
 from codegate.cli.main import group
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, README = ROOT / "docs" / "cli.md", ROOT / "README.md"
+BEGIN, END = "<!-- commands: written by `make schema` -->\n", "<!-- end of commands -->"
 HEAD = """\
 # Commands
 
@@ -21,6 +26,20 @@ def written() -> str:
     """Return the page."""
     context = click.Context(group, info_name="codegate", **group.context_settings)
     return "\n".join([HEAD, *_sections(group, context)])
+
+
+def readme() -> str:
+    """Return the README with its table of commands."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    context = click.Context(group)
+    commands = ((name, group.get_command(context, name)) for name in group.list_commands(context))
+    rows = [f"| `{name}` | {_first_sentence(command)} |" for name, command in commands if command is not None]
+    return f"{before}{BEGIN}| command | does |\n|---|---|\n" + "\n".join(rows) + f"\n{END}{rest.partition(END)[2]}"
+
+
+def _first_sentence(command: click.Command) -> str:
+    text = " ".join((command.help or "").partition("\n\n")[0].split())
+    return text.partition(". ")[0].rstrip(".")
 
 
 def _sections(command: click.Command, context: click.Context) -> Iterator[str]:
@@ -38,5 +57,8 @@ def _sections(command: click.Command, context: click.Context) -> Iterator[str]:
 if __name__ == "__main__":
     if sys.argv[1:] == ["-"]:
         sys.stdout.write(written())
+    elif sys.argv[1:] == ["--readme"]:
+        sys.stdout.write(readme())
     else:
         PAGE.write_text(written(), encoding="utf-8")
+        README.write_text(readme(), encoding="utf-8")

@@ -55,9 +55,11 @@ def test_the_page_has_the_tables_of_action_yml() -> None:
 
 def test_the_page_of_commands_is_what_they_say_themselves() -> None:
     # In a process of its own: a command keeps the help option of whoever called it first.
-    script = [sys.executable, str(ROOT / ".ci" / "command_docs.py"), "-"]
-    written = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    script = [sys.executable, str(ROOT / ".ci" / "command_docs.py")]
+    written = subprocess.run([*script, "-"], capture_output=True, text=True, check=True).stdout
     assert (ROOT / "docs" / "cli.md").read_text() == written, "run `make schema`"
+    readme = subprocess.run([*script, "--readme"], capture_output=True, text=True, check=True).stdout
+    assert (ROOT / "README.md").read_text() == readme, "run `make schema`"
     assert written.count("\n## codegate ") == len(group.list_commands(Context(group)))
 
 
