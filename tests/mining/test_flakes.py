@@ -322,8 +322,8 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
 
     for _ in range(3):
         found = validate_cut(parts, world.open, 3)
-        # The machine itself may be busy enough for the race to be lost in the first run.
-        if isinstance(found, Validated) or not found.detail.endswith("::test_race_against_the_clock"):
+        # The machine itself may be busy enough for a race to be lost in the first run.
+        if isinstance(found, Validated) or "::test_race_" not in found.detail:
             break
 
     assert isinstance(found, Validated), found
