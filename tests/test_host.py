@@ -44,7 +44,7 @@ def test_no_module_of_the_host_unpacks_or_runs_what_it_reads() -> None:
     # The one reader of zips looks members up by name, within limits, and unpacks nothing.
     assert [said.partition(": ")[2] for said in found.pop("artifacts.py")] == ["zipfile"]
     # What a build left is read as a stream when its processes have ended, checked member by member, unpacked nowhere.
-    assert [said.partition(": ")[2] for said in found.pop("docker_layers.py")] == ["get_archive()"]
+    assert [said.partition(": ")[2] for said in found.pop("docker_container.py")] == ["get_archive()"]
     assert found == {}
     assert len(modules()) > 100
 

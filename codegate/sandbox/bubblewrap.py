@@ -18,7 +18,7 @@ from typing import IO, Final
 
 from codegate.durable import sha256, write_atomic
 from codegate.sandbox import control_group
-from codegate.sandbox.bubblewrap_builds import BubblewrapBuild, BuildFolder, builds_folder
+from codegate.sandbox.bubblewrap_builds import BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
     Ground,
     LaidLayer,
@@ -56,6 +56,7 @@ from codegate.sandbox.remote.link import JOIN
 from codegate.sandbox.session import AGENT, ENVIRONMENT, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
+from codegate.sandbox.watched import WatchedBuild
 
 _CLOSE_SECONDS: Final = 10.0
 
@@ -161,7 +162,8 @@ class BubblewrapBackend:
             environment = _machine(recipe)
             folder = BuildFolder(recipe.layer, self._program)
             ground = Ground(on_disk(folder.path), file_bytes=limits.disk_bytes)
-            return BubblewrapBuild(self._open(environment, limits, ground, folder), limits.disk_bytes, folder)
+            session = self._open(environment, limits, ground, folder)
+            return WatchedBuild(session, limits.disk_bytes, folder.written, folder.tars)
 
     def _open(
         self,

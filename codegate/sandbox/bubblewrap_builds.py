@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Collection
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +14,8 @@ from codegate.sandbox.bubblewrap_program import isolation, system_links
 from codegate.sandbox.cache import cache_folder, own_folder, remove_tree
 from codegate.sandbox.contract import Layer, SandboxError
 from codegate.sandbox.environment import uv_program
-from codegate.sandbox.layers import TRANSIENT, freeze
-from codegate.sandbox.session import SandboxSession
-from codegate.sandbox.watched import LISTING, WatchedSandbox, listed_bytes
+from codegate.sandbox.layers import TRANSIENT, Source
+from codegate.sandbox.watched import LISTING, listed_bytes
 
 _MEASURE_SECONDS: Final = 120.0
 
@@ -64,8 +63,9 @@ class BuildFolder:
                 "Free some space, or choose another folder with CODEGATE_CACHE.",
             ) from error
 
-    def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """See ``BuildSandbox.freeze``; no process of the build may be alive."""
+    @contextlib.contextmanager
+    def tars(self) -> Iterator[tuple[Source, Source]]:
+        """Give what the build wrote; see ``WatchedBuild``. No process of the build may be alive."""
         with contextlib.ExitStack() as stack:
             streams = []
             for part in PARTS:
@@ -75,7 +75,7 @@ class BuildFolder:
                 assert tar.stdout is not None  # noqa: S101 - a pipe
                 streams.append(stack.enter_context(tar.stdout))
             env, tree = streams
-            return freeze(env, tree, tracked, archive)
+            yield env, tree
 
     def remove(self) -> None:
         """Remove it all, whatever modes the build gave its folders."""
@@ -97,15 +97,3 @@ class BuildFolder:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SandboxError(f"cannot measure the build in {self.path}: {error}.") from error
         return listed_bytes(done.stdout) - self._given
-
-
-class BubblewrapBuild(WatchedSandbox):
-    """A ``BuildSandbox``: a session, and the folder on disk that it writes in."""
-
-    def __init__(self, session: SandboxSession, limit: int, folder: BuildFolder) -> None:
-        super().__init__(session, limit, folder.written)
-        self._folder = folder
-
-    def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """See ``BuildSandbox.freeze``."""
-        return self._folder.freeze(tracked, archive)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -31,18 +32,18 @@ from codegate.sandbox.docker_container import (
     JOB_LABEL,
     OWNER_LABEL,
     DockerEnvironment,
+    built_folders,
     command_scope,
     container_configuration,
     container_labels,
 )
-from codegate.sandbox.docker_layers import DockerBuildSandbox
 from codegate.sandbox.environment import EnvironmentFolder, build_environment, tools_folder, uv_program
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
 from codegate.sandbox.ownership import parse_owner
 from codegate.sandbox.session import SandboxSession
 from codegate.sandbox.sockets import AttachedConnection
-from codegate.sandbox.watched import WatchedSandbox
+from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 
 _CONTROL_SECONDS: Final = 60
 _REMOVE_SECONDS: Final = 20
@@ -157,7 +158,7 @@ class DockerBackend:
             environment = self.prepare(recipe)
         given = layer_images.machine_entries(folder, uv_program(self._machine()))
         container, session = self._open(environment, None, limits, given)
-        return DockerBuildSandbox(session, limits.disk_bytes, self._watch(container), container)
+        return WatchedBuild(session, limits.disk_bytes, self._watch(container), partial(built_folders, container))
 
     def _open(
         self,

@@ -1,13 +1,16 @@
 """What a container of the Docker backend is made of: its image, limits, mounts and labels."""
 
+import contextlib
 import os
 import posixpath
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox.contract import Description, Layer, SandboxLimits
-from codegate.sandbox.layers import BUILT
+from codegate.sandbox.daemon import connect, explained
+from codegate.sandbox.layers import BUILT, Parts, Source
 from codegate.sandbox.ownership import current_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes
@@ -20,6 +23,7 @@ RUN_LABEL: Final = "codegate.run"
 OWNER_LABEL: Final = "codegate.owner"
 DEADLINE_LABEL: Final = "codegate.deadline"
 JOB_LABEL: Final = "codegate.job"
+_FREEZE_SECONDS: Final = 900
 _KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the machine like any other
 
 
@@ -136,3 +140,18 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
     places = [place for place in path.split(":") if place.startswith("/")]
     kept = [place for place in places if not f"{posixpath.normpath(place)}/".startswith(written)]
     return (f"PATH={':'.join(kept)}",)
+
+
+@contextlib.contextmanager
+def built_folders(container: str) -> Iterator[tuple[Source, Source]]:
+    """Give what a recorded build wrote in a container; see ``WatchedBuild``. The daemon gives one folder at a time."""
+    client = connect(_FREEZE_SECONDS)  # one of its own: see DockerBackend
+
+    def folder(place: str) -> Iterator[bytes]:
+        yield from client.get_archive(container, place)[0]
+
+    try:
+        with explained("read what was built"):
+            yield Parts(folder(BUILT)), Parts(folder(WORKSPACE))
+    finally:
+        client.close()

@@ -38,6 +38,20 @@ class Source(Protocol):
         ...
 
 
+class Parts:
+    """A source of the bytes that an iterator yields; it is asked for the first of them by the first read."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts = parts
+        self._rest = b""
+
+    def read(self, size: int, /) -> bytes:
+        """See ``Source.read``."""
+        self._rest = self._rest or next(self._parts, b"")
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+
 def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -> str:
     """Write the archive of a build, see ``BuildSandbox.freeze``; return its SHA-256.
 

@@ -2,11 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from codegate.sandbox.contract import Command, Completed, SandboxError, SandboxFile
+from codegate.sandbox.layers import BUILT, TRANSIENT, Source, freeze
 from codegate.sandbox.session import KILLED, SandboxSession
 
 _LOOK_SECONDS: Final = 1.0
@@ -15,7 +18,11 @@ LISTING: Final = ("-printf", "%i %b\\n")
 """How ``find`` lists files. Not by du, which prints nothing where a folder is moved under it: what is missed is counted
 the next time."""
 _BLOCK_BYTES: Final = 512
+_REMOVE_SECONDS: Final = 300.0
 _PAGE_BYTES: Final = 1 << 12  # there is no other limit on the number of files
+
+
+BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Source]]]
 
 
 def listed_bytes(listing: bytes) -> int:
@@ -102,3 +109,25 @@ class WatchedSandbox:
             self._session.close()
             return False
         return True
+
+
+class WatchedBuild(WatchedSandbox):
+    """A ``BuildSandbox`` on such a disk.
+
+    Args:
+        session: as of ``WatchedSandbox``, like ``limit`` and ``written``.
+        built: gives tars of ``/opt/env`` and of the workspace, see ``layers.freeze``, for the length of a ``with``
+            block. They are read one after the other.
+    """
+
+    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], built: BuiltFolders) -> None:
+        super().__init__(session, limit, written)
+        self._built = built
+
+    def freeze(self, tracked: Collection[str], archive: Path) -> str:
+        """See ``BuildSandbox.freeze``."""
+        places = tuple(f"{BUILT}/{name}" for name in TRANSIENT)
+        # What stays of it, such as folders that may not be written to, is left out all the same.
+        self._session.run(Command(("rm", "-rf", "--", *places), timeout_seconds=_REMOVE_SECONDS))
+        with self._built() as (env, tree):
+            return freeze(env, tree, tracked, archive)

@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -33,11 +34,11 @@ from codegate.sandbox.environment import build_environment, tools_folder, uv_pro
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
-from codegate.sandbox.remote.builds import PLACES, SYSTEM, RemoteBuild, pack, upload_seconds, written_on
+from codegate.sandbox.remote.builds import PLACES, SYSTEM, built_folders, pack, upload_seconds, written_on
 from codegate.sandbox.remote.carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote.link import INTERPRETER, MASKED
 from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
-from codegate.sandbox.watched import WatchedSandbox
+from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
 RUN_LABEL: Final = "codegate-run"
@@ -219,7 +220,7 @@ class RemoteBackend:
         environment = self._prepare(recipe, recipe.layer, uv_program(_MACHINE))
         with self._fleet.starting():
             session, carrier = self._open(environment, limits)
-            return RemoteBuild(session, limits.disk_bytes, _watch(session, carrier), carrier)
+            return WatchedBuild(session, limits.disk_bytes, _watch(session, carrier), partial(built_folders, carrier))
 
     def _open(self, environment: RemoteEnvironment, limits: SandboxLimits) -> tuple[SandboxSession, Carrier]:
         with self._explained("start a machine"):

@@ -5,25 +5,24 @@ A machine serves one sandbox, so the sandbox writes to the folders themselves.
 
 import contextlib
 import tarfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Generator, Iterator
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
-from codegate.sandbox import layers
 from codegate.sandbox.bubblewrap_layers import ETC
-from codegate.sandbox.contract import Command, Layer, SandboxError
+from codegate.sandbox.contract import Layer, SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.layer_images import layer_entries, machine_entries
-from codegate.sandbox.layers import BUILT, TRANSIENT
+from codegate.sandbox.layers import BUILT, Parts, Source
 from codegate.sandbox.packing import add_file, add_folder
 from codegate.sandbox.remote.carrier import FOLDER, LINK, Carrier
-from codegate.sandbox.session import WORKSPACE, SandboxSession
-from codegate.sandbox.watched import LISTING, WatchedSandbox, listed_bytes
+from codegate.sandbox.session import WORKSPACE
+from codegate.sandbox.watched import LISTING, listed_bytes
 
 _WRITTEN: Final = (BUILT, WORKSPACE, "/tmp")  # noqa: S108 - the sandbox's own
-_REMOVE_SECONDS: Final = 300.0
+_PART: Final = 1 << 18
 _LARGEST: Final = 2 << 30
 
 PLACES: Final = tuple(part for place in _WRITTEN for part in ("--bind", f"{FOLDER}{place}", place))
@@ -87,39 +86,14 @@ def written_on(carrier: Carrier) -> Callable[[], int]:
     return lambda: measure() - given
 
 
-class RemoteBuild(WatchedSandbox):
-    """A ``BuildSandbox`` on the machine that ``carrier`` leads to."""
+@contextlib.contextmanager
+def built_folders(carrier: Carrier) -> Iterator[tuple[Source, Source]]:
+    """Give what a recorded build wrote on the machine; see ``WatchedBuild``. One folder can be had at a time."""
 
-    def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], carrier: Carrier) -> None:
-        super().__init__(session, limit, written)
-        self._carrier = carrier
+    def folder(place: str) -> Generator[bytes, None, None]:
+        parent, _, name = f"{FOLDER}{place}".rpartition("/")
+        with carrier.ask("/usr/bin/tar", "-c", "-f", "-", "--sort=name", "-C", parent, name) as output:
+            yield from iter(lambda: output.read(_PART), b"")
 
-    def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """See ``BuildSandbox.freeze``."""
-        places = tuple(f"{BUILT}/{name}" for name in TRANSIENT)
-        self._session.run(Command(("rm", "-rf", "--", *places), timeout_seconds=_REMOVE_SECONDS))
-        with (
-            contextlib.closing(_Folder(self._carrier, BUILT)) as env,
-            contextlib.closing(_Folder(self._carrier, WORKSPACE)) as tree,
-        ):
-            return layers.freeze(env, tree, tracked, archive)
-
-
-class _Folder:
-    """Reads a folder of the machine as a tar, which it asks for when it is read from: one can be had at a time."""
-
-    def __init__(self, carrier: Carrier, place: str) -> None:
-        self._carrier = carrier
-        self._parent, _, self._name = f"{FOLDER}{place}".rpartition("/")
-        self._output: IO[bytes] | None = None
-
-    def read(self, size: int, /) -> bytes:
-        if self._output is None:
-            self._output = self._carrier.ask(
-                "/usr/bin/tar", "-c", "-f", "-", "--sort=name", "-C", self._parent, self._name
-            )
-        return self._output.read(size)
-
-    def close(self) -> None:
-        if self._output is not None:
-            self._output.close()
+    with contextlib.closing(folder(BUILT)) as env, contextlib.closing(folder(WORKSPACE)) as tree:
+        yield Parts(env), Parts(tree)
