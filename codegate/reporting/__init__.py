@@ -14,14 +14,13 @@ from codegate.reporting.csv_report import render_csv
 from codegate.reporting.dashboard import render_dashboard
 from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
 from codegate.reporting.html import render_html
-from codegate.reporting.json_report import render_json
+from codegate.reporting.json_report import MAX_RESULT_BYTES, read_result, render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measure_table import judge_table
 from codegate.reporting.measures import Measures, Terms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.progress import ProgressLines
-from codegate.reporting.result import MAX_RESULT_BYTES, read_result
 from codegate.reporting.review import render_review, review_view, reviewed_problem
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.sweep_table import sweep_tables

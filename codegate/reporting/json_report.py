@@ -1,13 +1,32 @@
-"""The report as one JSON document for machines, schema ``codegate.report/1``."""
+"""The report as one JSON document for machines, schema ``codegate.report/1``, written and read back.
+
+It is the one file by which a run that is not trusted may say what it found. Its keys, types and sizes are those that
+``render_json`` writes, so that it can be shown. Its figures are the word of the run: whoever controls the run can
+invent all of its attempts, so what comes from it is shown as a claim and decides nothing.
+"""
 
 import dataclasses
 import json
+from collections.abc import Iterator
+from typing import Any, Final
 
+from pydantic import TypeAdapter, ValidationError
+
+from codegate.errors import UsageError
 from codegate.reporting.view import ReportView
+from codegate.strict import parse_json
 
 REPORT_SCHEMA = "codegate.report/1"
 
 _IN_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"})
+MAX_RESULT_BYTES: Final = 64 << 20
+
+_LARGEST: Final = 1e15  # of any number: bytes of memory, tokens
+_PLACE: Final = "report.json"
+_AGAIN: Final = (
+    "Another version may have written it: use one version in both workflows, or write it again with "
+    "`codegate report RUN --out FOLDER`."
+)
 
 
 def render_json(view: ReportView) -> str:
@@ -26,3 +45,42 @@ def render_json(view: ReportView) -> str:
     }
     text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
     return text.translate(_IN_SCRIPT).replace("##[", "#\\u0023[") + "\n"
+
+
+def read_result(data: bytes) -> ReportView:
+    """Return the view that ``render_json`` wrote as ``data``.
+
+    Raises:
+        UsageError: it is too large, or not such a document.
+    """
+    if len(data) > MAX_RESULT_BYTES:
+        raise UsageError(f"{_PLACE} is larger than {MAX_RESULT_BYTES} bytes.")
+    try:
+        document = parse_json(data.decode("utf-8"), _PLACE)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{_PLACE} is not UTF-8 text.") from error
+    if not isinstance(document, dict) or document.get("schema") != REPORT_SCHEMA:
+        raise UsageError(f"{_PLACE} is no {REPORT_SCHEMA}.", _AGAIN)
+    if any(abs(number) > _LARGEST for number in _numbers(document)):
+        raise UsageError(f"{_PLACE} has a number that no report has.")
+    try:
+        view = TypeAdapter(ReportView).validate_python({key: document[key] for key in document if key != "schema"})
+    except ValidationError as error:
+        raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN) from error
+    columns = len(view.candidates)
+    # Whatever validation let through (a text for a number, a key too many, one too few) is not what is written.
+    if any(len(row.cells) != columns for row in view.problems) or json.loads(render_json(view)) != document:
+        raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN)
+    return view
+
+
+def _numbers(document: Any) -> Iterator[float]:
+    left = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, (int, float)):
+            yield value

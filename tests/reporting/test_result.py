@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codegate.errors import UsageError
 from codegate.reporting import render_json
 from codegate.reporting.comment import COMMENT_LIMIT, render_comment
-from codegate.reporting.result import MAX_RESULT_BYTES, read_result
+from codegate.reporting.json_report import MAX_RESULT_BYTES, read_result
 from tests.reporting.example import example_view
 from tests.reporting.hostile import PAYLOADS
 
