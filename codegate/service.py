@@ -13,11 +13,11 @@ from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 import h11
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from codegate.errors import UsageError
 from codegate.http import HttpConnection, HttpRequest
-from codegate.strict import parse_json, shown
+from codegate.strict import Strict, parse_json, shown
 
 SERVICE_PORT: Final = 4181
 SERVICE_ENVIRONMENT: Final = {"CODEGATE_SERVICE_URL": f"http://127.0.0.1:{SERVICE_PORT}"}
@@ -32,11 +32,7 @@ _HeaderName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,99}$"
 _HeaderValue = Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]{0,998}[!-~])?$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ServiceCall(_Strict):
+class ServiceCall(Strict):
     """Which calls are meant."""
 
     method: Annotated[str, StringConstraints(pattern=r"^[A-Z]{1,20}$")]
@@ -61,7 +57,7 @@ class ServiceCall(_Strict):
         return self.body is None or _includes(document, self.body)
 
 
-class Answer(_Strict):
+class Answer(Strict):
     """What the service answers."""
 
     status: int = Field(default=200, ge=200, le=599)
@@ -116,7 +112,7 @@ class Expectation(ServiceCall):
         return (self.at_least or 0) <= calls <= (MAX_CALLS if self.at_most is None else self.at_most)
 
 
-class Service(_Strict):
+class Service(Strict):
     """What a problem's code can call at ``CODEGATE_SERVICE_URL``, and the calls that the hidden tests must cause."""
 
     routes: tuple[Route, ...] = Field(default=(), description="The first that matches answers; 404 if none does.")

@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn
 from xml.parsers import expat
 
+from pydantic import BaseModel, ConfigDict
+
 from codegate.errors import UsageError
+
+
+class Strict(BaseModel):
+    """A document of ours: no unknown keys, never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
 
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 2_000_000

@@ -6,9 +6,10 @@ from datetime import date
 from typing import Annotated, Any, Final
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator
 
 from codegate.durable import digest, sha256
+from codegate.strict import Strict
 from codegate.suite import (
     RECIPE,
     Base,
@@ -35,19 +36,15 @@ def _words(text: str) -> str:
     return text
 
 
-class ServiceRecipe(BaseModel):
+class ServiceRecipe(Strict):
     """A program that runs beside the tests, for which there is no preset."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     run: Line = Field(description="The command that serves, in the foreground.")
     ready: Line = Field(description="A command that succeeds once it serves.")
 
 
-class Recipe(BaseModel):
+class Recipe(Strict):
     """``environment:`` of codegate.yml: how a project is set up, and how its tests are run."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
         default=None, description="Image for Docker; null: one that has the tools. Bubblewrap takes the machine's own."

@@ -11,14 +11,14 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain
 from codegate.sandbox.cache import cache_bytes, drop_unpacked, layers_folder, sweep, temporary_folder
-from codegate.strict import parse_json, read_text
+from codegate.strict import Strict, parse_json, read_text
 
 _LOG: Final = logging.getLogger(__name__)
 SCHEMA: Final = "codegate.layer/1"
@@ -27,10 +27,8 @@ _LARGEST: Final = 32 << 20
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class LayerFile(BaseModel):
+class LayerFile(Strict):
     """``<sha256>.json``: what the archive beside it was built from, and how commands in it are run."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_: Literal["codegate.layer/1"] = SCHEMA
     sha256: _Sha256

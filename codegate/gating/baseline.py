@@ -19,7 +19,7 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import UsageError
 from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
-from codegate.strict import parse_json, read_bytes, shown
+from codegate.strict import Strict, parse_json, read_bytes, shown
 from codegate.suite import is_plain_path
 
 BASELINE_SCHEMA: Literal["codegate.baseline/4"] = "codegate.baseline/4"
@@ -58,8 +58,8 @@ Moment = Annotated[str, AfterValidator(utc_time)]
 """A UTC time, ISO 8601."""
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+class _File(Strict):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class PooledRun(_File):

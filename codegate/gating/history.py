@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from codegate.durable import append_line, digest
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, utc_time
 from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
-from codegate.strict import open_regular, read_lines, shown
+from codegate.strict import Strict, open_regular, read_lines, shown
 
 HISTORY_SCHEMA: Literal["codegate.history/1"] = "codegate.history/1"
 MAX_HISTORY_BYTES: Final = 64 << 20
@@ -34,7 +34,7 @@ _Text = Annotated[str, StringConstraints(max_length=2000)]
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class HistoryEntry(BaseModel):
+class HistoryEntry(Strict):
     """One candidate in one finished run.
 
     Attributes:
@@ -49,7 +49,7 @@ class HistoryEntry(BaseModel):
         cost: US dollars that the model calls cost; None where it is not known.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     history_schema: Literal["codegate.history/1"] = Field(default=HISTORY_SCHEMA, alias="schema")
     run: Annotated[str, StringConstraints(min_length=1, max_length=100)]

@@ -9,14 +9,14 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.gating.baseline import parsed
 from codegate.gating.drift import pass_rate
 from codegate.gating.estimates import Estimate
-from codegate.strict import read_bytes, read_text, shown
+from codegate.strict import Strict, read_bytes, read_text, shown
 
 _COLUMNS: Final = ("problem", "person", "solved")
 _ANSWERS: Final = {"yes": True, "no": False}
@@ -25,7 +25,7 @@ _MAX_BYTES: Final = 16 << 20
 _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class People(BaseModel):
+class People(Strict):
     """How people did.
 
     Attributes:
@@ -33,7 +33,7 @@ class People(BaseModel):
         counts: tries that solved it, and all tries, by problem.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
     people: int = Field(ge=1, le=1_000_000)

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from codegate.strict import Strict
 
 LOOKS: Final = (1, 2, 3, 4, 5, 6, 8, 10)
 """Samples per problem after which a gated run compares."""
@@ -46,10 +48,10 @@ Tier = Literal["critical", "supporting", "advisory"]
 Compared = Literal["candidate", "model"]
 
 
-class CohortPolicy(BaseModel):
+class CohortPolicy(Strict):
     """The pass rate that the problems with one tag, or all of them, must reach."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
 
     floor: float = Field(
         ge=0.0,
@@ -63,10 +65,10 @@ class CohortPolicy(BaseModel):
     )
 
 
-class GatePolicy(BaseModel):
+class GatePolicy(Strict):
     """Thresholds of the gate. Every value has a default; unknown keys and wrong types are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
 
     alpha: float = Field(
         default=0.05,

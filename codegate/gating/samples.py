@@ -5,20 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.gating.statistics import Pair, beta_binomial_cdf
 from codegate.gating.verdict import Exclusion, Flip
+from codegate.strict import Strict
 
 
-class Sample(BaseModel):
+class Sample(Strict):
     """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason.
 
     ``answer`` is a digest of the whole answer, by which copies are known; None where it was not kept. ``lost`` are the
     tries of this sample that faults took which the answer may cause, by fault; its own is one of them.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: int = Field(ge=0)
     passed: bool | None
@@ -28,7 +27,7 @@ class Sample(BaseModel):
     lost: Mapping[str, int] = Field(default={}, exclude_if=lambda lost: not lost)
 
 
-class CandidateSamples(BaseModel):
+class CandidateSamples(Strict):
     """All samples of one candidate on a suite, with what they must have in common to be comparable.
 
     Attributes:
@@ -40,8 +39,6 @@ class CandidateSamples(BaseModel):
         plain: by problem id its digest without controls, where it has any; it is known of a run only.
         limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     candidate: str
     label: str

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.errors import ExitCode
 from codegate.gating.policy import Tier
+from codegate.strict import Strict
 
 VerdictKind = Literal["pass", "regressed", "inconclusive", "incomparable", "infrastructure"]
 _WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
@@ -20,11 +21,7 @@ EXIT_CODES: dict[VerdictKind, ExitCode] = {
 }
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Flip(_Frozen):
+class Flip(Strict):
     """A problem whose pass rate differs between baseline and candidate (rates in 0..1, with their n).
 
     ``beyond_chance``: an equal candidate would do so in fewer than 1 of 100 runs. Other single flips are noise.
@@ -39,7 +36,7 @@ class Flip(_Frozen):
     beyond_chance: bool = False
 
 
-class Exclusion(_Frozen):
+class Exclusion(Strict):
     """A problem left out of both sides, and why."""
 
     problem: str
@@ -47,7 +44,7 @@ class Exclusion(_Frozen):
     reason: str
 
 
-class Mismatch(_Frozen):
+class Mismatch(Strict):
     """One field that differs between baseline and candidate."""
 
     field: str
@@ -55,7 +52,7 @@ class Mismatch(_Frozen):
     candidate: str
 
 
-class Cohort(_Frozen):
+class Cohort(Strict):
     """The problems that carry one tag: described, and gating only through a floor of the critical tier.
 
     ``p_regression`` is the one-sided p of "no drop", None below five problems, and ``p_holm`` the same adjusted for the
@@ -76,7 +73,7 @@ class Cohort(_Frozen):
     confidence: float | None = None
 
 
-class Drift(_Frozen):
+class Drift(Strict):
     """Fresh samples of the baseline against its stored ones on the same problems.
 
     ``p`` is of the two-sided exact stratified test; ``drifted``: the stored baseline no longer describes the model
@@ -91,7 +88,7 @@ class Drift(_Frozen):
     drifted: bool
 
 
-class PopulationFinding(_Frozen):
+class PopulationFinding(Strict):
     """What a comparison shows about bugs like these, of which the suite is a random sample; it decides nothing.
 
     ``units`` are pull requests, or the problems where each has its own. ``difference`` is that of the mean over units,
@@ -105,7 +102,7 @@ class PopulationFinding(_Frozen):
     sentence: str
 
 
-class Verdict(_Frozen):
+class Verdict(Strict):
     """The decision of the gate about one candidate.
 
     Rates are means over problems of the per-problem pass rate, in 0..1; all None when nothing could be compared.

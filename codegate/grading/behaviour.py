@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.grading.records import Attempted, AttemptKind, Crash
 from codegate.sandbox import Completed
+from codegate.strict import Strict
 
 LimitName = Literal["time", "memory", "output", "disk", "processes"]
 """What a run used up. ``disk`` and ``processes`` are known by what failing tests died of."""
@@ -41,7 +42,7 @@ _SHOWN: Final[dict[AttemptKind, str]] = {
 }
 
 
-class Behaviour(BaseModel):
+class Behaviour(Strict):
     """What a test run tried to do.
 
     Attributes:
@@ -50,8 +51,6 @@ class Behaviour(BaseModel):
         details: the first distinct ones by kind, as the process reported them; untrusted text.
         limits: what the run used up.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     watched: bool = False
     counts: dict[AttemptKind, int] = Field(default_factory=dict)

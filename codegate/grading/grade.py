@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.stderr import StderrClass
+from codegate.strict import Strict
 
 FailureClass = Literal[
     "syntax_error",
@@ -39,11 +40,7 @@ model's context, or the answer was empty.
 TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TestResult(_Frozen):
+class TestResult(Strict):
     """One test id as the supervisor's channel reported it; ``missing`` when it never was reported."""
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -61,7 +58,7 @@ def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-class LintResult(_Frozen):
+class LintResult(Strict):
     """Ruff's findings in the changed files: how many there are that the base did not have."""
 
     new_findings: int = Field(ge=0)
@@ -69,7 +66,7 @@ class LintResult(_Frozen):
     rules: tuple[str, ...] = ()
 
 
-class Grade(_Frozen):
+class Grade(Strict):
     """What execution showed.
 
     Attributes:

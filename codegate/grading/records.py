@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from codegate.strict import Strict
 
 AttemptKind = Literal["network", "local", "files", "writes", "signals", "processes"]
 """What code may try to do: connections and look-ups that leave the sandbox, and such that stay in it; forbidden files;
@@ -17,10 +19,10 @@ changes of files outside the workspace; signals to processes of the harness; new
 _Read = TypeVar("_Read")
 
 
-class Record(BaseModel):
+class Record(Strict):
     """What comes over the pipe, read strictly."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
 
 
 class Crash(Record):

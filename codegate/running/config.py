@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from codegate.candidates import (
     EXAMPLE_CANDIDATE,
@@ -27,6 +27,7 @@ from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
 from codegate.sandbox import CHOICE_PATTERN, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
+from codegate.strict import Strict
 from codegate.suite import is_plain_path, read_yaml
 
 CONFIG_NAME = "codegate.yml"
@@ -63,19 +64,15 @@ def _choice(value: str) -> str:
         raise ValueError(str(error)) from error
 
 
-class Concurrency(BaseModel):
+class Concurrency(Strict):
     """How much happens at once. Model calls and sandboxes have limits of their own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     models: int = Field(default=4, ge=1, le=256, strict=True, description="Model calls under way at once.")
     sandboxes: int = Field(default=2, ge=1, le=256, strict=True, description="Sandboxes at work at once.")
 
 
-class Config(BaseModel):
+class Config(Strict):
     """The configuration file. Paths are relative to the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     suite: str | None = Field(default=None, description="Folder of the suite.")
     repository: str | None = Field(default=None, description="Repository that the base commits are in.")

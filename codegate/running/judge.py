@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, Usage, redactor_for
 from codegate.durable import append_line, digest
@@ -28,7 +28,7 @@ from codegate.running.opening import opened_providers
 from codegate.running.outcome import Outcome, json_text
 from codegate.running.plan import RunOptions
 from codegate.solving import request_bytes
-from codegate.strict import parse_json, read_lines
+from codegate.strict import Strict, parse_json, read_lines
 from codegate.suite import check_model
 
 JUDGEMENTS: Final = "judge.jsonl"
@@ -61,8 +61,8 @@ PROMPT: Final = f"judge/1+{digest([SYSTEM, USER])[:8]}"
 _VERDICT: Final = re.compile(r"^VERDICT: (pass|fail)[ \t]*$", re.MULTILINE)
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+class _Line(Strict):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class JudgeHeader(_Line):

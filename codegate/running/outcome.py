@@ -17,6 +17,7 @@ from codegate.gating.policy import MAX_LOOKS
 from codegate.grading import Grade
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
+from codegate.strict import Strict
 
 RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
 OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
@@ -33,23 +34,21 @@ BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
 """Fields of a plan that are by problem id, and in a shard's plan of its part only."""
 
 
-class Fault(BaseModel):
+class Fault(Strict):
     """Why an outcome has no grade: an infrastructure fault, after its retries."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cause: str = Field(description="Key of the row in the fault table, for example provider.rate_limit.")
     message: str = Field(max_length=2000)
     retries: int = Field(ge=0)
 
 
-class Outcome(BaseModel):
+class Outcome(Strict):
     """One line of ``outcomes.jsonl``: exactly one of ``grade`` and ``fault`` is set.
 
     ``attempt`` is None when the fault came before the model had answered.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     outcome_schema: Literal["codegate.outcome/1"] = Field(default=OUTCOME_SCHEMA, alias="schema")
     problem: str
@@ -114,10 +113,8 @@ class Outcome(BaseModel):
         return (self.candidate, self.problem, self.sample)
 
 
-class Shard(BaseModel):
+class Shard(Strict):
     """Part ``number`` of ``of``, from 1, of a run that has ``problems`` problems in all."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     number: int = Field(ge=1, strict=True)
     of: int = Field(ge=1, le=MAX_SHARDS, strict=True)
@@ -136,19 +133,15 @@ class Shard(BaseModel):
         return f"{self.number}/{self.of}"
 
 
-class ProblemRecord(BaseModel):
+class ProblemRecord(Strict):
     """What a report shows beside the answers to a problem: its statement and its reference fix, a unified diff."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     statement: str
     fix: str
 
 
-class Origin(BaseModel):
+class Origin(Strict):
     """The change that a problem was mined from, for reports. It may reveal the fix, so no model sees it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str = ""
     date: str | None = None
@@ -158,7 +151,7 @@ class Origin(BaseModel):
     project: str | None = Field(default=None, description="Web page of the repository.")
 
 
-class RunManifest(BaseModel):
+class RunManifest(Strict):
     """``run.json``: the plan of a run; two runs with equal ``conditions`` are comparable.
 
     Attributes:
@@ -174,7 +167,7 @@ class RunManifest(BaseModel):
         part: which problems a run is restricted to, in words; such a run is compared with nothing.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     run_schema: Literal["codegate.run/1"] = Field(default=RUN_SCHEMA, alias="schema")
     id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
@@ -258,23 +251,23 @@ class RunManifest(BaseModel):
         )
 
 
-class SoundnessRecord(BaseModel):
+class SoundnessRecord(Strict):
     """``soundness.json``: by problem id why it is not sound here, None where it is.
 
     In a sound problem the reference fix passes and the unchanged tree fails, before the first model call.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     soundness_schema: Literal["codegate.soundness/1"] = Field(default=SOUNDNESS_SCHEMA, alias="schema")
     checked: str = Field(description="UTC time, ISO 8601.")
     problems: dict[str, Annotated[str, StringConstraints(max_length=2000)] | None]
 
 
-class SandboxRecord(BaseModel):
+class SandboxRecord(Strict):
     """``sandbox.json``: the assurances of the sandboxes of all executions of a run."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     sandbox_schema: Literal["codegate.sandbox/1"] = Field(default=SANDBOX_SCHEMA, alias="schema")
     assurances: tuple[Assurance, ...] = Field(max_length=200)

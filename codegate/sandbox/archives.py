@@ -15,13 +15,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from codegate.durable import sha256_of, write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox.cache import cache_folder, temporary_folder
 from codegate.sandbox.environment import COMPLETE, PARTS, content_of, put_in_place
 from codegate.sandbox.packing import pack
+from codegate.strict import Strict
 
 INDEX: Final = "environments.json"
 _INDEX_BYTES: Final = 1 << 20
@@ -30,10 +31,8 @@ _BAD_ARCHIVE: Final = (tarfile.TarError, ValueError, FileExistsError, FileNotFou
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class ArchiveIndex(BaseModel):
+class ArchiveIndex(Strict):
     """``environments.json``: what each archive's bytes are."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_: Literal["codegate.environments/1"] = Field("codegate.environments/1", alias="schema")
     sha256: Mapping[_Sha256, _Sha256] = Field(max_length=10_000, description="SHA-256 of `KEY.tar`, by key.")

@@ -7,10 +7,11 @@
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.plugins import language_names, runner_places
 from codegate.service import Service
+from codegate.strict import Strict
 from codegate.suite.tree import is_plain_path
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
@@ -30,12 +31,6 @@ def _plain(path: str) -> str:
 
 PlainPath = Annotated[str, AfterValidator(_plain)]
 ImportRoot = Annotated[str, AfterValidator(lambda path: _plain(path) if path else path)]
-
-
-class Strict(BaseModel):
-    """Base of every file type: unknown keys are refused, instances are immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ProblemLimits(Strict):

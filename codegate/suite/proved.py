@@ -12,8 +12,9 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from codegate.durable import write_atomic
+from codegate.strict import Strict
 from codegate.suite.loaded import Suite
-from codegate.suite.model import Sha256, Slug, Strict
+from codegate.suite.model import Sha256, Slug
 from codegate.suite.reader import read_json
 
 PROVED: Final = "proved.json"

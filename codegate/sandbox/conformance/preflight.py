@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.sandbox.contract import (
     Backend,
@@ -26,6 +26,7 @@ from codegate.sandbox.contract import (
 from codegate.sandbox.layers import BUILT
 from codegate.sandbox.session import ENVIRONMENT
 from codegate.sandbox.sizes import inodes, shared_memory_bytes
+from codegate.strict import Strict
 
 _PROBE: Final = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
 LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=96 << 20, pids=24, disk_bytes=4 << 20, open_files=64)
@@ -50,20 +51,16 @@ _UNENFORCED: Final = frozenset({
 })  # fmt: skip
 
 
-class Finding(BaseModel):
+class Finding(Strict):
     """One wall that was looked at, or one limit that was run into."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     check: str = Field(max_length=100)
     held: bool
     evidence: str = Field(max_length=2000, description="What was seen, as JSON.")
 
 
-class Assurance(BaseModel):
+class Assurance(Strict):
     """The walls of one kind of environment, found standing before anything untrusted ran there."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sandbox: str = Field(max_length=100, description="What to choose to get the same kind again: `docker`, `bwrap`.")
     tier: str = Field(max_length=100, description="What contains the code: `runc`, `runsc`, `kata`, `bubblewrap`.")
