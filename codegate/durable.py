@@ -8,9 +8,11 @@ import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from codegate.errors import InfrastructureError
+from codegate.errors import InfrastructureError, UsageError
+
+_BLOCK: Final = 1 << 20
 
 
 def canonical_json(value: Any) -> bytes:
@@ -90,6 +92,36 @@ def append_line(path: Path, line: bytes) -> None:
             _sync_folder(path.parent)
     except OSError as error:
         raise _disk_error(path, error) from error
+
+
+def drop_torn_line(path: Path, limit: int) -> None:
+    """Cut off a last line that a crash left incomplete, if there is one.
+
+    Raises:
+        UsageError: the file has more than ``limit`` bytes: one of holes would take forever.
+        InfrastructureError: the disk refused.
+    """
+    try:
+        with path.open("rb+") as file:
+            end = whole = file.seek(0, os.SEEK_END)
+            if end > limit:
+                raise UsageError(f"{path} is larger than {limit} bytes.")
+            while whole > 0:
+                start = max(0, whole - _BLOCK)
+                file.seek(start)
+                found = file.read(whole - start).rfind(b"\n")
+                whole = start + found + 1 if found >= 0 else start
+                if found >= 0:
+                    break
+            if whole != end:
+                file.truncate(whole)
+                os.fsync(file.fileno())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot repair {path}: {error.strerror or error}.", "Check the disk and its permissions."
+        ) from error
 
 
 def _append(descriptor: int, data: bytes) -> None:

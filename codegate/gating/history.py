@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from codegate.durable import append_line, digest
+from codegate.durable import append_line, digest, drop_torn_line
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, utc_time
 from codegate.gating.drift import counts_of, pass_rate
@@ -213,19 +213,14 @@ def _repair_last_line(path: Path) -> None:
         data = file.read()
     if not data or data.endswith(b"\n"):
         return
-    whole = data.rfind(b"\n") + 1
     try:
-        _entry(data[whole:], str(path))
-        entire = True
+        _entry(data[data.rfind(b"\n") + 1 :], str(path))
     except UsageError:
-        entire = False
+        drop_torn_line(path, MAX_HISTORY_BYTES)
+        return
     try:
-        with path.open("rb+") as file:
-            file.seek(0, os.SEEK_END)
-            if entire:
-                file.write(b"\n")
-            else:
-                file.truncate(whole)
+        with path.open("ab") as file:
+            file.write(b"\n")
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

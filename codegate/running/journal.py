@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from codegate.candidates import Redactor
-from codegate.durable import append_line, write_atomic
+from codegate.durable import append_line, drop_torn_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.running.call_log import CALLS, CallLog
 from codegate.running.faults import lost_answers
@@ -60,8 +60,6 @@ RUN_FILES: Final = re.compile(
     rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|problems/{_PART}\.json)"
 )
 """Names, in a run's folder, of the files that a run is resumed from."""
-
-_BLOCK: Final = 1 << 20
 
 
 class Journal:
@@ -113,7 +111,7 @@ class Journal:
                 raise UsageError(
                     f"{self.folder} is being written by another process.", "Wait for it, or stop it first."
                 ) from error
-            self._drop_torn_line()
+            drop_torn_line(self._outcomes, MAX_JOURNAL_BYTES)
             self._refusal = None
             yield
         finally:
@@ -314,23 +312,6 @@ class Journal:
     def _problem(self, name: str) -> Path:
         return self.folder / _PROBLEMS / f"{_usable(name)}.json"
 
-    def _drop_torn_line(self) -> None:
-        if not self._outcomes.exists():
-            return
-        try:
-            with self._outcomes.open("rb+") as file:
-                end = file.seek(0, os.SEEK_END)
-                if end > MAX_JOURNAL_BYTES:
-                    raise UsageError(f"{self._outcomes} is larger than {MAX_JOURNAL_BYTES} bytes.")
-                whole = _end_of_last_line(file, end)
-                if whole != end:
-                    file.truncate(whole)
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise InfrastructureError(
-                f"cannot repair {self._outcomes}: {error.strerror or error}.", "Check the disk and its permissions."
-            ) from error
-
 
 def _usable(part: str) -> str:
     if not re.fullmatch(_PART, part):
@@ -349,18 +330,6 @@ def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:
         raise UsageError(f"{path} is a symbolic link; runs hold none.", "Remove it.")
     if not is_kind(mode):
         raise UsageError(f"{path} is not what a run has there.", "Remove it.")
-
-
-def _end_of_last_line(file: BinaryIO, end: int) -> int:
-    """Return the end of the last complete line before ``end``."""
-    while end > 0:
-        start = max(0, end - _BLOCK)
-        file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        end = start
-    return 0
 
 
 def load_run(folder: Path) -> Run:

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from pydantic import ConfigDict, Field
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, Usage, redactor_for
-from codegate.durable import append_line, digest
+from codegate.durable import append_line, digest, drop_torn_line
 from codegate.errors import UsageError
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.checks import check_prices
@@ -177,7 +177,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
         calls = ModelCalls(
             options.models, options.max_model_calls, options.budget_usd, journal.calls.spending(), journal, stop
         )
-        _drop_torn_line(path)
+        drop_torn_line(path, _MAX_FILE)
         if before is None:
             append_line(path, json_text(header).encode("ascii"))
         announce(f"{judge.label} judges {len(left)} attempts of run {journal.manifest.id}")
@@ -229,9 +229,3 @@ def _judgement(
         answer=completion.text[-_KEPT_ANSWER:],
         usage=completion.usage,
     )
-
-
-def _drop_torn_line(path: Path) -> None:
-    """Cut off a last line that a crash left incomplete."""
-    if path.exists() and not (data := path.read_bytes()).endswith(b"\n"):
-        path.write_bytes(data[: data.rfind(b"\n") + 1])

@@ -17,11 +17,6 @@ def workspace_bytes(limits: SandboxLimits) -> int:
     return min(limits.disk_bytes, limits.memory_bytes // 2)
 
 
-def temporary_bytes(limits: SandboxLimits) -> int:
-    """Return the size of ``/tmp``: 64 MiB, or an eighth of the memory."""
-    return min(64 << 20, limits.memory_bytes // 8)
-
-
 def shared_memory_bytes(limits: SandboxLimits) -> int:
     """Return the size of ``/dev/shm``: 16 MiB, or a sixteenth of the memory."""
     return min(16 << 20, limits.memory_bytes // 16)

@@ -26,7 +26,7 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.ownership import Owner, current_owner, parse_owner
-from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.sizes import inodes, shared_memory_bytes, workspace_bytes
 
 SMALL = SandboxLimits(lifetime_seconds=60, memory_bytes=128 << 20)
 
@@ -186,7 +186,7 @@ def test_no_text_breaks_reading_an_owner(text: str) -> None:
 @given(st.integers(64 << 20, 64 << 30), st.integers(16 << 20, 16 << 30))
 def test_files_alone_never_use_up_the_memory(memory: int, disk: int) -> None:
     limits = SandboxLimits(memory_bytes=memory, disk_bytes=disk)
-    sizes = (workspace_bytes(limits), temporary_bytes(limits), shared_memory_bytes(limits))
-    assert 0 < sum(sizes) <= memory * 11 // 16
+    sizes = (workspace_bytes(limits), shared_memory_bytes(limits))
+    assert 0 < sum(sizes) <= memory * 9 // 16
     assert workspace_bytes(limits) <= disk
     assert all(inodes(size) >= 4096 for size in sizes)
