@@ -239,6 +239,69 @@ def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
     return [row for row in given if is_fresh(row, base)] or given
 
 
+def asserting(
+    functions: "Mapping[str, Node]", fails: "Callable[[Node], bool]", called: "Callable[[Node], Iterable[str]]"
+) -> "dict[str, Node]":
+    """Return the functions, by name, that assert something, or that call one that does."""
+    found = {name: node for name, node in functions.items() if fails(node)}
+    while more := {
+        name: node for name, node in functions.items()
+        if name not in found and any(each in found for each in called(node))
+    }:  # fmt: skip
+        found |= more
+    return found
+
+
+def written_out(
+    parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
+) -> tuple[Step, ...] | None:
+    """Return the declarations that give a function's parameters their values where its body is written out.
+
+    None where that is not possible: they are assigned one after the other, and one may use the name of another.
+
+    Args:
+        parameters: names with their types.
+        arguments: their values.
+        declared: writes a declaration of a name, its type and its value.
+    """
+    names = {name for name, _ in parameters}
+    if len(parameters) != len(arguments):
+        return None
+    pairs = list(zip(parameters, arguments, strict=True))
+    if any((set(re.findall(r"\w+", text)) & names) - {name} for (name, _), text in pairs):
+        return None
+    return tuple(Step(declared(name, kind, text)) for (name, kind), text in pairs if name != text)
+
+
+def needed(
+    nodes: "Sequence[Node]",
+    names: Iterable[str],
+    declared: "Callable[[Node], set[str]]",
+    used: "Callable[[Node], Iterable[str]]",
+) -> list[str]:
+    """Return the definitions of ``names``, and of what these use in turn, in the order of the file."""
+    shown: list[Node] = []
+    wanted, before = set(names), -1
+    while len(shown) != before:
+        before = len(shown)
+        for node in nodes:
+            if node not in shown and declared(node) & wanted:
+                shown.append(node)
+                wanted.update(used(node))
+    return [text_of(node) for node in nodes if node in shown]
+
+
+def probes_at(source: str, places: Iterable[str], head: re.Pattern[str]) -> frozenset[str]:
+    """Return the probes that lines of a file are in, by the last line before them that fits ``head``."""
+    lines = source.splitlines()
+    found = set()
+    for number in set(map(int, places)):
+        heads = (head.match(line) for line in reversed(lines[:number]))
+        match = next((match for match in heads if match is not None), None)
+        found |= {match[1]} if match is not None else set()
+    return frozenset(found)
+
+
 def literals_of(dialect: Dialect, text: str) -> frozenset[str]:
     """Return the texts and numbers that code writes out."""
     return frozenset(text_of(node) for node in dialect.literals(dialect.parse(text)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.lines import Branch, Step, fresh, is_fresh
+from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
 from codegate.languages.syntax import edited, field, parse, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -98,24 +98,16 @@ class GoReader:
 
     def _helped(self, helper: "Node", arguments: list["Node"]) -> list[Branch]:
         """Return what a function that asserts something runs when it is given ``arguments``."""
-        steps: list[Step] = []
         listed = field(helper, "parameters")
         named = [
             (text_of(name), text_of(field(parameter, "type")))
             for parameter in (listed.named_children if listed is not None else [])
             for name in parameter.children_by_field_name("name")
         ]
-        texts, names = [text_of(argument) for argument in arguments], {name for name, _ in named}
-        if len(named) != len(arguments) or field(helper, "type_parameters") is not None:
+        steps = written_out(named, [text_of(argument) for argument in arguments], _declared)
+        if steps is None or field(helper, "type_parameters") is not None:
             return []
-        others = zip(named, texts, strict=True)
-        if any((set(re.findall(r"\w+", text)) & names) - {name} for (name, _), text in others):
-            return []  # they are assigned one after the other
-        for (name, kind), argument in zip(named, arguments, strict=True):
-            text = text_of(argument)
-            declared = f"{name} := {text}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {text}"
-            steps += [Step(declared)] if name != text else []
-        return [Branch(tuple(steps), text_of(field(helper, "body"))[1:-1])]
+        return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
 
     def _subtest(self, call: "Node") -> list[Branch]:
         arguments = arguments_of(call)
@@ -212,6 +204,10 @@ class GoReader:
         if kind is not None and kind.type == "pointer_type":
             kind = kind.named_children[0]
         return kind if kind is None or kind.type == "struct_type" else self.types.get(text_of(kind))
+
+
+def _declared(name: str, kind: str, text: str) -> str:
+    return f"{name} := {text}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {text}"
 
 
 def _is_written(node: "Node") -> bool:

@@ -7,7 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.go.statements import GoReader, arguments_of, fails, struct_types, variables
-from codegate.languages.lines import MARK, Line, Shown, Step, Value, code_of, joined, lines_through
+from codegate.languages.lines import (
+    MARK,
+    Line,
+    Shown,
+    Step,
+    Value,
+    asserting,
+    code_of,
+    joined,
+    lines_through,
+    needed,
+    probes_at,
+)
 from codegate.languages.syntax import edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
@@ -96,7 +108,9 @@ class GoTests:
         functions = {text_of(field(node, "name")): node for node in root.named_children if node.type in _FUNCTION}
         files = [*map(self.parse, beside), root]
         types = {name: node for file in files for name, node in struct_types(file).items()}
-        helpers = _asserting([node for file in files for node in file.named_children if node.type in _FUNCTION])
+        every = (node for file in files for node in file.named_children if node.type in _FUNCTION)
+        named = {text_of(field(node, "name")): node for node in every}
+        helpers = asserting(named, fails, lambda node: (text_of(field(inner, "function")) for inner in walk(node)))
         for name, node in functions.items():
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
@@ -174,15 +188,7 @@ class GoTests:
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``: imports go without saying, and the package has what the file does not."""
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
-        shown: list[Node] = []
-        wanted, before = set(names), -1
-        while len(shown) != before:
-            before = len(shown)
-            for node in nodes:
-                if node not in shown and _declared(node) & wanted:
-                    shown.append(node)
-                    wanted |= self.used(text_of(node))
-        return [text_of(node) for node in nodes if node in shown]
+        return needed(nodes, names, _declared, lambda node: self.used(text_of(node)))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """See ``Dialect.given``: nothing is."""
@@ -240,13 +246,8 @@ class GoTests:
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
         """See ``Dialect.failed``."""
-        lines = source.splitlines()
-        found = set()
-        for number in {int(place) for place in re.findall(rf"{re.escape(path.rpartition('/')[2])}:(\d+):\d+", message)}:
-            heads = (re.match(rf"func {self._function('')}(\w+)\(", line) for line in reversed(lines[:number]))
-            head = next((match for match in heads if match is not None), None)
-            found |= {head[1]} if head is not None else set()
-        return frozenset(found)
+        places = re.findall(rf"{re.escape(path.rpartition('/')[2])}:(\d+):\d+", message)
+        return probes_at(source, places, re.compile(rf"func {self._function('')}(\w+)\("))
 
 
 def dialect_of(path: str) -> GoTests:  # noqa: ARG001 (all files are alike)
@@ -285,18 +286,6 @@ def _bound(root: "Node") -> set[str]:
 def _is_data(node: "Node") -> bool:
     """Return whether a declaration of a file is of a value that its tests share."""
     return node.type == "var_declaration" and not any(inner.type == "func_literal" for inner in walk(node))
-
-
-def _asserting(functions: "Iterable[Node]") -> "dict[str, Node]":
-    """Return the functions that assert something, or call one that does, by name."""
-    named = {text_of(field(node, "name")): node for node in functions}
-    found = {name: node for name, node in named.items() if fails(node)}
-    while more := {
-        name: node for name, node in named.items()
-        if name not in found and any(text_of(field(inner, "function")) in found for inner in walk(node))
-    }:  # fmt: skip
-        found |= more
-    return found
 
 
 def _in_turn(body: "Node | None") -> str:
