@@ -17,6 +17,7 @@ _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
 _ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
 _ASSERTION: Final = "java.lang.AssertionError"
 _ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailure", "MultipleFailuresError")
+_MAX_ERRORS: Final = 1 << 14
 _CRASH: Final = "The forked VM terminated"
 _FAILED: Final = frozenset({"failed", "error"})
 
@@ -203,7 +204,7 @@ def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None
     of_tests = any(error[1].endswith(f"/{test}") for test in files)
     parents: tuple[str, ...] = () if of_tests else ("SyntaxError",)
     crash = Crash(exception="BuildFailed", message=error[2][:1000], parents=parents)
-    return CollectionError(file, said[error.start() :][:2000], crash)
+    return CollectionError(file, said[error.start() :][:_MAX_ERRORS], crash)
 
 
 MAVEN: Final = Maven()

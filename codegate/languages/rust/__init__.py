@@ -13,5 +13,6 @@ LANGUAGE: Final = LanguagePack(
     runners={"cargo": "codegate.languages.rust.runners:CARGO"},
     environments="codegate.languages.rust.environments:Rust",
     readers=(RUST,),
+    lines="codegate.languages.rust.tests:dialect_of",
     varies=frozenset({"random", "timezone"}),
 )

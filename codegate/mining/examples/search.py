@@ -27,7 +27,7 @@ _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
-_MAX_COMPILED: Final = 3
+_MAX_COMPILED: Final = 4
 _MAX_SHORTENED: Final = 4
 _APART: Final = 1000
 """How far the numbers of the probes of two files are apart: they may be of one package."""

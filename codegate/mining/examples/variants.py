@@ -16,13 +16,22 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DECLARES: Final = re.compile(r"(?:const|let|var)\s[^=;]*=|[\w, ]+:=")
-_CHANGED: Final = re.compile(r"(?:^|&)([A-Za-z_]\w*)")
+_CHANGED: Final = re.compile(r"(?:^|&(?:mut )?)([A-Za-z_]\w*)")
 _LITERAL: Final = "\0"
+_CALLS: Final = ("call", "method_invocation")
 _MAX_SINGLE: Final = 3
 _SHORT: Final = 2
 _MAX_LINES: Final = 24
 _MAX_PROBES: Final = 80
-_NUMBERS: Final = ("number", "int_literal", "float_literal", "integer", "float")
+_NUMBERS: Final = (
+    "number",
+    "int_literal",
+    "float_literal",
+    "integer",
+    "float",
+    "integer_literal",
+    "floating_point_literal",
+)
 
 
 def shape_of(dialect: Dialect, text: str) -> str:
@@ -167,7 +176,7 @@ def _connected(
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
     """Return whether an expression calls a method of what the line itself made, or is given a pointer to it."""
-    calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type.startswith("call"))
+    calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type.startswith(_CALLS))
     return any(not local.isdisjoint(_CHANGED.findall(call)) for call in calls)
 
 

@@ -192,7 +192,7 @@ def failure(status: int, output: str) -> dict[str, Any]:
     parents = ["AssertionError"] if panic and message.startswith("assertion") else []
     if "memory allocation of" in output and status == -signal.SIGABRT:
         parents = ["MemoryError"]
-    return {"exception": "panic" if panic else "TestFailed", "message": plain(message.strip(), 1000),
+    return {"exception": "panic" if panic else "TestFailed", "message": plain(message.strip(), 4000),
             "parents": parents}  # fmt: skip
 
 
@@ -234,7 +234,7 @@ def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str
     """Report a file without results."""
     sys.stdout.write(plain(words, 4000) + "\n")
     crash = {"exception": kind, "message": plain(words, 1000), "parents": parents}
-    channel.send(kind="collection_error", id=file, text=plain(words, 2000), crash=crash)
+    channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
 
 
 def main() -> None:

@@ -1,0 +1,263 @@
+"""What the statements of a Java test are to a probe: assertions, values of loops and tables, methods that assert."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
+from codegate.languages.syntax import field, parse, statement_text, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ASSERTS: Final = re.compile(r"assert\w*")
+_THROWS: Final = re.compile(r"assert(?:Throws\w*|ThatThrownBy|ThatException\w*)|isThrownBy|catchThrowable\w*")
+_ERROR_WANTED: Final = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
+#: What is asked of a value; the value itself tells more than the answer.
+_ASKS: Final = frozenset({"equals", "contains", "startsWith", "endsWith", "matches", "isEmpty"})
+_LISTS: Final = frozenset({"asList", "of"})
+_MAX_ROWS: Final = 60
+
+
+@dataclass(frozen=True)
+class JavaReader:
+    """Reads the statements of one test method; see ``Reader``.
+
+    Attributes:
+        base: the file before the fix.
+        helpers: methods of the file that assert something, by name.
+    """
+
+    base: str
+    helpers: "Mapping[str, Node]"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Reader.parse``."""
+        return parse(text, "java")
+
+    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
+        """See ``Reader.read``; a name that an assertion gives the error it asks for stands for nothing."""
+        if statement.type == "block":
+            return [Branch((), text_of(statement)[1:-1])]
+        if statement.type.startswith("try_"):
+            return _guarded(statement)
+        if statement.type == "enhanced_for_statement" and self._fails(statement):
+            return list(self._rows(statement, before))
+        if statement.type == "local_variable_declaration":
+            declarator = field(statement, "declarator")
+            thrown = _thrown(field(declarator, "value"))
+            kind = text_of(field(statement, "type")).replace("var", "Throwable")
+            if thrown:
+                return [*thrown, Step(f"{kind} {text_of(field(declarator, 'name'))} = null;")]
+        call = statement.named_children[0] if statement.type == "expression_statement" else None
+        if call is not None and call.type == "method_invocation":
+            if call_name(call) == "fail":
+                return None
+            if thrown := _thrown(call):
+                return list(thrown)
+            if call_name(call) == "assertAll":
+                return [Branch((), f"{text_of(field(each, 'body'))};") for each in arguments_of(call)]
+            found = self._asserted(call, before)
+            if found is not None:
+                return found
+        skipped = "comment" in statement.type or statement.type in {"return_statement", "assert_statement"}
+        return None if skipped or self._fails(statement) else Step(statement_text(statement))
+
+    def _fails(self, statement: "Node") -> bool:
+        return fails(statement) or any(call_name(node) in self.helpers for node in walk(statement))
+
+    def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
+        """Return what an assertion checks, or what a method that asserts something runs."""
+        arguments, helper = arguments_of(call), self.helpers.get(call_name(call))
+        raises = bool(_ERROR_WANTED.search(text_of(call)))
+        if helper is not None and field(call, "object") is None:
+            results = tuple(text_of(each) for each in arguments if _is_made(each) and _is_result(each))
+            if results:
+                return Step(checked=results, raises=raises)
+            local = "\n".join(step.text for step in before)
+            given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in arguments)
+            return self._helped(helper, arguments) if given or is_fresh(call, self.base) else []
+        chain: Node | None = call
+        while chain is not None and chain.type == "method_invocation":
+            listed = arguments_of(chain)
+            if call_name(chain).startswith("assertThat") and listed:
+                inner = _thrown(listed[0])
+                checked = [text_of(each) for each in (listed[:-1] or listed) if _is_made(each)]
+                return list(inner) if inner else Step(checked=tuple(checked), raises=raises)
+            chain = field(chain, "object")
+        if _ASSERTS.fullmatch(call_name(call)):
+            return Step(
+                checked=tuple(dict.fromkeys(text for each in arguments for text in _sides(each))), raises=raises
+            )
+        return None
+
+    def _helped(self, helper: "Node", arguments: "list[Node]") -> "list[Branch | Step]":
+        named = [(text_of(field(each, "name")), text_of(field(each, "type"))) for each in parameters(helper)]
+        texts = [text_of(each) for each in arguments]
+        steps = written_out(named, texts, lambda name, kind, text: f"{kind} {name} = {text};")
+        return [Branch(steps, text_of(field(helper, "body"))[1:-1])] if steps is not None else []
+
+    def _rows(self, loop: "Node", before: tuple[Step, ...]) -> "Iterator[Branch | Step]":
+        """Yield what a loop over values that are written out runs for each of them."""
+        table = field(loop, "value")
+        if table is not None and table.type == "identifier":
+            table = self._value(text_of(table), before)
+        if table is None:
+            return
+        entries = arguments_of(table) if call_name(table) in _LISTS else _entries(table)
+        declared = f"{text_of(field(loop, 'type'))} {text_of(field(loop, 'name'))}"
+        body = text_of(field(loop, "body"))
+        for entry in fresh(entries, self.base)[:_MAX_ROWS]:
+            yield Branch((Step(f"{declared} = {text_of(entry)};"),), body[1:-1] if body.startswith("{") else body)
+
+    def _value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
+        declarators = (
+            node for step in reversed(before) for node in walk(self.parse(step.text))
+            if node.type == "variable_declarator" and text_of(field(node, "name")) == name
+        )  # fmt: skip
+        return field(next(declarators, None), "value")
+
+    def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
+        """Yield the parameters of each row that a test with parameters is given, those that the base has left out.
+
+        Args:
+            method: the test.
+            sources: all methods of the file, by name.
+        """
+        named = [(text_of(field(each, "type")), text_of(field(each, "name"))) for each in parameters(method)]
+        for annotation in annotations(method):
+            rows: list[Node] = []
+            kind = text_of(field(annotation, "name")).rpartition(".")[2]
+            values = [node for node in walk(annotation) if "_literal" in node.type or node.type in {"true", "false"}]
+            if kind == "MethodSource":
+                wanted = text_of(values[0])[1:-1] if values else text_of(field(method, "name"))
+                source = sources.get(wanted)
+                rows = [node for node in walk(source) if _is_row(node)] if source is not None else []
+            for row in fresh(values if kind.endswith(("ValueSource", "CsvSource")) else rows, self.base)[:_MAX_ROWS]:
+                given = [text_of(row)] if kind == "ValueSource" else [text_of(each) for each in arguments_of(row)]
+                if kind == "CsvSource":
+                    cells = [cell.strip().strip("'") for cell in text_of(row).strip('"').split(",")]
+                    given = [
+                        json.dumps(cell) if "String" in typed else cell
+                        for cell, (typed, _) in zip(cells, named, strict=False)
+                    ]
+                if len(given) == len(named):
+                    yield tuple(
+                        Step(f"{typed} {name} = {text};") for (typed, name), text in zip(named, given, strict=True)
+                    )
+
+
+def call_name(node: "Node") -> str:
+    """Return the name of the method that is called; empty where none is."""
+    return text_of(field(node, "name")) if node.type == "method_invocation" else ""
+
+
+def arguments_of(call: "Node") -> "list[Node]":
+    """Return what a call is given."""
+    listed = field(call, "arguments")
+    return [node for node in listed.named_children if "comment" not in node.type] if listed is not None else []
+
+
+def parameters(method: "Node") -> "list[Node]":
+    """Return the parameters of a method."""
+    listed = field(method, "parameters")
+    return listed.named_children if listed is not None else []
+
+
+def annotations(node: "Node") -> "list[Node]":
+    """Return the annotations of a declaration."""
+    listed = [each for each in node.named_children if each.type == "modifiers"]
+    return [one for each in listed for one in each.named_children if one.type.endswith("annotation")]
+
+
+def fails(node: "Node") -> bool:
+    """Return whether there is an assertion in a statement or a method."""
+    return any(_ASSERTS.fullmatch(name) or name == "fail" for name in map(call_name, walk(node)))
+
+
+def _thrown(call: "Node | None") -> tuple[Step, ...]:
+    """Return the code that an assertion asks an error of; nothing where it is none."""
+    if call is None or not _THROWS.fullmatch(call_name(call)):
+        return ()
+    for each in arguments_of(call):
+        if each.type == "method_reference":
+            owner, name = each.named_children[0], each.named_children[-1]
+            return (Step(checked=(f"{text_of(owner)}.{text_of(name)}()",), raises=True, panics=True),)
+        if each.type == "lambda_expression" and (body := field(each, "body")) is not None:
+            return _raising(body.named_children) if body.type == "block" else _raising([body])
+    return ()
+
+
+def _raising(statements: "list[Node]") -> tuple[Step, ...]:
+    """Return statements of which the last is asked for an error."""
+    listed = [node for node in statements if "comment" not in node.type]
+    if not listed:
+        return ()
+    last = listed[-1]
+    before = tuple(Step(statement_text(each)) for each in listed[:-1])
+    if last.type == "try_with_resources_statement":
+        body = field(last, "body")
+        return (*before, *_resources(last), *(_raising(body.named_children) if body is not None else ()))
+    if last.type == "local_variable_declaration":
+        value = field(last, "declarator", "value")
+    else:
+        value = last.named_children[0] if last.type == "expression_statement" else last
+    return (*before, Step(checked=(text_of(value),), raises=True, panics=True))
+
+
+def _guarded(statement: "Node") -> "list[Branch | Step] | None":
+    """Return what a ``try`` runs; where it fails the test at its end, an error is asked for."""
+    body = field(statement, "body")
+    if body is None:
+        return None
+    listed = [node for node in body.named_children if "comment" not in node.type]
+    at = next((at for at, node in enumerate(listed) if text_of(node).startswith(("fail(", "Assert.fail("))), None)
+    resources = _resources(statement)
+    if at is not None:
+        return [Branch((*resources, *_raising(listed[:at])), "")]
+    return [Branch(resources, text_of(body)[1:-1])]
+
+
+def _resources(statement: "Node") -> tuple[Step, ...]:
+    """Return the declarations of what a ``try`` closes."""
+    listed = field(statement, "resources")
+    found = [text_of(each) for each in listed.named_children if field(each, "name")] if listed is not None else []
+    return tuple(Step(f"{text};") for text in found)
+
+
+def _sides(node: "Node") -> list[str]:
+    """Return what of an assertion's argument is checked: sides of comparisons, and what methods are asked of."""
+    inner = node
+    while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
+        inner = inner.named_children[-1]
+    if inner.type == "binary_expression":
+        return [text for side in ("left", "right") if (part := field(inner, side)) for text in _sides(part)]
+    if inner.type == "instanceof_expression":
+        return [text_of(field(inner, "left"))]
+    asked = [field(inner, "object"), *arguments_of(inner)] if call_name(inner) in _ASKS else []
+    found = [text_of(each) for each in asked if each is not None and _is_made(each)]
+    return [*found, text_of(inner)] if _is_made(inner) else found
+
+
+def _is_made(node: "Node") -> bool:
+    """Return whether an expression's value comes from the code under test, for all that is seen."""
+    if node.type in {"lambda_expression", "class_literal", "method_reference"}:
+        return False
+    return any(inner.type == "identifier" for inner in walk(node))
+
+
+def _is_result(node: "Node") -> bool:
+    return any(inner.type in {"method_invocation", "object_creation_expression"} for inner in walk(node))
+
+
+def _is_row(node: "Node") -> bool:
+    """Return whether a call makes a row: ``Arguments.of(…)`` or ``arguments(…)``."""
+    owner, name = text_of(field(node, "object")), call_name(node)
+    return name == "arguments" or (owner.endswith("Arguments") and name in {"of", "arguments"})
+
+
+def _entries(table: "Node") -> "list[Node]":
+    listed = next((node for node in walk(table) if node.type == "array_initializer"), None)
+    return [node for node in listed.named_children if "comment" not in node.type] if listed is not None else []

@@ -1,0 +1,307 @@
+"""Tests of Java as lines: JUnit 3 to 5, with its own assertions and those of AssertJ, Hamcrest and Truth."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.java.declarations import TYPES
+from codegate.languages.java.statements import JavaReader, annotations, call_name, fails, parameters
+from codegate.languages.lines import (
+    MARK,
+    Line,
+    Shown,
+    Step,
+    Value,
+    asserting,
+    code_of,
+    joined,
+    lines_through,
+    needed,
+    probes_at,
+)
+from codegate.languages.syntax import ancestors, edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TESTS: Final = frozenset({"Test", "ParameterizedTest", "RepeatedTest", "TestTemplate", "TestFactory"})
+_BEFORE: Final = frozenset({"Before", "BeforeEach"})
+_LITERALS: Final = frozenset(
+    ("string_fragment", "multiline_string_fragment", "decimal_integer_literal", "decimal_floating_point_literal")
+)
+_OLD: Final = re.compile(r"^import (?:static )?org\.junit\.(?!jupiter)", re.MULTILINE)
+_METHOD: Final = "testCodegateProbe"
+_HELPERS: Final = """
+  private static final class CodegateProbe {
+    interface Value { Object get() throws Throwable; }
+    interface Action { void run() throws Throwable; }
+    static final class Said extends Error {
+      Said(String text) { super(text); }
+    }
+    private final StringBuilder records = new StringBuilder();
+    int at;
+
+    void record(int number, Object value) {
+      if (value instanceof Throwable) say(number, "e", named((Throwable) value));
+      else if (value instanceof CharSequence) say(number, "s", value.toString());
+      else if (value instanceof Character) say(number, "v", "'" + value + "'");
+      else {
+        String text = java.util.Arrays.deepToString(new Object[] {value});
+        say(number, "v", text.substring(1, text.length() - 1).replaceAll("@[0-9a-f]{5,8}(?![\\\\w.])", ""));
+      }
+    }
+
+    void run(int number, Value value) {
+      try { record(number, value.get()); } catch (Throwable fault) { fault(number, fault); }
+    }
+
+    void run(int number, Action action) {
+      try { action.run(); say(number, "v", "no exception"); } catch (Throwable fault) { fault(number, fault); }
+    }
+
+    void fault(int number, Throwable fault) { say(number, "x", named(fault)); }
+
+    private static String named(Throwable fault) {
+      return fault.getClass().getSimpleName() + (fault.getMessage() == null ? "" : ": " + fault.getMessage());
+    }
+
+    private void say(int number, String kind, String text) {
+      StringBuilder record = new StringBuilder("[" + number + ",\\"" + kind + "\\",\\"");
+      for (char each : text.substring(0, Math.min(600, text.length())).toCharArray()) {
+        boolean plain = each >= ' ' && each < 127 && each != '"' && each != '\\\\';
+        record.append(plain ? String.valueOf(each) : String.format("\\\\u%04x", (int) each));
+      }
+      if (records.length() + record.length() > 3300) return;
+      records.append(records.length() > 0 ? "," : "").append(record + "\\"]");
+    }
+
+    void end() { throw new Said("MARK[" + records + "]"); }
+  }
+""".replace("MARK", MARK)
+
+
+@dataclass(frozen=True)
+class JavaTests:
+    """See ``Dialect``."""
+
+    suffixes: tuple[str, ...] = (".java",)
+    remark: str = "//"
+    fence: str = "java"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Dialect.parse``."""
+        return parse(text, "java")
+
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
+        """See ``Dialect.lines``: tests are given by their methods, those of nested classes with these before them."""
+        names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
+        root = self.parse(source)
+        methods = {text_of(field(node, "name")): node for node in walk(root) if node.type == "method_declaration"}
+        reader = JavaReader(base, asserting(methods, fails, lambda node: map(call_name, walk(node))))
+        if "Parameterized.class" not in source:  # an object is made for each row
+            yield from self._walk(reader, root, (), (), names, methods)
+
+    def _walk(
+        self,
+        reader: JavaReader,
+        body: "Node",
+        outer: tuple[str, ...],
+        before: tuple[Step, ...],
+        names: Mapping[str, str],
+        methods: "Mapping[str, Node]",
+    ) -> Iterator[Line]:
+        """Yield the lines of the tests in a class, which begin with its fields and what runs before each test."""
+        shared = (*before, *self._prepared(body))
+        for node in body.named_children:
+            inner, name = field(node, "body"), text_of(field(node, "name"))
+            if node.type == "class_declaration" and inner is not None:
+                below = (*outer, name) if body.type != "program" else ()
+                yield from self._walk(reader, inner, below, shared, names, methods)
+            elif (
+                node.type == "method_declaration" and inner is not None and (test := ".".join((*outer, name))) in names
+            ):
+                text = text_of(inner)[1:-1]
+                if any("expected" in text_of(each) for each in annotations(node)):
+                    text = f"try {{ {text} fail(); }} catch (Throwable expected) {{ }}"
+                text = re.sub(r"\bthis\.(?=[a-z])", "", text)
+                for row in reader.table(node, methods) if parameters(node) else ((),):
+                    used = self._needed(shared, node, text)
+                    for steps in lines_through(reader, text, (*used, *row)):
+                        yield Line(names[test], steps)
+
+    def _prepared(self, body: "Node") -> Iterator[Step]:
+        """Yield the fields of a class that no framework fills, and the statements of what runs before each test."""
+        open_fields: dict[str, str] = {}
+        for node in body.named_children:
+            kind = text_of(field(node, "type"))
+            for each in node.children_by_field_name("declarator") if not annotations(node) else ():
+                if field(each, "value") is not None:
+                    yield Step(f"{kind} {text_of(each)};")
+                else:
+                    open_fields[text_of(field(each, "name"))] = kind
+        for node in body.named_children:
+            named = {text_of(field(each, "name")).rpartition(".")[2] for each in annotations(node)}
+            old = text_of(field(node, "name")) == "setUp" and "Override" in named | {"Override"}
+            block = field(node, "body") if node.type == "method_declaration" and (named & _BEFORE or old) else None
+            for statement in block.named_children if block is not None else ():
+                text = re.sub(r"\bthis\.(?=[a-z])", "", text_of(statement))
+                name = re.match(r"(\w+)\s*=", text)
+                declared = f"{open_fields.pop(name[1])} " if name is not None and name[1] in open_fields else ""
+                if "comment" not in statement.type and not text.startswith("super."):
+                    yield Step(declared + text)
+
+    def _needed(self, shared: tuple[Step, ...], method: "Node", text: str) -> tuple[Step, ...]:
+        """Return the shared steps that a test needs and does not declare anew."""
+        declarations = ("variable_declarator", "formal_parameter", "resource")
+        own = {text_of(field(node, "name")) for node in walk(method) if node.type in declarations}
+        kept: list[Step] = []
+        wanted = set(self.used(text)) - own
+        for step in reversed(shared):
+            bound, used = self.bound(step.text), self.used(step.text)
+            if wanted & bound or (not bound and wanted & used):
+                kept.insert(0, step)
+                wanted |= used - own
+        return tuple(kept)
+
+    def literals(self, node: "Node") -> Iterator["Node"]:
+        """See ``Dialect.literals``; names of tests, and what explains a failure, are none."""
+        for inner in walk(node):
+            if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
+                yield inner
+
+    def declared(self, text: str) -> frozenset[str]:
+        """See ``Dialect.declared``."""
+        return frozenset(name for node in self.parse(text).named_children for name in _declared(node))
+
+    def bound(self, text: str) -> frozenset[str]:
+        """See ``Dialect.bound``."""
+        root = self.parse(text)
+        found = {name for node in root.named_children for name in _declared(node)}
+        for node in walk(root):
+            left = field(node, "left") if node.type == "assignment_expression" else None
+            first = next((each for each in walk(left) if each.type == "identifier"), None) if left is not None else None
+            found |= {text_of(first)} if first is not None else set()
+        return frozenset(found)
+
+    def used(self, text: str) -> frozenset[str]:
+        """See ``Dialect.used``: methods and fields of others are no names of their own."""
+        root = self.parse(text)
+        members = {field(node, "name") for node in walk(root) if field(node, "object") is not None}
+        members |= {field(node, "field") for node in walk(root) if node.type == "field_access"}
+        names = (node for node in walk(root) if node.type in {"identifier", "type_identifier"})
+        return frozenset(text_of(node) for node in names if node not in members)
+
+    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
+        """See ``Dialect.named``."""
+        return f"{_METHOD}{probe}"
+
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+        """See ``Dialect.files``: the class with other methods in place of its tests."""
+        root = self.parse(source)
+        classes = [node for node in root.named_children if node.type == "class_declaration"]
+        stem = path.rpartition("/")[2].removesuffix(".java")
+        own = next((node for node in classes if text_of(field(node, "name")) == stem), classes[0] if classes else None)
+        body = field(own, "body")
+        if body is None:
+            return {path: source}
+        annotation = "@org.junit.jupiter.api.Test" if "org.junit.jupiter" in source else ""
+        annotation = "@org.junit.Test" if not annotation and _OLD.search(source) else annotation
+        edits = {} if beside else dict(_silenced(root))
+        parts = [self._probe(f"{annotation} public void {_METHOD}{name}()", line) for name, line in probes.items()]
+        edits[body.children[-1]] = "\n".join(["", *parts, _HELPERS, "}"])
+        return {path: edited(root, edits)}
+
+    def _probe(self, head: str, line: Line) -> str:
+        written, depth, number = [f"{head} throws Throwable {{"], 0, 0
+        written += ["CodegateProbe codegateProbe = new CodegateProbe();", "try {"]
+        for at, step in enumerate(line.steps):
+            written += ["{"] * (step.depth - depth) + ["}"] * (depth - step.depth)
+            depth = step.depth
+            written += [f"codegateProbe.at = {at};", step.text]
+            for expression in step.checked:
+                recorded = f"try {{ codegateProbe.record({number}, (Object) ({expression})); }}"
+                recorded += f" catch (Throwable codegateFault) {{ codegateProbe.fault({number}, codegateFault); }}"
+                asked = f"codegateProbe.run({number}, () -> {expression});"
+                written.append(asked if step.panics else recorded)
+                number += 1
+        written += ["}"] * depth
+        ending = "codegateProbe.fault(-1 - codegateProbe.at, codegateFault);"
+        return "\n".join([*written, f"}} catch (Throwable codegateFault) {{ {ending} }}", "codegateProbe.end();", "}"])
+
+    def context(self, source: str, names: frozenset[str]) -> list[str] | None:
+        """See ``Dialect.context``: imports of the JDK go without saying, and the package has what the file does not."""
+        root = self.parse(source)
+        bodies = [body for node in root.named_children if (body := field(node, "body")) is not None]
+        imports = [node for node in root.named_children if node.type == "import_declaration"]
+        members = [node for body in bodies for node in body.named_children]
+        shown = needed(members, names, _declared, lambda node: self.used(text_of(node)))
+        wanted = names.union(*(self.used(text) for text in shown))
+        return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
+
+    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
+        """See ``Dialect.given``: nothing is."""
+        return {}
+
+    def shown(
+        self,
+        path: str,  # noqa: ARG002
+        context: str,
+        steps: Sequence[Step],
+        expression: str,
+        before: Value,
+        after: Value,
+    ) -> Shown:
+        """See ``Dialect.shown``: a text is written as a literal."""
+        old, new = (
+            f"throws {text}" if kind == "x" else json.dumps(text, ensure_ascii=False) if kind == "s" else text
+            for kind, text in (before, after)
+        )
+        return Shown(joined(context, code_of(steps)), expression, old, new)
+
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
+        """See ``Dialect.tidy``."""
+        return steps
+
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
+        """See ``Dialect.failed``: javac says the line."""
+        places = re.findall(rf"{re.escape(path.rpartition('/')[2])}:\[?(\d+)", message)
+        return probes_at(source, places, re.compile(rf".*\b{_METHOD}(\d+)\("))
+
+
+def dialect_of(path: str) -> JavaTests:  # noqa: ARG001 (all files are alike)
+    """Return the language of a test file."""
+    return JavaTests()
+
+
+def _declared(node: "Node") -> set[str]:
+    """Return the names that a statement, or a member of a class, declares."""
+    if node.type in TYPES | {"method_declaration"}:
+        return {text_of(field(node, "name"))}
+    return {text_of(field(each, "name")) for each in node.children_by_field_name("declarator")}
+
+
+def _imports(text: str) -> str:
+    """Return the name that an import is of; empty where it goes without saying."""
+    return "" if re.match(r"import java\.", text) else text.rstrip(" ;").rpartition(".")[2]
+
+
+def _says(node: "Node") -> bool:
+    """Return whether texts in something are for those who read the results of tests."""
+    if node.type == "annotation":
+        return not text_of(field(node, "name")).endswith(("ValueSource", "CsvSource"))
+    return call_name(node) == "fail"
+
+
+def _silenced(root: "Node") -> "Iterator[tuple[Node, str]]":
+    """Yield what makes methods of a file tests, and what stands in its place."""
+    old = "TestCase" in text_of(root)
+    for node in walk(root):
+        name = field(node, "name")
+        if node.type != "method_declaration" or name is None:
+            continue
+        marks = [each for each in annotations(node) if text_of(field(each, "name")).rpartition(".")[2] in _TESTS]
+        yield from ((each, "") for each in marks)
+        if old and text_of(name).startswith("test"):
+            yield name, f"codegate{text_of(name)}"

@@ -1,0 +1,258 @@
+"""Tests of Rust as lines: functions with ``#[test]``, in files of their own and in their modules."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.lines import (
+    MARK,
+    Line,
+    Shown,
+    Step,
+    Value,
+    asserting,
+    code_of,
+    joined,
+    lines_through,
+    needed,
+    probes_at,
+)
+from codegate.languages.rust.statements import RustReader, called, fails
+from codegate.languages.syntax import edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LITERALS: Final = frozenset({"string_content", "integer_literal", "float_literal"})
+_TEST: Final = re.compile(r"#\[\s*(?:\w+::)*test\s*\]")
+_ITEMS: Final = frozenset(
+    ("function_item", "const_item", "static_item", "struct_item", "enum_item", "type_item", "macro_definition")
+)
+_ASSIGNMENTS: Final = frozenset({"assignment_expression", "compound_assignment_expr"})
+_PROBE: Final = "codegate_probe_"
+_HELPERS: Final = """
+#[allow(warnings)]
+mod codegate_probe {
+    use std::any::Any;
+    use std::cell::{Cell, RefCell};
+    use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
+
+    pub struct Probe {
+        pub at: Cell<i64>,
+        records: RefCell<String>,
+    }
+
+    impl Probe {
+        pub fn record<F: FnOnce() -> String>(&self, number: i64, value: F) {
+            match catch_unwind(AssertUnwindSafe(value)) {
+                Ok(text) => self.say(number, if text.starts_with("Err(") { "e" } else { "v" }, &text),
+                Err(fault) => self.fault(number, &*fault),
+            }
+        }
+
+        fn fault(&self, number: i64, fault: &dyn Any) {
+            let text = fault.downcast_ref::<String>().map(String::as_str);
+            self.say(number, "x", text.or(fault.downcast_ref::<&str>().copied()).unwrap_or("?"));
+        }
+
+        fn say(&self, number: i64, kind: &str, text: &str) {
+            let mut record = format!("[{},\\"{}\\",\\"", number, kind);
+            for unit in text.encode_utf16().take(600) {
+                match unit {
+                    34 | 92 | 0..=31 | 127..=65535 => record.push_str(&format!("\\\\u{:04x}", unit)),
+                    _ => record.push(unit as u8 as char),
+                }
+            }
+            let mut records = self.records.borrow_mut();
+            if records.len() + record.len() < 3300 {
+                if !records.is_empty() {
+                    records.push(',');
+                }
+                records.push_str(&record);
+                records.push_str("\\"]");
+            }
+        }
+    }
+
+    pub fn run<F: FnOnce(&Probe)>(steps: F) {
+        let probe = Probe { at: Cell::new(0), records: RefCell::new(String::new()) };
+        set_hook(Box::new(|_| {}));
+        if let Err(fault) = catch_unwind(AssertUnwindSafe(|| steps(&probe))) {
+            probe.fault(-1 - probe.at.get(), &*fault);
+        }
+        let _ = take_hook();
+        panic!("MARK[{}]", probe.records.borrow());
+    }
+}
+""".replace("MARK", MARK)
+
+
+@dataclass(frozen=True)
+class RustTests:
+    """See ``Dialect``."""
+
+    suffixes: tuple[str, ...] = (".rs",)
+    remark: str = "//"
+    fence: str = "rust"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Dialect.parse``."""
+        return parse(text, "rust")
+
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
+        """See ``Dialect.lines``: tests are given by their paths in the file."""
+        wanted, root = frozenset(tests), self.parse(source)
+        named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
+        helpers = asserting(named, fails, lambda node: map(called, walk(node)))
+        for node, modules in _functions(root):
+            name = text_of(field(node, "name"))
+            attributes = "".join(map(text_of, _attributes(node)))
+            head = text_of(node).partition("{")[0]
+            if "::".join((*modules, name)) in wanted and "should_panic" not in attributes and "async" not in head:
+                reader = RustReader(base, {each: helper for each, helper in helpers.items() if each != name})
+                for steps in lines_through(reader, text_of(field(node, "body"))[1:-1], ()):
+                    yield Line(name, steps, frame="::".join(modules))
+
+    def literals(self, node: "Node") -> Iterator["Node"]:
+        """See ``Dialect.literals``; what attributes have is none."""
+        stack = [node]
+        while stack:
+            inner = stack.pop()
+            if inner.type in _LITERALS:
+                yield inner
+            stack.extend(child for child in reversed(inner.children) if not inner.type.startswith("attribute"))
+
+    def declared(self, text: str) -> frozenset[str]:
+        """See ``Dialect.declared``; an implementation belongs to its type."""
+        return frozenset(name for node in self.parse(text).named_children for name in _declared(node))
+
+    def bound(self, text: str) -> frozenset[str]:
+        """See ``Dialect.bound``."""
+        root = self.parse(text)
+        found = {name for node in root.named_children for name in _declared(node)}
+        for node in walk(root):
+            left = (
+                field(node, "left")
+                if node.type.endswith("assignment_expression") or node.type == "compound_assignment_expr"
+                else None
+            )
+            first = next((each for each in walk(left) if each.type == "identifier"), None) if left is not None else None
+            found |= {text_of(first)} if first is not None else set()
+        return frozenset(found)
+
+    def used(self, text: str) -> frozenset[str]:
+        """See ``Dialect.used``: fields are no names of their own."""
+        names = (node for node in walk(self.parse(text)) if node.type in {"identifier", "type_identifier"})
+        return frozenset(map(text_of, names))
+
+    def named(self, probe: str, line: Line) -> str:
+        """See ``Dialect.named``: a probe is in the module of its test."""
+        return "::".join(filter(None, (line.frame, f"{_PROBE}{probe}")))
+
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+        """See ``Dialect.files``: probes and their helpers stand at the end of the modules of their tests."""
+        root = self.parse(source)
+        edits = {} if beside else {node: "" for node in walk(root) if _TEST.fullmatch(text_of(node))}
+        bodies = {"::".join(modules): body for body, modules in _modules(root)}
+        end = ""
+        for frame in dict.fromkeys(line.frame for line in probes.values()):
+            own = (self._probe(name, line) for name, line in probes.items() if line.frame == frame)
+            text = "\n".join(["", *own, _HELPERS])
+            if frame:
+                edits[bodies[frame].children[-1]] = f"{text}}}"
+            else:
+                end = text
+        return {path: edited(root, edits) + end}
+
+    def _probe(self, name: str, line: Line) -> str:
+        written, depth, number = ["#[test]", "#[allow(warnings)]", f"fn {_PROBE}{name}() {{"], 0, 0
+        written.append("codegate_probe::run(|codegate_run| {")
+        for at, step in enumerate(line.steps):
+            written += ["{"] * (step.depth - depth) + ["}"] * (depth - step.depth)
+            depth = step.depth
+            written += [f"codegate_run.at.set({at});", step.text]
+            for expression in step.checked:
+                written.append(f'codegate_run.record({number}, || format!("{{:?}}", {expression}));')
+                number += 1
+        return "\n".join([*written, *["}"] * depth, "});", "}"])
+
+    def context(self, source: str, names: frozenset[str]) -> list[str] | None:
+        """See ``Dialect.context``: what the standard library has goes without saying."""
+        root = self.parse(source)
+        nodes = [
+            node for body, _ in _modules(root) for node in body.named_children
+            if not (text_of(node).startswith("use std::") or any("test" in text_of(each) for each in _attributes(node)))
+        ]  # fmt: skip
+        return needed(nodes, names, _declared, lambda node: self.used(text_of(node)))
+
+    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
+        """See ``Dialect.given``: nothing is."""
+        return {}
+
+    def shown(
+        self,
+        path: str,  # noqa: ARG002
+        context: str,
+        steps: Sequence[Step],
+        expression: str,
+        before: Value,
+        after: Value,
+    ) -> Shown:
+        """See ``Dialect.shown``: values are in the form of ``Debug``."""
+        old, new = (f"panics: {text}" if kind == "x" else text for kind, text in (before, after))
+        return Shown(joined(context, code_of(steps)), expression, old, new)
+
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
+        """See ``Dialect.tidy``."""
+        return steps
+
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
+        """See ``Dialect.failed``: the first place of each error counts, the others explain it."""
+        place = re.compile(rf"--> \S*?{re.escape(path.rpartition('/')[2])}:(\d+):")
+        errors = re.split(r"^(?=error|warning)", message, flags=re.MULTILINE)
+        found = (place.search(each) for each in errors if each.startswith("error"))
+        return probes_at(source, (match[1] for match in found if match is not None), re.compile(rf"fn {_PROBE}(\d+)\("))
+
+
+def dialect_of(path: str) -> RustTests:  # noqa: ARG001 (all files are alike)
+    """Return the language of a test file."""
+    return RustTests()
+
+
+def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
+    """Yield what items of a file are in, with the names of the modules."""
+    yield body, outer
+    for node in body.named_children:
+        inner = field(node, "body") if node.type == "mod_item" else None
+        if inner is not None:
+            yield from _modules(inner, (*outer, text_of(field(node, "name"))))
+
+
+def _functions(root: "Node") -> "Iterator[tuple[Node, tuple[str, ...]]]":
+    for body, modules in _modules(root):
+        yield from ((node, modules) for node in body.named_children if node.type == "function_item")
+
+
+def _attributes(node: "Node") -> "list[Node]":
+    """Return the attributes of an item, which stand before it."""
+    found, before = [], node.prev_named_sibling
+    while before is not None and before.type in {"attribute_item", "line_comment", "block_comment"}:
+        found += [before] if before.type == "attribute_item" else []
+        before = before.prev_named_sibling
+    return found
+
+
+def _declared(node: "Node") -> set[str]:
+    """Return the names that an item or a statement is of; an implementation belongs to its type."""
+    if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
+        return {text_of(field(node, "name"))}
+    part = {
+        "let_declaration": field(node, "pattern"),
+        "impl_item": field(node, "type"),
+        "use_declaration": field(node, "argument"),
+    }.get(node.type)
+    if part is None:
+        return set()
+    names = [each for each in walk(part) if each.type in {"identifier", "type_identifier"}]
+    return {text_of(name) for name in names}
