@@ -72,7 +72,8 @@ class TestQuotations:
             ("Totals of lists\n\nTotals of empty lists are wrong.", False),
             ("Totals of lists\n\nTotals of empty lists are wrong. They should be zero instead.", True),
             ("Totals of lists\n\nThe result of `total([])` is wrong.", True),
-            ("total() of empty lists is wrong", True),
+            ("total() of empty lists is wrong", False),
+            ("total() of empty lists is wrong\n\nIt should be zero for them.", True),
             ("`total()`", False),
         ],
     )

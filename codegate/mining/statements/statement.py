@@ -98,7 +98,7 @@ def write_statement(
     said = [*([title] if is_sentence(title, "") else []), *sentences]
     if not examples and not title:
         return "no probe shows a difference, and no title says what is wrong"
-    if not examples and not says_enough(said) and not (said and crash):
+    if not examples and not (sentences and says_enough(said)) and not (said and crash):
         return "no probe shows a difference, and fewer than two sentences say what is wrong"
     shown = {test for example in examples for test in example.tests}
     if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
