@@ -358,6 +358,11 @@ class TestExamples:
         assert found.given == (("self", "a test case of `TestPing(ClientCase)`"),)
         assert (found.observed, found.expected) == ("500", "200")
 
+    def test_an_expression_of_several_lines_is_indented_as_in_the_test(self) -> None:
+        source = "def test_it():\n    assert 'plum' == join(\n        ['plum'],\n    )\n"
+        [line] = PythonTests().lines(source, ["test_it"], "")
+        assert line.steps[0].checked == ("join(\n    ['plum'],\n)",)
+
     def test_what_runs_in_a_block_is_shown_in_it(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import io\nfrom lists import join\n\ndef test_join():\n    with io.StringIO('milk bread') as stream:\n"

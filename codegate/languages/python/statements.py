@@ -151,8 +151,11 @@ def asserts(node: "Node") -> bool:
 
 
 def dedented(node: "Node") -> str:
-    """Return the source of a node, its later lines indented as if the first were not."""
-    return shifted(text_of(node), -node.start_point.column)
+    """Return the source of a node, its later lines indented as if its first line were not."""
+    first = node
+    while first.parent is not None and first.parent.start_point.row == node.start_point.row:
+        first = first.parent
+    return shifted(text_of(node), -first.start_point.column)
 
 
 def shifted(text: str, by: int) -> str:
