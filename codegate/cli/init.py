@@ -21,7 +21,7 @@ from codegate.durable import write_atomic
 from codegate.environments import Found, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy
-from codegate.operations import Project, look_at, try_on_head
+from codegate.operations import Repository, look_at, try_on_head
 from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.plan import BASELINE_SAMPLES, call_needs
@@ -243,7 +243,7 @@ def _try(own: Recipe | None, found: Found, part: str, sandbox: Choice) -> tuple[
     return taken, tried.words
 
 
-def _parts(project: Project | None) -> list[str]:
+def _parts(project: Repository | None) -> list[str]:
     """Return what is said of the parts of a repository."""
     parts = project.parts if project is not None else {}
     named = [f"  --path {shlex.quote(folder)}: {' and '.join(names)}" for folder, names in parts.items()]

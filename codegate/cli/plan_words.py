@@ -40,7 +40,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class CandidateForecast:
     """What a candidate takes."""
 
     spec: CandidateSpec
@@ -66,7 +66,7 @@ class Forecast:
 
 def forecasts(
     suite: Suite, settings: Config, runs: Sequence[Run], samples: tuple[int, int, int], repository: Path | None
-) -> tuple[Forecast, ...]:
+) -> tuple[CandidateForecast, ...]:
     """Return what each candidate that calls a model takes; notes why prompts cannot be measured.
 
     ``samples`` are the fewest and the most of a gate, and those that confirm a regression.
@@ -84,7 +84,7 @@ def forecasts(
         alike = [run for run in runs if any(one.solver == spec.solver for one in run.manifest.candidates)]
         expense = sample_expense(alike, spec.prices)
         dollars = sample_dollars(spec, expense, prompts, settings.concurrency.models)
-        found.append(Forecast(spec, each, expense, prompts, dollars))
+        found.append(CandidateForecast(spec, each, expense, prompts, dollars))
     return tuple(found)
 
 
@@ -102,7 +102,7 @@ def gate_table(statement: PowerStatement) -> Table:
     return Table("gate", "Gate outcomes", header, tuple(rows), statement.found_words())
 
 
-def expense_table(every: Sequence[Forecast], settings: Config) -> Table:
+def expense_table(every: Sequence[CandidateForecast], settings: Config) -> Table:
     """Return what a gate and a baseline take, a column for each candidate."""
     header = ("", *(one.spec.label for one in every))
     columns = [_cells(one, settings) for one in every]
@@ -119,7 +119,7 @@ def expense_table(every: Sequence[Forecast], settings: Config) -> Table:
     return Table("expenses", "What it takes", header, rows, f"{'; '.join(notes)}.")
 
 
-def _cells(forecast: Forecast, settings: Config) -> dict[str, str]:
+def _cells(forecast: CandidateForecast, settings: Config) -> dict[str, str]:
     prompts, expense, samples = forecast.prompts, forecast.expense, forecast.samples
     tokens = None
     if expense.input_tokens is not None and expense.output_tokens is not None:
@@ -148,12 +148,12 @@ def _range(values: Sequence[float] | float | None, form: str, unit: str = "") ->
     return " to ".join(dict.fromkeys(f"{unit}{value:{form}}" for value in each))
 
 
-def _over_budget(forecast: Forecast, budget: Decimal | None) -> bool:
+def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
     worst = (forecast.gate()[1], forecast.baseline()[1])
     return budget is not None and forecast.spec.prices is not None and any(one is None or one > budget for one in worst)
 
 
-def forecasts_json(every: Sequence[Forecast], settings: Config) -> dict[str, Any]:
+def forecasts_json(every: Sequence[CandidateForecast], settings: Config) -> dict[str, Any]:
     """Return the forecasts as a document by label, with the key where several candidates have the same."""
     labels = [one.spec.label for one in every]
     return {
@@ -162,7 +162,7 @@ def forecasts_json(every: Sequence[Forecast], settings: Config) -> dict[str, Any
     }
 
 
-def _json(forecast: Forecast, settings: Config) -> dict[str, Any]:
+def _json(forecast: CandidateForecast, settings: Config) -> dict[str, Any]:
     """Return the forecast as a document; None is unknown."""
     gate, baseline, prompts, prices = forecast.gate(), forecast.baseline(), forecast.prompts, forecast.spec.prices
     return {
@@ -179,7 +179,7 @@ def _json(forecast: Forecast, settings: Config) -> dict[str, Any]:
     }
 
 
-def _minutes(forecast: Forecast, settings: Config) -> list[float] | None:
+def _minutes(forecast: CandidateForecast, settings: Config) -> list[float] | None:
     models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
     both = [forecast.expense.minutes(n, models, sandboxes) for n in (forecast.samples.fewest, forecast.samples.most)]
     return [value for value in both if value is not None] or None

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from codegate.gating import GatePolicy, load_pinned
-from codegate.reporting import Terms, terms_of
+from codegate.reporting import ReportTerms, terms_of
 from codegate.running import CONFIG_NAME, Config, Gate
 from codegate.running.config import load_config
 
 
-def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, Terms]:
+def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, ReportTerms]:
     """Return policy, lock file and report terms of ``config``, or of the codegate.yml here where there is one.
 
     Raises:
@@ -20,7 +20,7 @@ def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, Terms]:
     return settings.gate, home / settings.baseline, terms_of(settings)
 
 
-def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | GatePolicy, Terms]:
+def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | GatePolicy, ReportTerms]:
     """Return what a run is gated with, and the report's terms; raises as ``gate_settings`` and ``load_pinned``.
 
     That is the baseline, or the policy alone where no baseline is there or named and the policy needs none.

@@ -105,7 +105,7 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
     return Difference(n, value, min(low, value), max(high, value))
 
 
-def mean(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
+def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
     """Return the mean over problems of each problem's mean, with Student's interval from the spread of the problems.
 
     Args:

@@ -8,7 +8,7 @@ from codegate.operations.affected import Affected, affected
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
 from codegate.operations.editing import add_problem, review_suite
 from codegate.operations.pooling import pool_suites
-from codegate.operations.project import Project, look_at
+from codegate.operations.project import Repository, look_at
 from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep
 from codegate.operations.suites import (
     check_policy,
@@ -26,8 +26,8 @@ from codegate.operations.trying import try_on_head
 
 __all__ = [
     "Affected",
-    "Project",
     "Report",
+    "Repository",
     "add_problem",
     "affected",
     "append",

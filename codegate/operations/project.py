@@ -19,7 +19,7 @@ from codegate.wording import count_of
 
 
 @dataclass(frozen=True)
-class Project:
+class Repository:
     """A repository as far as mining is concerned.
 
     Attributes:
@@ -55,7 +55,7 @@ class Project:
         return ", ".join([*parts, *([f"{self.slug} on GitHub"] if self.slug else [])])
 
 
-def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Project | None:
+def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
     """Return what is known about the repository, or its part at ``path``; None where the folder is not within one.
 
     Raises:
@@ -70,11 +70,11 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Proje
         head = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
         commits = int(git(repository, "rev-list", "--count", head))
     except CodegateError:
-        return Project(shallow=shallow, slug=slug)
+        return Repository(shallow=shallow, slug=slug)
     try:
         tree = read_commit(repository, head)
     except CodegateError as error:  # too large to be read, or a clone without its files
-        return Project(commits, shallow, slug=slug, unread=error.cause.rstrip("."))
+        return Repository(commits, shallow, slug=slug, unread=error.cause.rstrip("."))
     part = Part.of(tree, path)
     named = Counter(one.name for name in part if (one := path_language(name)) is not None and one.environments)
     language = next((name for name, _ in named.most_common(1)), None)
@@ -87,7 +87,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Proje
     others = tuple(name for name in languages_of(tree, path) if name != language)
     parts = {} if path else parts_of(tree)
     proposals = find_recipes(tree, path, has=_toolchains(sandbox))
-    return Project(commits, shallow, language, runner, slug, others, parts, proposals)
+    return Repository(commits, shallow, language, runner, slug, others, parts, proposals)
 
 
 def _toolchains(sandbox: Choice) -> Has | None:

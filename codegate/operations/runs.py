@@ -9,9 +9,9 @@ from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.operations.suites import check_policy
 from codegate.reporting import (
+    ReportTerms,
     ReportView,
     Sweep,
-    Terms,
     build_view,
     collector,
     gather,
@@ -61,7 +61,7 @@ def run(
     announce: Callable[[str], None],
     *,
     reports: Path | None = None,
-    terms: Terms | None = None,
+    terms: ReportTerms | None = None,
     baseline: Baseline | None = None,
     floors: GatePolicy | None = None,
 ) -> Report:
@@ -80,7 +80,7 @@ def run(
 
 
 def gate(
-    journal: Journal, gate: Gate | GatePolicy | None, *, reports: Path | None = None, terms: Terms | None = None
+    journal: Journal, gate: Gate | GatePolicy | None, *, reports: Path | None = None, terms: ReportTerms | None = None
 ) -> Report:
     """Compare the candidates of a finished run with the baseline, or with floors alone, and report; as ``run``.
 
@@ -96,7 +96,7 @@ def report(
     out: Path,
     *,
     formats: Sequence[str] | None = None,
-    terms: Terms | None = None,
+    terms: ReportTerms | None = None,
 ) -> dict[str, Path]:
     """Write the reports of one or more runs into the folder ``out``, with their verdicts where there is a gate."""
     runs = [journal.load() for journal in journals]
@@ -135,7 +135,7 @@ def merge(
     *,
     run_id: str | None = None,
     reports: Path | None = None,
-    terms: Terms | None = None,
+    terms: ReportTerms | None = None,
     floors: GatePolicy | None = None,
 ) -> Report:
     """Put the shards of a run together in the folder ``out``, compare the whole and report; as ``run``.
@@ -162,7 +162,7 @@ def _report(
     journal: Journal,
     gate: Gate | GatePolicy | None,
     reports: Path | None,
-    terms: Terms | None,
+    terms: ReportTerms | None,
     baseline: Baseline | None,
 ) -> Report:
     out = reports or journal.folder / "reports"
@@ -175,7 +175,7 @@ def _written(
     journals: Sequence[Journal],
     gate: Gate | GatePolicy | None,
     out: Path,
-    terms: Terms | None,
+    terms: ReportTerms | None,
     baseline: Baseline | None = None,
     formats: Sequence[str] | None = None,
 ) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:

@@ -18,7 +18,7 @@ from codegate.reporting.json_report import MAX_RESULT_BYTES, read_result, render
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measure_table import judge_table
-from codegate.reporting.measures import Measures, Terms, measure
+from codegate.reporting.measures import Measures, ReportTerms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.progress import ProgressLines
 from codegate.reporting.review import render_review, review_view, reviewed_problem
@@ -35,9 +35,9 @@ __all__ = [
     "Evidence",
     "Measures",
     "ProgressLines",
+    "ReportTerms",
     "ReportView",
     "Sweep",
-    "Terms",
     "Transcripts",
     "bug",
     "build_view",

@@ -59,7 +59,7 @@ class FailureShare:
 
 
 @dataclass(frozen=True)
-class Cohort:
+class TagMeasures:
     """The problems that carry one tag.
 
     Attributes:
@@ -146,7 +146,7 @@ def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 def cohorts(
     side: Samples, baseline: Samples, tags: Mapping[str, Sequence[str]], cutoff: date | None
-) -> tuple[Cohort, ...]:
+) -> tuple[TagMeasures, ...]:
     """Return the cohorts of the problems in ``side``, by tag.
 
     Args:
@@ -191,12 +191,12 @@ def _told(tags: Iterable[str], cutoff: date | None) -> Iterable[str]:
             yield f"training cut-off:{'before' if day <= cutoff else 'after'}"
 
 
-def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples) -> Cohort:
+def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples) -> TagMeasures:
     both = [problem for problem in problems if problem in baseline]
     failures = Counter(sample.failure for problem in problems for sample in side[problem] if sample.failure)
     scores = [[sample.score for sample in side[problem] if sample.score is not None] for problem in problems]
     theirs = [_passed(baseline[problem]) for problem in both]
-    return Cohort(
+    return TagMeasures(
         tag=tag,
         pass_rate=mean_share(_passed(side[problem]) for problem in problems),
         score=mean_share(math.fsum(known) / len(known) / 100 for known in scores if known).times(100),

@@ -7,14 +7,14 @@ from typing import Any
 from codegate.candidates import CandidateSpec, names_one_model
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
-from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
+from codegate.reporting.correctness import Samples, common_k, correctness, graded_baseline
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.harness import harness_changes, harness_use
 from codegate.reporting.judged import JudgeCounts, judge_counts
-from codegate.reporting.measures import Measures, Terms, graded_samples, measure
+from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
 from codegate.reporting.plain import one_line
-from codegate.reporting.problems import FEW, MOST_LISTED, Room, counted, problem_view
+from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view, with_counts
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import (
     BaselineView,
@@ -45,7 +45,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
     several = {label for label, n in Counter(spec.label for _, spec in columns).items() if n > 1}
     names = list(dict.fromkeys(name for run in runs for name in (*run.manifest.problems, *run.manifest.excluded)))
-    pinned = baseline_samples(evidence.baseline) if evidence.baseline is not None else {}
+    pinned = graded_baseline(evidence.baseline) if evidence.baseline is not None else {}
     incomparable = {verdict.candidate for verdict in verdicts if verdict.kind == "incomparable"}
     k = common_k([*(graded_samples(found) for found in outcomes), pinned])
     return ReportView(
@@ -116,7 +116,7 @@ def _by_problem(run: Run, key: str) -> dict[str, list[Outcome]]:
     return found
 
 
-def _run(run: Run, terms: Terms) -> RunView:
+def _run(run: Run, terms: ReportTerms) -> RunView:
     manifest = run.manifest
     words = dict.fromkeys(found.words for found in run.assurances)
     return RunView(
@@ -136,7 +136,7 @@ def _run(run: Run, terms: Terms) -> RunView:
     )
 
 
-def _confirmation_cost(run: Run, terms: Terms) -> str:
+def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
     """Return the cost of a confirmation: no candidate's, but on the same bill."""
     parts = []
     for spec in run.manifest.candidates:
@@ -161,7 +161,9 @@ def _candidate(
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
     label = one_line(spec.label)
-    models = counted(one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models)
+    models = with_counts(
+        one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models
+    )
     return CandidateView(
         key=spec.key(),
         label=f"{label} ({one_line(run.manifest.id)})" if label_run else label,

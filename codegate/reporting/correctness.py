@@ -50,7 +50,7 @@ class Correctness:
     score: Estimate
 
 
-def baseline_samples(baseline: CandidateSamples) -> Samples:
+def graded_baseline(baseline: CandidateSamples) -> Samples:
     """Return the graded samples of a baseline by problem."""
     graded = {
         problem: tuple(

@@ -8,7 +8,7 @@ from codegate.candidates import Message
 from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
 from codegate.gating import Baseline, CandidateSamples
-from codegate.reporting.measures import Terms
+from codegate.reporting.measures import ReportTerms
 from codegate.running import Config, Journal, Outcome, ProblemRecord
 from codegate.running.judge import Judged, read_judged
 
@@ -34,7 +34,7 @@ class Evidence:
         harness: what the pinned model's agent was given.
     """
 
-    terms: Terms = field(default_factory=Terms)
+    terms: ReportTerms = field(default_factory=ReportTerms)
     baseline: CandidateSamples | None = None
     transcripts: Transcripts = lambda _run, _outcome: ()
     problems: Problems = lambda _run, _problem: None
@@ -46,7 +46,7 @@ class Evidence:
 NO_EVIDENCE = Evidence()
 
 
-def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: Terms | None = None) -> Evidence:
+def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
     """Return what is on disk about the runs in ``journals``.
 
     Args:
@@ -70,7 +70,7 @@ def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms:
             return None
 
     pinned, harness = (baseline.samples, baseline.spec.harness) if baseline is not None else (None, None)
-    return Evidence(terms or Terms(), pinned, transcripts, problems, _calls(journals), _judged(journals), harness)
+    return Evidence(terms or ReportTerms(), pinned, transcripts, problems, _calls(journals), _judged(journals), harness)
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
@@ -92,11 +92,11 @@ def _judged(journals: Sequence[Journal]) -> dict[str, Judged]:
     return found
 
 
-def terms_of(settings: Config | None) -> Terms:
+def terms_of(settings: Config | None) -> ReportTerms:
     """Return the terms that a configuration declares; without one, none are known."""
     if settings is None:
-        return Terms()
-    return Terms(
+        return ReportTerms()
+    return ReportTerms(
         settings.prices,
         settings.sandbox_hour_usd,
         settings.score,

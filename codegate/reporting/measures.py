@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
-from codegate.gating.estimates import Estimate, empirical_quantile, mean, share
-from codegate.reporting.breakdown import Cohort, FailureShare, Turn, cohorts, failure_shares, turns
+from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, share
+from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, cohorts, failure_shares, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
 from codegate.reporting.costs import Costs, costs_of
 from codegate.reporting.weighted import WeightedScore, weighted_score
@@ -22,7 +22,7 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 @dataclass(frozen=True)
-class Terms:
+class ReportTerms:
     """What is agreed upon for a report: prices and weights.
 
     Attributes:
@@ -73,7 +73,7 @@ class Measures:
     tool_calls_valid: Estimate
     turns: tuple[Turn, ...]
     failures: tuple[FailureShare, ...]
-    cohorts: tuple[Cohort, ...]
+    cohorts: tuple[TagMeasures, ...]
     costs: Costs
     weighted: WeightedScore
     warnings: tuple[str, ...]
@@ -91,7 +91,7 @@ def graded_samples(found: Outcomes) -> Samples:
 def measure(
     spec: CandidateSpec,
     found: Outcomes,
-    terms: Terms,
+    terms: ReportTerms,
     *,
     k: int = 1,
     baseline: Samples | None = None,
@@ -218,9 +218,9 @@ MEASURES: Final = (
     Measure("infrastructure_p95", "attempts", _P95, _infrastructure_seconds),
     # Self-correction included.
     Measure("answer_p95", "attempts", _P95, _answer_seconds, "Time: answer with own tests, P95", "seconds"),
-    Measure("input_tokens", "attempts", mean, lambda one: one.attempt and one.attempt.usage.input_tokens,
+    Measure("input_tokens", "attempts", mean_of_problems, lambda one: one.attempt and one.attempt.usage.input_tokens,
             "Tokens: input per attempt", "count"),
-    Measure("output_tokens", "attempts", mean, lambda one: one.attempt and one.attempt.usage.output_tokens,
+    Measure("output_tokens", "attempts", mean_of_problems, lambda one: one.attempt and one.attempt.usage.output_tokens,
             "Tokens: output per attempt", "count"),
     Measure("cache_share", "tokens", _share,
             partial(_token_share, lambda used: (used.cached_tokens, used.input_tokens)), "Tokens: input from cache"),
@@ -255,7 +255,7 @@ def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
     )
 
 
-def _warnings(terms: Terms, answer_p95: Estimate, per_completed: Estimate) -> tuple[str, ...]:
+def _warnings(terms: ReportTerms, answer_p95: Estimate, per_completed: Estimate) -> tuple[str, ...]:
     found = []
     most, slowest = terms.max_cost_per_resolved, terms.max_p95_latency
     if most is not None and per_completed.value is not None and per_completed.value > most:

@@ -104,7 +104,7 @@ def _cell(
         status = "infrastructure"
     else:
         status = "passed" if passed == len(grades) else "mixed" if passed else "failed"
-    failures = counted(grade.failure for grade in grades if grade.failure)
+    failures = with_counts(grade.failure for grade in grades if grade.failure)
     seconds = [grade.seconds for grade in grades if _finite(grade.seconds) is not None]
     return Cell(
         status=status,
@@ -195,6 +195,6 @@ def _optional(text: str | None) -> str | None:
     return None if text is None else one_line(text)
 
 
-def counted(names: Iterable[str]) -> list[tuple[str, int]]:
+def with_counts(names: Iterable[str]) -> list[tuple[str, int]]:
     """Return names with their counts, the most frequent first, ties by name."""
     return sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))

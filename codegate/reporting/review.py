@@ -24,7 +24,7 @@ _INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Passage:
+class ReviewText:
     """A text of a problem, its first lines where it is long.
 
     Attributes:
@@ -76,11 +76,11 @@ class ReviewedProblem:
     aside: str
     facts: tuple[Fact, ...]
     evidence: tuple[str, ...]
-    statement: Passage
+    statement: ReviewText
     fail_to_pass: tuple[ReviewedTest, ...]
     pass_to_pass: int
-    fix: Passage
-    hidden: Passage
+    fix: ReviewText
+    hidden: ReviewText
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,14 @@ def _fact(name: str, *values: str) -> Fact:
     return Fact(name, tuple(one_line(value, 300) for value in values if value))
 
 
-def _diff(base: Tree, changes: Changes) -> Passage:
+def _diff(base: Tree, changes: Changes) -> ReviewText:
     return _passage(_BINARY.sub("binary file\n", _INDEX.sub("", make_patch(base, changes))))
 
 
-def _passage(text: str) -> Passage:
+def _passage(text: str) -> ReviewText:
     lines = plain(text).rstrip("\n").split("\n")
     shown = "\n".join(lines[:MAX_LINES])[:MAX_CHARACTERS]
-    return Passage(shown, len(lines) - len(shown.split("\n")))
+    return ReviewText(shown, len(lines) - len(shown.split("\n")))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from codegate.gating.estimates import Estimate
 
 
 @dataclass(frozen=True)
-class Part:
+class ScorePart:
     """One part of the weighted score.
 
     Attributes:
@@ -38,7 +38,7 @@ class WeightedScore:
     """
 
     points: Estimate
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     left_out: tuple[str, ...]
 
 
@@ -82,7 +82,7 @@ def weighted_score(
     )
     total = math.fsum(weight for _, weight, points, _ in wanted if points.value is not None)
     parts = tuple(
-        Part(name, weight / total if total and points.value is not None else 0.0, points, how)
+        ScorePart(name, weight / total if total and points.value is not None else 0.0, points, how)
         for name, weight, points, how in wanted
     )
     left_out = tuple(name for name, weight, points, _ in wanted if points.value is None and weight > 0)

@@ -96,7 +96,7 @@ def test_a_difference_needs_both_sides() -> None:
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=50))
 @example([40.0, 210.0])
 def test_the_mean_of_single_values_has_students_interval_above_zero(values: list[float]) -> None:
-    found = estimates.mean([[value] for value in values], of="attempts")
+    found = estimates.mean_of_problems([[value] for value in values], of="attempts")
     spread = statistics.stdev(values) / math.sqrt(len(values))
     low, high = (statistics.fmean(values) + sign * spread * stats.t.ppf(0.975, len(values) - 1) for sign in (-1, 1))
     assert found.n == len(values)
@@ -104,8 +104,8 @@ def test_the_mean_of_single_values_has_students_interval_above_zero(values: list
 
 
 def test_the_mean_of_one_problem_has_no_interval_and_of_none_no_value() -> None:
-    assert estimates.mean([[1.0, 3.0], []], of="attempts") == estimates.Estimate(2, 2.0, of="attempts")
-    assert estimates.mean([[]], of="attempts") == estimates.Estimate(of="attempts")
+    assert estimates.mean_of_problems([[1.0, 3.0], []], of="attempts") == estimates.Estimate(2, 2.0, of="attempts")
+    assert estimates.mean_of_problems([[]], of="attempts") == estimates.Estimate(of="attempts")
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.05])
@@ -171,7 +171,10 @@ def test_a_ratio_lies_in_its_interval(pairs: list[tuple[float, int]]) -> None:
 
 def test_a_ratio_with_fixed_denominators_has_the_interval_of_a_mean() -> None:
     values = [1.0, 2.5, 2.0, 4.0, 3.0]
-    found, plain = estimates.ratio([(v, 1.0) for v in values], 5, of="x"), estimates.mean([[v] for v in values], of="x")
+    found, plain = (
+        estimates.ratio([(v, 1.0) for v in values], 5, of="x"),
+        estimates.mean_of_problems([[v] for v in values], of="x"),
+    )
     assert ends(found) == pytest.approx(ends(plain))
 
 

@@ -7,7 +7,7 @@ from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Us
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
-from codegate.reporting import Evidence, ReportView, Terms, build_view
+from codegate.reporting import Evidence, ReportTerms, ReportView, build_view
 from codegate.running import Outcome, Run, RunManifest
 from codegate.running.outcome import Fault, Origin, ProblemRecord
 from codegate.solving import AttemptSummary
@@ -219,7 +219,7 @@ def example_view(text: str = "", n: int = 30) -> ReportView:
 
     prices = {spec.model: Prices(input=Decimal(2), output=Decimal(10)) for spec in run.manifest.candidates}
     weights = ScoreWeights(context=0.15)
-    terms = Terms(prices, Decimal("0.12"), weights, max_cost_per_resolved=0.001, max_p95_latency=0.5)
+    terms = ReportTerms(prices, Decimal("0.12"), weights, max_cost_per_resolved=0.001, max_p95_latency=0.5)
 
     def problems(_run: str, name: str) -> ProblemRecord:
         return ProblemRecord(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
 from codegate.gating.estimates import Estimate
 from codegate.grading import Grade
-from codegate.reporting import Terms, measure
+from codegate.reporting import ReportTerms, measure
 from codegate.reporting.breakdown import cohorts, failure_shares
 from codegate.reporting.correctness import Graded, common_k, correctness
 from codegate.reporting.measures import Measures
@@ -61,11 +61,11 @@ def made(
     )
 
 
-def measured(outcomes: Sequence[Outcome], *, calls: int | None = None, terms: Terms | None = None) -> Measures:
+def measured(outcomes: Sequence[Outcome], *, calls: int | None = None, terms: ReportTerms | None = None) -> Measures:
     found: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         found.setdefault(outcome.problem, []).append(outcome)
-    return measure(LOOP, found, terms or Terms({LOOP.model: PRICES}), calls=calls)
+    return measure(LOOP, found, terms or ReportTerms({LOOP.model: PRICES}), calls=calls)
 
 
 def side(results: Mapping[str, str]) -> dict[str, tuple[Graded, ...]]:
@@ -141,7 +141,7 @@ def test_reliability_counts_the_provider_and_the_calls_but_not_the_sandbox() -> 
 @pytest.mark.requirement("D6")
 def test_the_cost_of_a_run_and_of_a_completed_task() -> None:
     outcomes = [made("p", True), made("p", False), made("q", True), made("r", None)]
-    spent = measured(outcomes, calls=6, terms=Terms({LOOP.model: PRICES}, Decimal("3.6"))).costs
+    spent = measured(outcomes, calls=6, terms=ReportTerms({LOOP.model: PRICES}, Decimal("3.6"))).costs
     call = 0.0012
     assert spent.model_usd == pytest.approx(4 * call)
     assert spent.sandbox_seconds == pytest.approx(8.0)
@@ -157,7 +157,7 @@ def test_one_attempt_of_unknown_cost_makes_the_cost_of_the_run_unknown_and_not_s
     assert (spent.attempts, spent.priced) == (2, 1)
     assert spent.model_usd == pytest.approx(0.0012)
     assert (spent.total_usd, spent.per_completed.value) == (None, None)
-    unpriced = measured([made("p", True)], terms=Terms()).costs
+    unpriced = measured([made("p", True)], terms=ReportTerms()).costs
     assert (unpriced.model_usd, unpriced.total_usd, unpriced.per_completed.value) == (None, None, None)
 
 
@@ -172,21 +172,21 @@ def test_money_without_a_completed_task_has_no_cost_per_task_and_no_points() -> 
 def test_prices_of_the_report_win_over_those_of_the_run() -> None:
     listed = LOOP.model_copy(update={"prices": Prices(input=Decimal(10), output=Decimal(20), source="a list, 2026")})
     found = {"p": [made("p", True)]}
-    spent = measure(listed, found, Terms()).costs
+    spent = measure(listed, found, ReportTerms()).costs
     assert spent.total_usd == pytest.approx(0.012)
     assert spent.prices_from == "a list, 2026"
-    spent = measure(listed, found, Terms({LOOP.model: PRICES})).costs
+    spent = measure(listed, found, ReportTerms({LOOP.model: PRICES})).costs
     assert spent.total_usd == pytest.approx(0.0012)
     assert spent.prices_from == "as declared"
 
 
 def test_limits_of_the_policy_are_said_when_they_are_exceeded() -> None:
     outcomes = [made("p", True)]
-    assert measured(outcomes, terms=Terms({LOOP.model: PRICES}, None, ScoreWeights(), 0.01, 10)).warnings == ()
-    cost, slow = measured(outcomes, terms=Terms({LOOP.model: PRICES}, None, ScoreWeights(), 0.001, 2)).warnings
+    assert measured(outcomes, terms=ReportTerms({LOOP.model: PRICES}, None, ScoreWeights(), 0.01, 10)).warnings == ()
+    cost, slow = measured(outcomes, terms=ReportTerms({LOOP.model: PRICES}, None, ScoreWeights(), 0.001, 2)).warnings
     assert cost == "a completed task costs $0.0012 (n=1), more than the $0.001 that the policy allows"
     assert slow.startswith("the slowest twentieth of the answers takes 2.5 s or longer (n=1)")
-    assert measured(outcomes, terms=Terms({}, None, ScoreWeights(), 0.001)).warnings == ()
+    assert measured(outcomes, terms=ReportTerms({}, None, ScoreWeights(), 0.001)).warnings == ()
 
 
 def test_what_to_raise_is_said_where_a_limit_cut_answers() -> None:
@@ -212,7 +212,7 @@ def test_the_pass_rate_by_turn_is_of_those_that_reached_it() -> None:
 def test_one_shot_has_no_turns() -> None:
     assert measured([made("a", True), made("b", False)]).turns == ()
     single = LOOP.model_copy(update={"solver": "single_shot"})
-    assert measure(single, {"a": [made("a", True, turns=3)]}, Terms()).turns == ()
+    assert measure(single, {"a": [made("a", True, turns=3)]}, ReportTerms()).turns == ()
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=20))

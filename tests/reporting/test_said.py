@@ -16,8 +16,8 @@ from codegate.gating import Flip, Verdict
 from codegate.gating.verdict import Cohort
 from codegate.reporting import (
     Evidence,
+    ReportTerms,
     ReportView,
-    Terms,
     build_view,
     figures,
     gather,
@@ -323,7 +323,7 @@ def test_the_candidates_own_prices_are_used_without_any_terms() -> None:
 def test_what_a_confirmation_took_is_said(name: str) -> None:
     again = looped()
     (spec,) = again.manifest.candidates
-    priced = Evidence(Terms(prices={spec.model or "": Prices(input=Decimal(2), output=Decimal(8))}))
+    priced = Evidence(ReportTerms(prices={spec.model or "": Prices(input=Decimal(2), output=Decimal(8))}))
     view = build_view([looped().model_copy(update={"confirmation": again})], (), priced)
     cost = f"${view.candidates[0].measures.costs.total_usd:.4f}"
     said = f"{spec.label} was sampled again to confirm the regression: 36 attempts, {cost}"

@@ -25,7 +25,7 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import Subject, lifecycle, resources
-from codegate.sandbox.conformance.preflight import _held, judge_limits, judge_walls
+from codegate.sandbox.conformance.preflight import _held, limit_findings, wall_findings
 from codegate.sandbox.conformance.probe import CALLS, FAMILIES
 from codegate.sandbox.docker import DockerBackend
 from tests.sandbox.daemons import relay
@@ -86,14 +86,14 @@ TAKEN: dict[str, Any] = {
     ],
 )
 def test_each_wall_that_falls_is_seen(key: str, value: object, check: str) -> None:
-    assert all(finding.held for finding in judge_walls(WALLS, DESCRIBED))
-    assert [one.check for one in judge_walls({**WALLS, key: value}, DESCRIBED) if not one.held] == [check]
+    assert all(finding.held for finding in wall_findings(WALLS, DESCRIBED))
+    assert [one.check for one in wall_findings({**WALLS, key: value}, DESCRIBED) if not one.held] == [check]
 
 
 def test_a_recorded_build_has_the_variables_that_it_names_and_no_others() -> None:
     def strange(*variables: str) -> list[str]:
         seen = {**WALLS, "variables": ["PATH", *variables]}
-        return [one.check for one in judge_walls(seen, DESCRIBED, {"APP_SETTINGS"}) if not one.held]
+        return [one.check for one in wall_findings(seen, DESCRIBED, {"APP_SETTINGS"}) if not one.held]
 
     assert strange("APP_SETTINGS") == []
     assert strange("APP_SETTINGS", "OPENAI_API_KEY") == ["no inherited variables"]
@@ -112,21 +112,21 @@ def test_a_recorded_build_has_the_variables_that_it_names_and_no_others() -> Non
     ],
 )
 def test_each_limit_that_does_not_bite_is_seen(key: str, value: object, check: str) -> None:
-    assert all(finding.held for finding in judge_limits(TAKEN, DESCRIBED))
-    assert [one.check for one in judge_limits({**TAKEN, key: value}, DESCRIBED) if not one.held] == [check]
+    assert all(finding.held for finding in limit_findings(TAKEN, DESCRIBED))
+    assert [one.check for one in limit_findings({**TAKEN, key: value}, DESCRIBED) if not one.held] == [check]
 
 
 def test_the_refusal_names_the_system_calls_and_families_that_got_through() -> None:
     families = {f"address family {family}": "" if family == 40 else "EAFNOSUPPORT" for family in FAMILIES}
     seen = {**WALLS, "families": families, "calls": {**dict.fromkeys(CALLS, "EPERM"), "bpf": ""}}
     with pytest.raises(SandboxError, match=r'here: system call filter \(\[2, "bpf", "address family 40"\]\)\.'):
-        _held("docker", judge_walls(seen, DESCRIBED))
+        _held("docker", wall_findings(seen, DESCRIBED))
 
 
 def test_a_kernel_that_was_promised_and_is_the_machines_is_seen() -> None:
     own = dataclasses.replace(DESCRIBED, tier="runsc")
-    assert [one.check for one in judge_walls(WALLS, own) if not one.held] == ["own kernel"]
-    assert all(one.held for one in judge_walls({**WALLS, "release": "4.19.0-gvisor"}, own))
+    assert [one.check for one in wall_findings(WALLS, own) if not one.held] == ["own kernel"]
+    assert all(one.held for one in wall_findings({**WALLS, "release": "4.19.0-gvisor"}, own))
 
 
 @pytest.mark.requirement("S1")

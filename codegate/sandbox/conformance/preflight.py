@@ -51,7 +51,7 @@ _UNENFORCED: Final = frozenset({
 })  # fmt: skip
 
 
-class Finding(Strict):
+class WallCheck(Strict):
     """One wall that was looked at, or one limit that was run into."""
 
     check: str = Field(max_length=100)
@@ -68,7 +68,7 @@ class Assurance(Strict):
     runtime: str = Field(max_length=200, description="What makes their walls, with its version.")
     kernel: str = Field(max_length=200, description="Release of the kernel that the code talks to.")
     environment: str = Field(max_length=200, description="Identity of the environment that was looked at.")
-    checks: tuple[Finding, ...] = Field(max_length=100)
+    checks: tuple[WallCheck, ...] = Field(max_length=100)
     weaknesses: tuple[str, ...] = Field(max_length=20, description="What this sandbox does not promise, a clause each.")
 
     @property
@@ -93,7 +93,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     with closing(backend.open(environment, LIMITS)) as sandbox:
         description = backend.describe()  # some is known only now
         seen = look(sandbox)
-        walls = _held(backend.name, judge_walls(seen, description, own))
+        walls = _held(backend.name, wall_findings(seen, description, own))
         limits = _held(backend.name, tuple(_limits(sandbox, description)))
     with closing(backend.open(environment, LIMITS)) as sandbox:
         limits += _held(backend.name, (_disk_limit(sandbox),))
@@ -115,7 +115,7 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
     return seen
 
 
-def judge_walls(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[Finding, ...]:
+def wall_findings(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[WallCheck, ...]:
     """Return the findings that the probe's view of the walls stands for.
 
     Args:
@@ -149,7 +149,7 @@ def judge_walls(seen: dict[str, Any], description: Description, own: Collection[
     return tuple(_finding(name, held, what) for name, (held, what) in verdicts.items())
 
 
-def judge_limits(seen: dict[str, Any], description: Description) -> tuple[Finding, ...]:
+def limit_findings(seen: dict[str, Any], description: Description) -> tuple[WallCheck, ...]:
     """Return the findings that the probe's attempt to take too much stands for."""
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
@@ -169,7 +169,7 @@ def judge_limits(seen: dict[str, Any], description: Description) -> tuple[Findin
     return tuple(_finding(name, held, what) for name, (held, what) in verdicts.items())
 
 
-def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
+def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
     """Run into every limit but the disk's, the ones that may end the sandbox last."""
     wanted = {
         "processes": LIMITS.pids * 2 if description.process_limit else 0,
@@ -178,7 +178,7 @@ def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
         "inodes": {_SHARED: inodes(_SHARED_BYTES) + 100} if description.inode_limit else {},
         "file": LIMITS.disk_bytes + 1,
     }
-    yield from judge_limits(_answer(_ask(sandbox, "limits", wanted)), description)
+    yield from limit_findings(_answer(_ask(sandbox, "limits", wanted)), description)
     flood = _ask(sandbox, "flood", {"blocks": _FLOOD_BLOCKS}, output_bytes=_FLOOD_CAP)
     yield _finding(
         "output limit",
@@ -200,7 +200,7 @@ def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
     yield _finding("memory limit in total", done.memory_exceeded, done.stdout.decode("utf-8", "replace").strip())
 
 
-def _disk_limit(sandbox: Sandbox) -> Finding:
+def _disk_limit(sandbox: Sandbox) -> WallCheck:
     """Write too much; it has to be refused, or to end the sandbox."""
     done = _ask(sandbox, "spill", {"folder": BUILT, "most": LIMITS.disk_bytes + _SLACK, "seconds": _SECONDS / 2})
     if not done.ok:
@@ -209,7 +209,7 @@ def _disk_limit(sandbox: Sandbox) -> Finding:
     return _finding("disk limit", took <= LIMITS.disk_bytes and end in _FULL, [took, end])
 
 
-def _held(name: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _held(name: str, findings: tuple[WallCheck, ...]) -> tuple[WallCheck, ...]:
     broken = [finding for finding in findings if not finding.held]
     if broken:
         raise SandboxError(
@@ -237,8 +237,8 @@ def _no_capabilities(masks: list[str]) -> bool:
     return len(masks) >= 4 and all(int(mask, 16) == 0 for mask in masks)
 
 
-def _finding(check: str, held: bool, what: object) -> Finding:
-    return Finding(check=check, held=held, evidence=json.dumps(what)[:2000])
+def _finding(check: str, held: bool, what: object) -> WallCheck:
+    return WallCheck(check=check, held=held, evidence=json.dumps(what)[:2000])
 
 
 def _remedy(name: str, broken: set[str]) -> str:

@@ -1,7 +1,7 @@
 """Sandboxes on a provider's machines: a machine each, bubblewrap in it, the stream over the provider's own SDK.
 
-A provider's file rents machines (``Provider``); what is in them is the same for all: the environment's folders, one
-small program that carries the stream (``link.py``), and the walls of the bubblewrap backend, so that code inside
+A provider's file rents machines (``MachineProvider``); what is in them is the same for all: the environment's folders,
+one small program that carries the stream (``link.py``), and the walls of the bubblewrap backend, so that code inside
 sees neither the provider's own programs nor its network. No key enters a machine.
 """
 
@@ -73,7 +73,7 @@ class Order:
     labels: Mapping[str, str]
 
 
-class Provider(Protocol):
+class MachineProvider(Protocol):
     """Who rents machines, by the provider's own SDK. Thread-safe. Any exception of the SDK may be raised.
 
     Attributes:
@@ -140,7 +140,7 @@ class RemoteBackend:
         provider: rents them.
     """
 
-    def __init__(self, run_id: str, provider: Provider) -> None:
+    def __init__(self, run_id: str, provider: MachineProvider) -> None:
         self.run_id = run_id
         self._provider = provider
         self._archives = tempfile.TemporaryDirectory(prefix="codegate-remote-", ignore_cleanup_errors=True)
@@ -290,7 +290,7 @@ class RemoteBackend:
 class _Rented(Member):
     """One machine. Should its removal fail, its own time limit ends it."""
 
-    def __init__(self, identity: str, provider: Provider, fleet: Fleet) -> None:
+    def __init__(self, identity: str, provider: MachineProvider, fleet: Fleet) -> None:
         self.carrier: Carrier | None = None
         self._identity = identity
         self._provider = provider

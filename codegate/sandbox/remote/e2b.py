@@ -11,12 +11,12 @@ from pathlib import Path
 from e2b import AuthenticationException, Sandbox, Template
 
 from codegate.durable import digest
-from codegate.sandbox.remote.backend import OWNER_LABEL, Order, Provider
+from codegate.sandbox.remote.backend import OWNER_LABEL, MachineProvider, Order
 from codegate.sandbox.remote.builds import upload_seconds
 from codegate.sandbox.remote.carrier import Machine
 
 
-class _E2B(Provider):
+class _E2B(MachineProvider):
     name, title, tier, engine = "e2b", "E2B", "firecracker", f"e2b {version('e2b')}"
     totals = process_limit = True
     weaknesses = ("E2B's own service (envd) runs beside the sandbox; only bubblewrap keeps code away from it",)

@@ -11,14 +11,14 @@ from typing import Final
 import modal
 from modal.exception import AuthError
 
-from codegate.sandbox.remote.backend import Order, Provider
+from codegate.sandbox.remote.backend import MachineProvider, Order
 from codegate.sandbox.remote.carrier import Machine
 
 _APP: Final = "codegate"
 _PART: Final = 1 << 20
 
 
-class _Modal(Provider):
+class _Modal(MachineProvider):
     name, title, tier, engine = "modal", "Modal", "gvisor", f"modal {version('modal')}"
     totals = process_limit = False
     weaknesses = (

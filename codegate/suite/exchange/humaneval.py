@@ -19,7 +19,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstrain
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.suite.exchange.swebench import problem_id
+from codegate.suite.exchange.swebench import usable_id
 from codegate.suite.loaded import Problem
 from codegate.suite.model import (
     Base,
@@ -110,7 +110,7 @@ def _humaneval(row: Mapping[str, object], place: str) -> _Task:
         f"Write the function `{task.entry_point}` in `{MODULE}`: its body is missing. "
         f"What it must do is in its docstring.\n\n```python\n{prompt.strip()}\n```\n"
     )
-    name = problem_id(task.task_id)
+    name = usable_id(task.task_id)
     tests = (f"test_{task.entry_point}",)
     return _Task(name, task.task_id, "humaneval", stub, prompt + solution, test, tests, statement)
 

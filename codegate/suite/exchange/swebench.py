@@ -60,7 +60,7 @@ class SweBenchRow(BaseModel):
     @property
     def id(self) -> str:
         """Return the id of the problem to be."""
-        return problem_id(self.instance_id)
+        return usable_id(self.instance_id)
 
     @property
     def pull_request(self) -> int | None:
@@ -87,7 +87,7 @@ def check_row(row: object, place: str) -> tuple[str, SweBenchRow]:
     return checked.id, checked
 
 
-def problem_id(instance: str) -> str:
+def usable_id(instance: str) -> str:
     """Return a benchmark's id of a task as an id that a problem can have.
 
     Raises:
