@@ -28,18 +28,18 @@ def tox_commands(
     own = {**sections.get("testenv", {}), **sections.get(f"testenv:{name}", {})}
     lines = [line for key in ("commands_pre", "commands") for line in _lines(own.get(key, ""), name)]
     variables = _lines(own.get("setenv", own.get("set_env", "")), name)
-    place, plain = "tox.ini", True
+    place, plain, section = "tox.ini", True, "testenv"
     for path, table in _tables(tree, inside).items() if not sections else ():
         own = {**mapping(at(table, "env_run_base")), **mapping(at(table, "env", name))}
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
         lines = [shlex.join(filter(None, (_filled(word, name) for word in strings(one)))) for one in commands]
         plain = "runner" not in own  # a plug-in's: what it installs, the lock file says
-        place = path
+        place, section = path, "tool.tox.env_run_base" if path == "pyproject.toml" else "env_run_base"
         if lines:
             break
     if lines:
-        options = "-x testenv.env_dir=$VIRTUAL_ENV -x testenv.package=editable"
+        options = f"-x {section}.env_dir=$VIRTUAL_ENV -x {section}.package=editable"
         install = [f"uv tool run tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
         exports = [f"export {shlex.quote(line.replace(' = ', '=', 1))}" for line in variables if "=" in line]
         yield "\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`"
