@@ -18,7 +18,7 @@ from codegate.sandbox import (
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.sandbox.bubblewrap_builds import BuildFolder
 from codegate.sandbox.bubblewrap_program import find_bubblewrap
-from codegate.sandbox.conformance import Subject, resources
+from codegate.sandbox.conformance import Subject, checks_of, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.ownership import current_owner
@@ -41,7 +41,7 @@ def plain(bwrap_backend: BubblewrapBackend, empty: EnvironmentRecipe) -> Bubblew
     return bwrap_backend.prepare(empty)
 
 
-@pytest.mark.parametrize("check", resources.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", checks_of(resources), ids=lambda check: check.__name__)
 def test_limits_per_process_do_where_no_control_group_can_be_made(
     own: BubblewrapBackend, plain: BubblewrapEnvironment, empty: EnvironmentRecipe, check: object
 ) -> None:

@@ -5,19 +5,23 @@ would, and raises ``ConformanceFailure`` with what it saw. A new backend is fini
 ``BUILD_CHECKS`` pass on it.
 """
 
+from types import ModuleType
+
 from codegate.sandbox.conformance import builds, commands, files, isolation, lifecycle, relay, resources
 from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subject
 
-CHECKS: tuple[Check, ...] = (
-    *commands.CHECKS,
-    *files.CHECKS,
-    *resources.CHECKS,
-    *isolation.CHECKS,
-    *lifecycle.CHECKS,
-    *relay.CHECKS,
+
+def checks_of(module: ModuleType) -> tuple[Check, ...]:
+    """Return the checks of a module: its functions of a ``Subject`` that return nothing."""
+    wanted = {"subject": Subject, "return": None}
+    return tuple(one for one in vars(module).values() if getattr(one, "__annotations__", None) == wanted)
+
+
+CHECKS: tuple[Check, ...] = tuple(
+    check for module in (commands, files, resources, isolation, lifecycle, relay) for check in checks_of(module)
 )
 """Every check, by room: commands, files, resources, isolation, lifecycle, relay."""
-BUILD_CHECKS: tuple[Check, ...] = builds.CHECKS
+BUILD_CHECKS: tuple[Check, ...] = checks_of(builds)
 """Every check of recorded builds."""
 
-__all__ = ["BUILD_CHECKS", "CHECKS", "Check", "ConformanceFailure", "Subject"]
+__all__ = ["BUILD_CHECKS", "CHECKS", "Check", "ConformanceFailure", "Subject", "checks_of"]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from codegate.durable import sha256_of
 from codegate.sandbox.conformance.preflight import preflight
-from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, python
 from codegate.sandbox.contract import (
     BuildSandbox,
     Command,
@@ -327,17 +327,3 @@ def walls_of_layers(subject: Subject) -> None:
 
 def _answer(end: socket.socket) -> None:
     end.sendall(b"x")
-
-
-CHECKS: tuple[Check, ...] = (
-    builder,
-    build_network,
-    build_disk,
-    frozen_build,
-    laid_layer,
-    fresh_views,
-    layers_apart,
-    further_build,
-    refused_archives,
-    walls_of_layers,
-)

@@ -1,6 +1,6 @@
 """Commands: exit statuses, streams, caps, placeholders, environment."""
 
-from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
 from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE
 
@@ -116,15 +116,3 @@ def accounting(subject: Subject) -> None:
     expect(64 << 20 < large.peak_memory_bytes < 160 << 20, "64 MiB at the peak", large.peak_memory_bytes)
     expect(small.peak_memory_bytes < 40 << 20, "a peak of its own", small.peak_memory_bytes)
     expect(small.cpu_seconds < 0.4 and large.wall_seconds >= 0.35, "times of its own", (large, small))
-
-
-CHECKS: tuple[Check, ...] = (
-    exit_statuses,
-    streams,
-    output_caps,
-    held_pipes,
-    records,
-    placeholders,
-    fixed_environment,
-    accounting,
-)

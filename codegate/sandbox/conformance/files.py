@@ -2,7 +2,7 @@
 
 import json
 
-from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, python
 from codegate.sandbox.contract import Command, FilesRefused, Sandbox, SandboxFile
 
 _LIST = """
@@ -107,6 +107,3 @@ def _expect_refused(sandbox: Sandbox, file: SandboxFile) -> None:
     except FilesRefused:
         return
     expect(False, f"{json.dumps([file.path[:60], file.data[:20].decode()])} refused", "it was written")
-
-
-CHECKS: tuple[Check, ...] = (faithful_files, replacing, refused_names, many_files)

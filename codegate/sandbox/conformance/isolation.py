@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from codegate.sandbox.conformance.preflight import look, preflight
-from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
 
 _HOST = """
@@ -206,15 +206,3 @@ def forged_frames(subject: Subject) -> None:
         done = sandbox.run(Command(("cat", "forged")))
         expect(done.stdout == forged, "the bytes as output", done)
         expect(sandbox.run(Command(("true",))).ok, "a stream in order", "none")
-
-
-CHECKS: tuple[Check, ...] = (
-    walls_and_limits,
-    other_conventions,
-    own_loopback,
-    counted_attempts,
-    no_host_files,
-    no_secrets,
-    closed_supervisor,
-    forged_frames,
-)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, python
 from codegate.sandbox.contract import (
     Command,
     EnvironmentRecipe,
@@ -190,14 +190,3 @@ def _expect_alone(sandbox: Sandbox) -> None:
     first = answer(python(sandbox, read))
     time.sleep(0.1)
     expect(answer(python(sandbox, read)) == first, "a daemon that is gone", "its mark moves")
-
-
-CHECKS: tuple[Check, ...] = (
-    time_limit,
-    daemons,
-    stopped_tree,
-    lifetime,
-    concurrent_use,
-    closing,
-    killed_harness,
-)

@@ -134,14 +134,3 @@ def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], obj
 def _echo(end: socket.socket) -> None:
     while data := end.recv(1 << 16):
         end.sendall(data)
-
-
-CHECKS = (
-    relayed_bytes,
-    relayed_only_when_asked,
-    relay_ends,
-    relay_flood,
-    relay_closed_outside,
-    relay_slow_reader,
-    relay_closed_output,
-)

@@ -1,6 +1,6 @@
 """Resources: the sandbox survives what hits its limits; the preflight checks that they are enforced."""
 
-from codegate.sandbox.conformance.subject import Check, Subject, expect, python
+from codegate.sandbox.conformance.subject import Subject, expect, python
 from codegate.sandbox.contract import Command, SandboxLimits
 
 
@@ -43,6 +43,3 @@ def crashes(subject: Subject) -> None:
         done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
         expect(done.signal == 11, "a crash", done)
         expect(sandbox.run(Command(("ls", "-A"))).stdout == b"", "nothing left by it", "a file")
-
-
-CHECKS: tuple[Check, ...] = (memory_of_one, memory_of_the_watcher, full_disk, crashes)
