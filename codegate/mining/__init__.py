@@ -11,7 +11,7 @@ from codegate.mining.miner import mine
 from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions, Statements
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
-from codegate.mining.selection import choose, write_selection
+from codegate.mining.selection import choose_problems, write_selection
 from codegate.mining.sources.enrichment import GitHubEnrichment, find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
 from codegate.mining.strengths import Distribution, Strengths, assess
@@ -33,7 +33,7 @@ __all__ = [
     "UnitResult",
     "ValidationReport",
     "assess",
-    "choose",
+    "choose_problems",
     "fetch_pull_heads",
     "find_slug",
     "import_proven",

@@ -1,4 +1,4 @@
-"""From what is known of a validated unit to the problem's files: manifest, tags, tests."""
+"""Turn a validated unit into a problem's files: manifest, tags, tests."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -37,7 +37,7 @@ _EMPTY: Final = TreeFile(b"")
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that mining has found out about a unit that is going to be a problem."""
+    """Everything that mining learned about a unit that becomes a problem."""
 
     prospect: Prospect
     cut: Cut
@@ -55,12 +55,15 @@ class Findings:
 
 
 def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
-    """Return the problem of the suite ``name``; ``project`` is the web page of its repository."""
+    """Return the unit's problem.
+
+    ``name`` is the suite's name, ``project`` the web page of its repository.
+    """
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
     manifest = ProblemManifest(
-        id=problem_id(name, unit),
+        id=mined_id(name, unit),
         base=Base(commit=unit.base),
         environment=found.environment.manifest.id,
         language=found.language,
@@ -119,8 +122,11 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
     return make_problem(manifest, found.statement.text, tests, parts.hidden, parts.fix, found.environment.manifest)
 
 
-def problem_id(name: str, unit: Unit) -> str:
-    """Return the id of a unit's problem in the suite ``name``: by its pull request, else by its commit."""
+def mined_id(name: str, unit: Unit) -> str:
+    """Return the id of a unit's problem.
+
+    It ends with the number of the pull request, or without one with the commit.
+    """
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
 
 
@@ -131,7 +137,7 @@ def tier(lines: int, files: int, hunks: int) -> str:
 
 
 def component(path: str) -> str:
-    """Return the part of the code base that a source file is in: the first two segments of its path."""
+    """Return the first two segments of a source file's path."""
     segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
     return printable("/".join(segments[:2]))
 
@@ -141,5 +147,5 @@ def _largest(parts: Cut) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with what UTF-8 cannot carry replaced."""
+    """Return ``text`` with characters that UTF-8 cannot encode replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")

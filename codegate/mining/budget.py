@@ -12,11 +12,11 @@ GRACE_SECONDS: Final = 5.0
 
 
 class Budget:
-    """Stops a mining when its time is used up: sandboxes in use are closed.
+    """Stops mining, and closes its sandboxes, when its time is up.
 
     Attributes:
-        over: set when the time is used up, or when nothing more is wanted.
-        used_up: the former of the two.
+        over: set when the time is up, or when no more results are wanted.
+        used_up: set when the time is up.
     """
 
     def __init__(self, minutes: float | None, started: float, sandboxes: Sandboxes) -> None:
@@ -30,11 +30,11 @@ class Budget:
         self._timer.start()
 
     def patience(self) -> float:
-        """Return for how many seconds a result is worth waiting."""
+        """Return for how many more seconds to wait for a result."""
         return max(0.0, self._deadline + GRACE_SECONDS - time.monotonic())
 
     def end(self) -> None:
-        """Let the time pass from now on."""
+        """Stop the timer."""
         self._timer.cancel()
 
     def _stop(self) -> None:

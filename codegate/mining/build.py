@@ -1,4 +1,7 @@
-"""From one unit to one problem: cut, environment, validation, statement, and the last word of the real grader."""
+"""Turn one unit into one problem.
+
+The steps: cut, environment, validation, statement, and last the grade of the reference fix by the real grader.
+"""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +16,7 @@ from codegate.candidates import CandidateSpec, Usage
 from codegate.environments import BuildFailed
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, grade_reference, mark_tests
-from codegate.mining.assemble import Findings, assemble, problem_id
+from codegate.mining.assemble import Findings, assemble, mined_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
 from codegate.mining.examples.example import Found, chosen, overturned_tests, public_text
@@ -22,9 +25,16 @@ from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineOptions
 from codegate.mining.profile import Steps
-from codegate.mining.proving.leak import audit
-from codegate.mining.proving.outcomes import without_untold
-from codegate.mining.proving.quality import PartialRun, is_shown, measure_quality, run_partial_fixes, told, untold_tests
+from codegate.mining.proving.leak import audit_leaks
+from codegate.mining.proving.outcomes import without_undisclosed
+from codegate.mining.proving.quality import (
+    PartialRun,
+    examples_to_show,
+    measure_quality,
+    run_partial_fixes,
+    stand_for_any,
+    undisclosed_tests,
+)
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
@@ -46,14 +56,14 @@ from codegate.suite import (
     read_commit,
 )
 
-Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 _MAY_BE_ENVIRONMENT: Final = frozenset({"env_no_passing_test", "collect_error_gold"})
 _LONGEST: Final = 1000  # characters of a detail: the last lines of a build's own output
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltProblem:
     """A unit that became a problem, and the environment that it needs."""
 
     problem: Problem
@@ -61,14 +71,14 @@ class Built:
 
 
 class LeftOut(Exception):
-    """Raised where a unit turns out to be no problem."""
+    """Raised when a unit turns out not to be a problem."""
 
     def __init__(self, rejected: Rejected) -> None:
         super().__init__(rejected.reason)
         self.rejected = replace(rejected, detail=rejected.detail[:_LONGEST])
 
 
-def _kept(found: Given | Rejected) -> Given:
+def _require(found: Result | Rejected) -> Result:
     if isinstance(found, Rejected):
         raise LeftOut(found)
     return found
@@ -81,16 +91,16 @@ class ProblemBuilder:
     Attributes:
         repository: where the commits are.
         name: the suite's name.
-        languages: what is known of each language that is mined.
+        languages: support for each language that is mined.
         sandboxes: where the code runs.
         options: what to mine.
         today: the day that quarantines count from.
-        tip: the newest tree, for changelogs that name a change later.
+        tip: the newest tree; its changelogs may describe older changes.
         stop: set when results are no longer wanted.
         usage: tokens of the calls that rewrote statements.
-        rewrites: how many calls there were.
+        rewrites: number of those calls.
         project: web page of the repository.
-        recorded: the builds of the project's recipe; None: there is no time for any.
+        recorded: the builds of the project's recipe; None: there was no time to make any.
     """
 
     repository: Path
@@ -108,15 +118,15 @@ class ProblemBuilder:
     counting: threading.Lock = field(default_factory=threading.Lock)
 
     def build(
-        self, prospect: Prospect, steps: Steps, parts: Cut | None = None, given: StatementText | None = None
-    ) -> Built | Rejected:
-        """Make a problem of ``prospect`` or say why it is none.
+        self, prospect: Prospect, steps: Steps, parts: Cut | None = None, imported: StatementText | None = None
+    ) -> BuiltProblem | Rejected:
+        """Return the problem of ``prospect``, or why there is none.
 
         Args:
             prospect: the unit.
             steps: counts the seconds.
             parts: its cut; None: it is cut here.
-            given: the statement; None: it is written here.
+            imported: the statement of an imported row; None: it is written here.
 
         Raises:
             InfrastructureError: ours, the sandbox's, the package index's or the rewriting model's fault.
@@ -126,7 +136,7 @@ class ProblemBuilder:
                 self.check_wanted()
                 cut_parts = parts or self._cut(prospect)
             try:
-                return self._making(prospect, steps, cut_parts, given).problem()
+                return self._unit_builder(prospect, steps, cut_parts, imported).problem()
             except FilesRefused as error:
                 linked = any(file.is_link for file in cut_parts.fixed.values())
                 raise LeftOut(Rejected("symlink" if linked else "too_large", str(error))) from error
@@ -137,9 +147,11 @@ class ProblemBuilder:
         unit = prospect.unit
         base, fixed = (read_commit(self.repository, commit) for commit in (unit.base, unit.commit))
         found = cut(unit, base, fixed, self.options.names(), self.options.path)
-        return _kept(found if isinstance(found, Cut) else Rejected(found))
+        return _require(found if isinstance(found, Cut) else Rejected(found))
 
-    def _making(self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None) -> "_Making":
+    def _unit_builder(
+        self, prospect: Prospect, steps: Steps, parts: Cut, imported: StatementText | None
+    ) -> "_UnitBuilder":
         language = language_of(parts.fix, parts.test_files, self.options.names())
         support = self.languages.get(language) if language is not None else None
         if support is None:
@@ -150,10 +162,13 @@ class ProblemBuilder:
             raise LeftOut(
                 Rejected("no_runner", f"the recipe's tests are run by {settings.runner}: {parts.test_files[0]}")
             )
-        return _Making(self, prospect, steps, parts, given, support, own)
+        return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:
-        """Return what gives a sandbox of ``environment``, as long as results are wanted."""
+        """Return a function that opens sandboxes of ``environment``.
+
+        It raises ``LeftOut`` once results are no longer wanted.
+        """
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -170,33 +185,34 @@ class ProblemBuilder:
 
 
 @dataclass(frozen=True)
-class _Making:
-    """One unit on its way; what it raises as ``LeftOut`` is its end."""
+class _UnitBuilder:
+    """Builds the problem of one unit; raises ``LeftOut`` when there is none."""
 
     builder: ProblemBuilder
     prospect: Prospect
     steps: Steps
     parts: Cut
-    given: StatementText | None
+    imported: StatementText | None
     support: LanguageSupport
     own: RunnerSettings | None
 
-    def problem(self) -> Built:
+    def problem(self) -> BuiltProblem:
         environment, settings, trial, leaks = self._try()
         same = trial.cut is self.parts
-        return replace(self, parts=trial.cut)._proven(environment, settings, trial, leaks if same else None)
+        return replace(self, parts=trial.cut)._finish(environment, settings, trial, leaks if same else None)
 
-    def _settings(self, settings: RunnerSettings | None) -> RunnerSettings:
-        """Return how the tests are run, in their folder; raises ``LeftOut`` where that is not known."""
+    def _with_folder(self, settings: RunnerSettings | None) -> RunnerSettings:
+        """Return ``settings`` with their folder; raise ``LeftOut`` for None."""
         if settings is None:
             files = ", ".join(self.parts.test_files)
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
         return replace(settings, folder=settings.folder or self.parts.folder)
 
-    def _proven(
+    def _finish(
         self, environment: Environment, settings: RunnerSettings, trial: Trial, leaks: LeakAudit | None
-    ) -> Built:
-        """Make a problem of what ``trial``, of these parts, has shown; ``leaks``, where they were looked for."""
+    ) -> BuiltProblem:
+        """Return the problem that ``trial`` has shown these parts to be."""
+        # ``leaks`` is the leak audit, when it was done already.
         builder, parts, step = self.builder, self.parts, self.steps.step
         opener = builder.opener(environment)
         # What needs no further run of the tests comes first: most of what is left out is left out here.
@@ -207,14 +223,14 @@ class _Making:
         with step("variation"):
             hidden = parts.base.overlay(parts.hidden)
             used = mark_tests(hidden, parts.test_files, settings.runner)
-            validated = _kept(trial.confirm(builder.options.rounds, used))
+            validated = _require(trial.confirm(builder.options.rounds, used))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
             described = self._describe(opener, validated)
         kind, interface, statement = described.kind, described.interface, described.statement
-        if self.given is None and builder.options.rewrite is not None:
+        if self.imported is None and builder.options.rewrite is not None:
             with step("statement"):
                 statement = self._rewritten(builder.options.rewrite, validated, interface, statement)
-        validated = replace(validated, outcomes=without_untold(validated.outcomes, described.untold))
+        validated = replace(validated, outcomes=without_undisclosed(validated.outcomes, described.undisclosed))
         with step("quality"):
             exact = exact_texts(parts, validated.outcomes.fail_to_pass)
             quality = measure_quality(validated, described.partial, exact, statement.words)
@@ -240,12 +256,14 @@ class _Making:
             problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
-        return Built(problem, environment)
+        return BuiltProblem(problem, environment)
 
     def _try(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
-        """Run both states in the nearest build, and in those of the base tree where it may be why tests fail.
+        """Return environment, runner settings, trial and leak audit of a build.
 
-        A build of a tree with the fix is looked through first; what came of that is returned too.
+        Both states run in the nearest build first, and then in builds of the base tree when the nearest build may be
+        why tests fail. A build of a later tree may hold the fix, so it is audited for leaks before anything runs; that
+        audit is returned too.
         """
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         builds = builder.recorded
@@ -264,7 +282,7 @@ class _Making:
                 if rung is None:
                     raise LeftOut(first or Rejected("env_unresolved"))
                 builder.sandboxes.prepare(rung.environment.manifest)
-            limits, settings = limits_of(rung.recipe), self._settings(settings_of(rung.recipe, self.own))
+            limits, settings = limits_of(rung.recipe), self._with_folder(settings_of(rung.recipe, self.own))
             opener = builder.opener(rung.environment)
             leaks = self._audit(rung.environment, limits) if rung.later else None
             if leaks is not None and not leaks.clean:
@@ -285,15 +303,15 @@ class _Making:
     def _audit(self, environment: Environment, limits: ProblemLimits) -> LeakAudit:
         parts, builder = self.parts, self.builder
         with self.steps.step("leak"), builder.sandboxes.open(environment.manifest, limits) as sandbox:
-            return audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
+            return audit_leaks(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
 
     def _describe(self, opener: OpenSandbox, validated: Validated) -> "_Described":
-        """Return what kind of change the unit is, and its statement with what is known of it."""
+        """Return the unit's kind of change, its statement and partial fixes."""
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
-        if self.given is not None:
-            return _Described(kind, NO_INTERFACE, self.given, self._partial(opener, validated, []))
+        if self.imported is not None:
+            return _Described(kind, NO_INTERFACE, self.imported, self._partial(opener, validated, []))
         unit, public, step = self.prospect.unit, public_text(self.parts), self.steps.step
         with step("statement"):
             interface = interface_of(self.parts)
@@ -311,20 +329,20 @@ class _Making:
             examples = chosen(found)
             if not examples and self.builder.options.statements == "executed":
                 raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
-            _stated(write(examples=examples))
+            _require_statement(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
             overturned = overturned_tests(self.parts, validated, opener)
             write = partial(write, overturned=overturned)
-            _disclosing(interface, _stated(write(examples=examples)))
+            _require_disclosed(interface, _require_statement(write(examples=examples)))
         runs = self._partial(opener, validated, found)
-        examples, left = told(found, examples, runs)
+        examples, left = examples_to_show(found, examples, runs)
         with step("quality"):
-            untold = untold_tests(self.parts, validated, left if found else (), overturned, opener)
-        if untold and not is_shown(set(validated.outcomes.fail_to_pass) - untold, examples):
+            undisclosed = undisclosed_tests(self.parts, validated, left if found else (), overturned, opener)
+        if undisclosed and not stand_for_any(set(validated.outcomes.fail_to_pass) - undisclosed, examples):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
-            statement = _disclosing(interface, _stated(write(examples=examples)))
-        return _Described(kind, interface, statement, runs, untold)
+            statement = _require_disclosed(interface, _require_statement(write(examples=examples)))
+        return _Described(kind, interface, statement, runs, undisclosed)
 
     def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
         with self.steps.step("quality"):
@@ -338,30 +356,37 @@ class _Making:
         form = required_form(gates.exact, interface, "")
         builder.check_wanted()
         # No answer ends mining: what was found so far is remembered, and the same command goes on from here.
-        done = rewrite_statement(candidate, problem_id(builder.name, self.prospect.unit), statement, gates, form)
+        done = rewrite_statement(candidate, mined_id(builder.name, self.prospect.unit), statement, gates, form)
         with builder.counting:
             builder.usage += done.usage
             builder.rewrites += 1
-        return _disclosing(interface, done.statement or statement)
+        return _require_disclosed(interface, done.statement or statement)
 
 
 @dataclass(frozen=True)
 class _Described:
-    """What a unit is, in words, and what partial fixes showed of it; ``untold`` are tests that ask for more."""
+    """A unit's kind, interface, statement and the runs of partial fixes.
+
+    ``undisclosed``: tests that demand more than the statement shows.
+    """
 
     kind: KindOf
     interface: Interface
     statement: StatementText
     partial: list[PartialRun]
-    untold: frozenset[str] = frozenset()
+    undisclosed: frozenset[str] = frozenset()
 
 
-def _stated(statement: StatementText | str) -> StatementText:
-    return _kept(Rejected("no_statement", statement) if isinstance(statement, str) else statement)
+def _require_statement(statement: StatementText | str) -> StatementText:
+    return _require(Rejected("no_statement", statement) if isinstance(statement, str) else statement)
 
 
-def _disclosing(interface: Interface, statement: StatementText) -> StatementText:
-    """Return a statement that names all that the tests use of what the change adds."""
+def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
+    """Return ``statement`` if it names every new name the tests use.
+
+    Raises:
+        LeftOut: it leaves one out.
+    """
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
         raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))

@@ -1,4 +1,4 @@
-"""Cutting a unit into what is hidden (tests) and what is the answer (source), by the class of each path."""
+"""Cut a unit into hidden tests and the source of its fix."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.languages import PathClass, PathClassifier
-from codegate.mining.languages import NameOf, language_of, name_of, same_layout
+from codegate.mining.languages import NameOf, language_name, language_of, same_layout
 from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
 from codegate.mining.units import Reason
@@ -25,7 +25,7 @@ _WORD: Final = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Cut:
-    """A unit's change in two parts, on top of its base tree.
+    """A unit's change in two parts, applied to its base tree.
 
     Attributes:
         base: the first parent's tree.
@@ -48,11 +48,12 @@ class Cut:
     folder: str = ""
 
 
-def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = name_of, folder: str = "") -> Reason | None:
-    """Return why the changed paths alone rule the unit out, or None. Reads no tree of the unit.
+def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_name, folder: str = "") -> Reason | None:
+    """Return why the changed paths rule a unit out, or None.
 
-    ``head`` is the classifier of the newest tree: good enough for what no test runner would ever collect. ``name`` says
-    of which language a file is; of what is changed outside of ``folder`` no test is run.
+    No tree of the unit is read. ``head`` classifies paths by the newest tree, which is exact enough for paths that no
+    test runner would collect. ``name`` returns a file's language. Tests outside of ``folder`` do not count, because
+    they are not run.
     """
     inside = f"{folder}/" if folder else ""
     if folder and not any(change.path.startswith(inside) for change in unit.changes):
@@ -70,11 +71,11 @@ def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = name_of, fo
 
 
 def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None = None) -> set[str]:
-    """Return the commits whose change of source (or whose pull request) another unit of ``units`` has too.
+    """Return the commits whose change another unit of ``units`` repeats.
 
-    A change of source is the same when its blobs are, or (given the ``repository``) when `git patch-id` says so: a
-    backport, or a fix that was made on two branches. The unit kept is the one with the most changed source and test
-    lines, then the oldest.
+    Two units are the same change if they have the same pull request or the same source blobs, or (given the
+    ``repository``) the same `git patch-id`: a backport, or a fix made on two branches. Of such units the one with the
+    most changed lines of source and tests is kept, then the oldest.
 
     Raises:
         GitError: git failed.
@@ -99,7 +100,8 @@ def _sources(unit: Unit, head: PathClassifier) -> list[PathChange]:
 
 
 def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
-    """Return patch ids of source for those units that another one is like: same files, same numbers of lines."""
+    """Return patch ids of units with equally large changes elsewhere."""
+    # Only units that change the same files by the same numbers of lines can have the same patch id.
     alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
     for unit in units:
         shape = frozenset((change.path, change.added, change.removed) for change in _sources(unit, head))
@@ -112,10 +114,11 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
     return patches
 
 
-def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = name_of, folder: str = "") -> Cut | Reason:
-    """Cut ``unit``, whose trees are ``base`` and ``fixed``; or say why it cannot be.
+def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
+    """Return the two parts of ``unit``, or why it has none.
 
-    ``name`` says of which language a file is. Tests outside of ``folder`` are hidden too, and not run.
+    ``base`` and ``fixed`` are its trees and ``name`` returns a file's language. Tests outside of ``folder`` are hidden
+    too, but not run.
     """
     inside = f"{folder}/" if folder else ""
     after, before = PathClassifier.of(fixed), PathClassifier.of(base)
@@ -179,7 +182,8 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, 
 
 
 def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
-    """Whether every content that went away at one path came back at another, and nothing else changed."""
+    """Return whether files only moved."""
+    # Every content deleted at one path was added at another, and nothing else changed.
     if any(change.status == "M" and change.old_blob != change.new_blob for change in sources.values()):
         return False
     gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
@@ -202,7 +206,8 @@ def _lines(change: PathChange) -> int:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a suite's files can name ``path``: git's undecodable bytes are lone surrogates here."""
+    """Return whether a suite's files can name ``path``."""
+    # Bytes that git cannot decode are lone surrogates here.
     return path.encode("utf-8", "replace").decode("utf-8") == path
 
 
@@ -212,9 +217,12 @@ def _is_link(path: str, tree: Tree) -> bool:
 
 
 def public_tests(
-    base: Tree, before: PathClassifier, runnable: tuple[str, ...], name: NameOf = name_of
+    base: Tree, before: PathClassifier, runnable: tuple[str, ...], name: NameOf = language_name
 ) -> tuple[str, ...]:
-    """Return the base's own test modules, in the languages of ``runnable``: those that the fix touches, then others."""
+    """Return the base's test modules in the languages of ``runnable``.
+
+    Those that the fix touches come first, then their neighbours, then others.
+    """
     languages = set(map(name, runnable))
     modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}

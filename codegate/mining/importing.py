@@ -18,10 +18,10 @@ from codegate.environments import Recipe, environment_of, find_recipes, had_by, 
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
-from codegate.mining.build import Built, ProblemBuilder
+from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.recorded import RecordedBuilds
-from codegate.mining.languages import known_languages, name_of
+from codegate.mining.languages import known_languages, language_name
 from codegate.mining.options import KINDS, MineOptions
 from codegate.mining.profile import Steps
 from codegate.mining.sources.history import Unit, path_from
@@ -60,7 +60,10 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A row, split on its base tree, as a unit whose commit is made up: no commit has the fix."""
+    """A SWE-bench row as a unit, with its trees.
+
+    Its commit id is invented, because the fix exists only as a patch.
+    """
 
     prospect: Prospect
     parts: Cut = field(repr=False)
@@ -69,7 +72,7 @@ class ImportedUnit:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The tests that a row publishes next to the measured ones.
+    """How a row's published tests agree with the measured ones.
 
     Attributes:
         exact: whether the fail-to-pass tests are the same; None: the row publishes none.
@@ -138,7 +141,10 @@ def import_proven(
 
 
 class _Proven:
-    """Proves units as mining does: by the recipe that is written, else by the first of a base tree's that works."""
+    """Proves units as mining does.
+
+    It uses the written recipe, or else the first one proposed for a base tree that works.
+    """
 
     def __init__(self, sandboxes: Sandboxes, name: str, options: MineOptions, repository: Path) -> None:
         self._sandboxes, self._name, self._repository = sandboxes, name, repository
@@ -146,8 +152,11 @@ class _Proven:
         self._languages = known_languages()
         self._builder: ProblemBuilder | None = None
 
-    def __call__(self, unit: ImportedUnit) -> Built | Rejected:
-        """Return the problem of a unit, or why it is none; raises as ``import_proven``."""
+    def __call__(self, unit: ImportedUnit) -> BuiltProblem | Rejected:
+        """Return the problem of a unit, or why there is none.
+
+        Raises as ``import_proven``.
+        """
         self._builder = self._builder or self._begin(unit)
         statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
         return self._builder.build(unit.prospect, Steps(), unit.parts, statement)
@@ -174,7 +183,9 @@ class _Proven:
 
 
 def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> Environment:
-    """Return the environment of HumanEval tasks, which declare nothing: by default pytest, and numpy if it is wanted.
+    """Return the environment of HumanEval tasks.
+
+    They declare no dependencies: by default it has pytest, and numpy if wanted.
 
     Raises:
         BuildFailed: a command of set-up failed.
@@ -188,7 +199,10 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
 
 
 def import_tasks(file: Path, out: Path, name: str, environment: Environment) -> ImportReport:
-    """Import HumanEval tasks, which run in ``environment``; raises as ``import_proven``."""
+    """Import HumanEval tasks, which run in ``environment``.
+
+    Raises as ``import_proven``.
+    """
     _check_new(out)
     tasks, skipped = read_rows(file, lambda row, place: task_problem(row, place, environment.manifest))
     check_any(tasks, skipped, file)
@@ -203,18 +217,18 @@ def import_rows(
     out: Path,
     name: str,
     repository: Path | None,
-    build: Callable[[ImportedUnit], Built | Rejected],
+    build: Callable[[ImportedUnit], BuiltProblem | Rejected],
 ) -> ImportReport:
-    """Import SWE-bench rows, or Harbor task folders that hold such rows; raises as ``import_proven``.
+    """Import SWE-bench rows, or Harbor tasks that hold such rows.
 
-    ``build`` validates a unit, as mining does, in an environment of its date.
+    ``build`` validates a unit as mining does. Raises as ``import_proven``.
     """
     _check_new(out)
     checked, skipped = read_rows(file, check_row)
     if repository is None:
         raise UsageError(f"the rows of {file} are proven first.", "Give --repository, a clone of their repository.")
     home = path_from(out, repository)
-    built: list[Built] = []
+    built: list[BuiltProblem] = []
     rejected: dict[str, Rejected] = {}
     agreements: dict[str, Agreement] = {}
     for row in checked:
@@ -251,7 +265,7 @@ def _check_new(folder: Path) -> None:
 
 
 def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
-    """Apply the patches of ``row`` to its base commit.
+    """Return ``row`` as a unit, with its patches applied.
 
     Raises:
         UsageError: the repository does not have the commit, the patches overlap or make links, or there is no test.
@@ -293,18 +307,19 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
-    """Return the hidden files to run: those that the row's test ids begin with, and those that runners collect."""
+    """Return the hidden files to run."""
+    # These are the files that the row's test ids name, and those that runners collect.
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)
     there = [path for path, file in hidden.items() if file is not None]
-    collected = {path for path in there if name_of(path) is not None and classifier.is_test_module(path)}
+    collected = {path for path in there if language_name(path) is not None and classifier.is_test_module(path)}
     return tuple(sorted(path for path in there if path in named or path in collected))
 
 
-def compare(row: SweBenchRow, tests: TestSets) -> Agreement:
-    """Compare the tests that ``row`` publishes with the measured ``tests``.
+def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
+    """Return how ``row``'s published tests agree with measured ``tests``.
 
-    A published id that was cut at a blank (SWE-bench has hundreds) stands for the measured ones it begins.
+    A published id that was truncated at a blank (SWE-bench has hundreds) matches the measured ids that begin with it.
     """
     if not row.FAIL_TO_PASS:
         return Agreement(None, ("the row publishes no tests",))
@@ -332,10 +347,13 @@ def compare(row: SweBenchRow, tests: TestSets) -> Agreement:
     return Agreement(not fail and not gained, (f"published: {counts} measured alike", *lines))
 
 
-def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
-    """Return the validated problem with its row's id, statement and provenance, and how the tests agree."""
+def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
+    """Return the validated problem with its row's facts, and the agreement.
+
+    The facts are id, statement and provenance.
+    """
     problem, row = built.problem, imported.row
-    agreement = compare(row, problem.tests)
+    agreement = compare_tests(row, problem.tests)
     old = problem.manifest
     provenance = Provenance(
         kind="imported",

@@ -1,4 +1,4 @@
-"""What a programming language is to mining: its test runner, and what is mere layout."""
+"""What mining needs of a programming language."""
 
 import re
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ _LINE_ENDS: Final = frozenset({"\n", ";"})
 
 @dataclass(frozen=True)
 class RunnerSettings:
-    """What runs a tree's tests.
+    """How a tree's tests are run.
 
     Attributes:
         runner: its name.
@@ -41,7 +41,7 @@ class RunnerSettings:
 
 
 class LanguageSupport(ABC):
-    """What mining asks of a language. Thread-safe."""
+    """What mining needs of one language. Thread-safe."""
 
     language: ClassVar[Language]
     parts: ClassVar[bool] = False
@@ -49,21 +49,25 @@ class LanguageSupport(ABC):
 
     @abstractmethod
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """Return what runs the tests of ``tree``; None when it is nothing known here."""
+        """Return what runs the tests of ``tree``; None if unknown."""
 
-    def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
-        """Return the ``tests`` that do not compile, each without the declarations that the compiler's message names.
+    def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
+        """Return the files of ``tests`` that do not compile, repaired.
+
+        Each comes without the declarations that the compiler's message names. Empty where one file's errors do not keep
+        the tests of other files from running.
 
         Args:
             tests: test files by their paths.
-            said: the compiler's message.
-
-        Empty where one file's errors keep no other test from running.
+            message: of the compiler.
         """
         return {}
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the import roots of ``tree``, from the repository's root; empty outside of Python."""
+        """Return the import roots of ``tree``.
+
+        They are relative to the repository's root; empty outside of Python.
+        """
         return ()
 
 
@@ -78,7 +82,10 @@ def known_languages() -> dict[Language, LanguageSupport]:
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
-    """Return whether two versions of a file differ in layout and comments alone; False where that is not certain."""
+    """Return whether two versions differ only in layout and comments.
+
+    False if that is not certain.
+    """
     language = path_language(path)
     if language is not None and language.same_layout is not None:
         return language.same_layout(old, new)
@@ -89,7 +96,8 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 
 
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
-    """Yield the nodes of a tree, with the text of those that have no others in them, without plain comments."""
+    """Yield type, text and number of children of each node."""
+    # Plain comments and line ends are left out; only leaves have a text.
     for node in walk(root):
         plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:
@@ -97,24 +105,30 @@ def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
             yield node.type, "" if node.children else text_of(node), children
 
 
-def name_of(path: str) -> Language | None:
-    """Return the name of a file's language, or None when it is none that is known here."""
+def language_name(path: str) -> Language | None:
+    """Return the name of a file's language, or None."""
     language = path_language(path)
     return language.name if language is not None else None
 
 
 def names_by(*, reports: bool) -> NameOf:
-    """Return what says of which language a file is: with a recipe that writes ``reports``, there is one for all."""
-    return (lambda path: name_of(path) or "junit") if reports else name_of
+    """Return the function that names a file's language.
+
+    A recipe that writes ``reports`` runs tests of every language, so that no file is without one.
+    """
+    return (lambda path: language_name(path) or "junit") if reports else language_name
 
 
 def runs(runner: RunnerName, language: Language) -> bool:
-    """Return whether a test runner runs tests of a language; what writes reports runs any."""
+    """Return whether a test runner runs tests of a language.
+
+    A runner that reads report files runs any.
+    """
     return runner == "junit" or any(runner in one.runners for one in languages() if one.name == language)
 
 
-def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = name_of) -> Language | None:
-    """Return the language of a change, or None when it is none that is known here.
+def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = language_name) -> Language | None:
+    """Return the language of a change, or None.
 
     Args:
         sources: the source files it changes.

@@ -1,7 +1,7 @@
-"""The ends of units, kept on disk: mining that was stopped goes on, and what was looked at is not looked at again.
+"""Results of units on disk, so that a stopped mining run can go on.
 
-An end is kept under a digest of everything that it follows from: the commit, the versions of miner and grader, the
-options. So nothing here is ever out of date, and a folder that was lost or damaged costs time only.
+A result is stored under a digest of everything that it depends on: the commit, the versions of miner and grader, the
+options. So nothing here is ever out of date, and a lost or damaged folder costs time only.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 from codegate.durable import digest, write_atomic
 from codegate.errors import CodegateError
 from codegate.grading import GRADER_VERSION
-from codegate.mining.build import Built
+from codegate.mining.build import BuiltProblem
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.suite import load_suite, write_suite
@@ -27,14 +27,14 @@ _END_BYTES: Final = 1 << 20
 
 
 class Ledger:
-    """Remembers what became of units. Thread-safe."""
+    """Stores the results of units. Thread-safe."""
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
         self._folder = folder
         self._options = digest([MINER_VERSION, GRADER_VERSION, options])
 
-    def find(self, prospect: Prospect) -> Built | Rejected | None:
-        """Return the end of a unit, or None where it is not known (or not readable)."""
+    def find(self, prospect: Prospect) -> BuiltProblem | Rejected | None:
+        """Return the result of a unit, or None if not stored."""
         place = self._place(prospect)
         try:
             end = json.loads((place / "end.json").read_bytes()[:_END_BYTES])
@@ -46,10 +46,10 @@ class Ledger:
         if [problem.digest for problem in suite.problems] != [end.get("digest")]:
             return None
         (problem,) = suite.problems
-        return Built(problem, suite.environments[problem.manifest.environment])
+        return BuiltProblem(problem, suite.environments[problem.manifest.environment])
 
-    def record(self, prospect: Prospect, end: Built | Rejected) -> None:
-        """Keep the end of a unit.
+    def record(self, prospect: Prospect, end: BuiltProblem | Rejected) -> None:
+        """Store the result of a unit.
 
         Raises:
             InfrastructureError: the disk refused.

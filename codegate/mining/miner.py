@@ -15,21 +15,21 @@ from typing import TypeVar
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.budget import Budget
-from codegate.mining.build import Built, ProblemBuilder
+from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.environments.opening import (
     Head,
     base_tree,
-    prove,
+    builds_of_written,
+    choose_recipe,
+    files_to_try,
     recorded_of,
-    touched,
     try_recipe,
-    written,
 )
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.mining.options import MineOptions, check_options
 from codegate.mining.queue import Queue
-from codegate.mining.refresh import Kept, check_decisions, keep
+from codegate.mining.refresh import KeptSuite, check_decisions, keep_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.sources.history import check_repository, path_from, project_page
@@ -44,7 +44,7 @@ Value = TypeVar("Value")
 def mine(
     repository: Path, out: Path, options: MineOptions, backend: Backend, progress: Callable[[MineEvent], None]
 ) -> MineReport:
-    """Mine ``repository`` into a suite at ``out`` (see the package's docstring) and return what became of each unit.
+    """Mine ``repository`` into a suite; return each unit's result.
 
     Args:
         repository: a local clone with its history.
@@ -76,12 +76,12 @@ def mine(
     budget = Budget(options.budget_minutes, started, sandboxes)
     try:
         if old is not None and options.only is not None:
-            kept: Kept | None = Kept(old, old.problems, (), {})
+            kept: KeptSuite | None = KeptSuite(old, old.problems, (), {})
         else:
             kept = None
             if old is not None:
-                shown = partial(_kept, progress)
-                kept = _until_stopped(sandboxes, lambda: keep(old, repository, sandboxes, today, shown))
+                shown = partial(_report_kept, progress)
+                kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, shown))
         languages = known_languages()
         builds = None
         if queue:
@@ -125,7 +125,8 @@ def mine(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a mining that found no environment: all that was not tried yet ends for its reason."""
+    """Write the report of a mining run that found no environment."""
+    # Every unit without a result gets the error as its reason.
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
@@ -142,28 +143,29 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return the builds of the recipe that is written, or else of one that is found, after a try on the newest tree."""
+    """Return the builds of the recipe, after a try on the newest tree."""
+    # The recipe is the written one, or else the best of those proposed.
 
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))
 
     head, known = (
-        Head.of(repository, tip, partial(touched, queue, options.names(), options.path), options.path),
+        Head.of(repository, tip, partial(files_to_try, queue, options.names(), options.path), options.path),
         recorded_of(old, sandboxes),
     )
     if options.recipe is not None:
         say(f"building the recipe on {tip[:12]}")
-        builds = written(options.recipe, sandboxes, known)
+        builds = builds_of_written(options.recipe, sandboxes, known)
         tried = try_recipe(builds, languages, sandboxes, head)
         say(f"the recipe works on {tip[:12]}: {tried.words}")
         return builds
     say(f"no recipe is written; trying those that were found on {tip[:12]}")
-    proved = prove(options.path, head, languages, sandboxes, say, known)
+    proved = choose_recipe(options.path, head, languages, sandboxes, say, known)
     say(f"taken: {proved.found.place}: {proved.tried.words}")
     return proved.builds
 
 
-def _kept(progress: Callable[[MineEvent], None], line: str, done: int, total: int) -> None:
+def _report_kept(progress: Callable[[MineEvent], None], line: str, done: int, total: int) -> None:
     progress(MineEvent("kept", line, done, total, 0))
 
 
@@ -177,9 +179,10 @@ def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
 
 
 def _write(
-    built: list[Built], kept: Kept | None, repository: Path, out: Path, name: str, scanned: str | None
+    built: list[BuiltProblem], kept: KeptSuite | None, repository: Path, out: Path, name: str, scanned: str | None
 ) -> Suite | None:
-    """Write the suite, what was there first, then the oldest; None when there is none to write."""
+    """Write the suite and return it; None if it has no problem."""
+    # Problems that were there before come first, then new ones by age.
     if not built and kept is None:
         return None
     environments = kept.environments if kept else {}

@@ -1,4 +1,4 @@
-"""What a person may ask of mining."""
+"""The options of mining."""
 
 import re
 from collections.abc import Iterable
@@ -26,10 +26,13 @@ _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class Forge(Protocol):
-    """What knows more of a repository's pull requests and issues than git does."""
+    """Knows more about pull requests and issues than git does."""
 
     def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
-        """Return, by commit, what is known of ``units``; raises ``CodegateError`` when that fails."""
+        """Return, by commit, what the forge has of ``units``.
+
+        Raises ``CodegateError`` when that fails.
+        """
         ...
 
 
@@ -79,7 +82,7 @@ class MineOptions:
     fresh: bool = False
 
     def decisive(self) -> dict[str, Any]:
-        """Return the options that a unit's own end follows from, as JSON has them."""
+        """Return the options that a unit's result depends on, as JSON."""
         return {
             **({"recipe": self.recipe.model_dump(mode="json")} if self.recipe is not None else {}),
             **({"path": self.path} if self.path else {}),
@@ -91,7 +94,7 @@ class MineOptions:
         }
 
     def names(self) -> NameOf:
-        """Return what says of which language a file is."""
+        """Return the function that names a file's language."""
         return names_by(reports=self.recipe is not None and bool(self.recipe.report))
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a mining goes: sandboxes, test runs and seconds of each step, for units kept and rejected."""
+"""Sandboxes, test runs and seconds of each step of mining."""
 
 import time
 from collections import defaultdict
@@ -23,7 +23,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Count the time and the test runs inside the block for ``name``."""
+        """Count time and test runs inside the block for ``name``."""
         started = time.monotonic()
         self.current = name
         try:
@@ -34,14 +34,14 @@ class Steps:
 
 
 class Profile:
-    """Steps of all units that were tried, summed by whether the unit was kept."""
+    """Steps summed over units that were kept and over those rejected."""
 
     def __init__(self) -> None:
         self.kept, self.rejected = Steps(), Steps()
         self.count = {True: 0, False: 0}
 
     def add(self, steps: Steps, *, kept: bool) -> None:
-        """Add what one unit took."""
+        """Add the steps of one unit."""
         self.count[kept] += 1
         into = self.kept if kept else self.rejected
         for name, seconds in steps.seconds.items():
@@ -59,7 +59,10 @@ class Profile:
         return tuple(dict.fromkeys((*self.kept.seconds, *self.rejected.seconds)))
 
     def lines(self) -> list[str]:
-        """Return a table for people; wall-clock seconds are summed over units that ran side by side."""
+        """Return a table for people.
+
+        Wall-clock seconds are summed over units that ran side by side.
+        """
         titles = ("step", *_MEASURES, *(f"{name}/{end}" for end in ("kept", "rejected") for name in _MEASURES))
         names = self._names
         rows = [titles, *(self._row(name, (name,)) for name in names), self._row("total", names)]
@@ -81,7 +84,7 @@ class Profile:
 
 
 def _measured(steps: Steps, names: tuple[str, ...]) -> tuple[float, ...]:
-    """Return what the steps of these ``names`` took, in the order of ``_MEASURES``."""
+    """Return the sums of the steps ``names``, in ``_MEASURES``'s order."""
     runs = [steps.runs[name] for name in names]
     return (
         sum(each.sandboxes for each in runs),

@@ -1,4 +1,7 @@
-"""The queue of a mining under way: units tried side by side, each ended in the queue's order."""
+"""The queue of a mining run: units tried side by side.
+
+Their results are taken in the queue's order.
+"""
 
 import math
 import threading
@@ -13,11 +16,11 @@ from typing import Final, Literal
 from codegate.environments import find_recipes
 from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.mining.budget import GRACE_SECONDS, Budget
-from codegate.mining.build import Built, ProblemBuilder
+from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions
 from codegate.mining.profile import Profile, Steps
-from codegate.mining.refresh import Kept
+from codegate.mining.refresh import KeptSuite
 from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Rejected
@@ -29,7 +32,7 @@ ENOUGH: Final = 30
 RECENT: Final = timedelta(days=3 * 365)
 """How far behind the newest change of the queue a change is tried in any case."""
 
-_TOLD_SECONDS: Final = 1.0
+_PROGRESS_SECONDS: Final = 1.0
 _FEW: Final = 3
 """Units that have to end before the time of the others is estimated."""
 
@@ -39,7 +42,7 @@ _CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; 
 
 
 class Queue:
-    """The queue under way: fills ``results`` and ``built``, in the queue's order."""
+    """Tries the queue; fills ``results`` and ``built`` in its order."""
 
     def __init__(
         self,
@@ -47,7 +50,7 @@ class Queue:
         options: MineOptions,
         budget: Budget,
         results: list[UnitResult],
-        kept: Kept | None,
+        kept: KeptSuite | None,
         progress: Callable[[MineEvent], None],
     ) -> None:
         self.builder = builder
@@ -65,11 +68,11 @@ class Queue:
         if options.recipe is None:
             facts["proposed"] = [found.recipe.identity for found in find_recipes(builder.tip, options.path)]
         self.ledger = Ledger(options.memory, facts) if options.memory is not None else None
-        self.recalled: dict[str, Built | Rejected] = {}
+        self.recalled: dict[str, BuiltProblem | Rejected] = {}
         self.needless: set[str] = set()
-        self.built: list[Built] = []
+        self.built: list[BuiltProblem] = []
         self.recent: datetime | None = None
-        self.first: tuple[Built | Rejected, ...] = ()
+        self.first: tuple[BuiltProblem | Rejected, ...] = ()
         self.profile = Profile()
         self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
         self.futures: dict[str, Future[_Ending]] = {}  # by commit
@@ -77,7 +80,7 @@ class Queue:
         self.started = time.monotonic()
 
     def run(self, queue: list[Prospect]) -> None:
-        """Try the queue until it is empty or enough problems were found.
+        """Try the queue until it is empty or enough problems are found.
 
         Raises:
             InfrastructureError: sandboxes or the package index failed, or no environment at all could be built.
@@ -114,10 +117,10 @@ class Queue:
                 worker.join(max(0.0, deadline - time.monotonic()))
 
     def _recall(self, queue: list[Prospect]) -> None:
-        """Look up what earlier minings found out, and which units are not needed because of it."""
+        """Look up stored results, and units they make needless."""
         if self.ledger is None or self.options.fresh:
             return
-        most, problems = self.options.max_problems, list[Built]()
+        most, problems = self.options.max_problems, list[BuiltProblem]()
         for prospect in queue:
             if most is not None and _is_full(problems, most):
                 self.needless.add(prospect.unit.commit)
@@ -125,10 +128,10 @@ class Queue:
             known = self.ledger.find(prospect)
             if known is not None and prospect.unit.commit not in self.known:
                 self.recalled[prospect.unit.commit] = known
-                problems += [known] if isinstance(known, Built) else []
+                problems += [known] if isinstance(known, BuiltProblem) else []
 
     def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
-        """Try units in their order until there are none left."""
+        """Try units in their order until none is left."""
         while True:
             try:
                 prospect, future = tasks.popleft()
@@ -185,19 +188,21 @@ class Queue:
                 unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{most} problems were enough"))
             )
             return
-        done = self._waited(future, total)
+        done = self._wait_for(future, total)
         ending = future.result() if done else _Ending(_CUT_OFF, Steps())
         end, seconds = ending.end, ending.steps.seconds
-        if isinstance(end, Built) and end.problem.id in self.ids:
+        if isinstance(end, BuiltProblem) and end.problem.id in self.ids:
             end = Rejected("duplicate", f"there is a problem {end.problem.id} already")
-        if isinstance(end, Built) and (later := corrected_by(end.problem, [each.problem for each in self.built])):
+        if isinstance(end, BuiltProblem) and (
+            later := corrected_by(end.problem, [each.problem for each in self.built])
+        ):
             end = Rejected("reversed", f"{later} changes what its tests expect")
-        if isinstance(end, Built):
+        if isinstance(end, BuiltProblem):
             self.ids.add(end.problem.id)
             self.built.append(end)
         if not ending.remembered and seconds:
-            self.profile.add(ending.steps, kept=isinstance(end, Built))
-        outcome = end.problem if isinstance(end, Built) else end
+            self.profile.add(ending.steps, kept=isinstance(end, BuiltProblem))
+        outcome = end.problem if isinstance(end, BuiltProblem) else end
         result = unit_result(prospect.unit, prospect.bug, outcome, sum(seconds.values()), remembered=ending.remembered)
         self.results.append(result)
         outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
@@ -209,7 +214,7 @@ class Queue:
             self._check_first(end)
 
     def _fill(self) -> None:
-        """Keep as many problems as were asked for, those with an executed example first."""
+        """Keep the wanted number of problems, executed examples first."""
         most = self.options.max_problems
         ordered = sorted(self.built, key=lambda each: each.problem.quoted)
         self.built = ordered[:most]
@@ -218,8 +223,8 @@ class Queue:
             if result.problem is not None and result.problem not in kept:
                 self.results[number] = replace(result, problem=None, reason="budget", detail=why)
 
-    def _check_first(self, end: Built | Rejected) -> None:
-        """Raise UsageError where the first changes that were tried all ended because of the environment."""
+    def _check_first(self, end: BuiltProblem | Rejected) -> None:
+        """Raise UsageError if the environment ended the first units alike."""
         self.first = (*self.first, end)[:_FEW]
         reasons = {each.reason if isinstance(each, Rejected) else None for each in self.first}
         if len(self.first) == _FEW and len(reasons) == 1 and reasons <= _OF_ENVIRONMENT and isinstance(end, Rejected):
@@ -229,11 +234,11 @@ class Queue:
                 "Correct `environment` in codegate.yml; what it is: docs/mining.md. Then the same command tries again.",
             )
 
-    def _waited(self, future: "Future[_Ending]", total: int) -> bool:
-        """Return whether a unit ends before the budget does, and say meanwhile what is at work."""
+    def _wait_for(self, future: "Future[_Ending]", total: int) -> bool:
+        """Return whether a unit ends before the budget; report progress meanwhile."""
         while True:
             patience = self.budget.patience()
-            if wait([future], min(patience, _TOLD_SECONDS)).done:
+            if wait([future], min(patience, _PROGRESS_SECONDS)).done:
                 return True
             if patience <= 0:
                 return False
@@ -247,10 +252,9 @@ class Queue:
             self.progress(MineEvent("trying", message, self.ended, total, len(self.built)))
 
     def _minutes_left(self, now: float) -> float:
-        """Return what the budget leaves, or less where the units tried so far took less; remembered ones do not count.
-
-        Units end in any order: a slow one at the head of the queue says nothing about those behind it.
-        """
+        """Return the time left, in minutes."""
+        # That is the budget, or less if the units tried so far took less; remembered ones do not count. Units end in
+        # any order, so a slow one at the head of the queue says nothing about those behind it.
         fresh = [future for commit, future in self.futures.items() if commit not in self.recalled]
         tried = sum(future.done() for future in fresh)
         budget = self.budget.patience() / 60
@@ -259,13 +263,14 @@ class Queue:
         return min(budget, (now - self.started) / tried * (len(fresh) - tried) / 60)
 
 
-def _is_full(built: Sequence[Built], most: int) -> bool:
-    """Return whether ``most`` problems have an executed example, or there are twice as many with words alone too."""
+def _is_full(built: Sequence[BuiltProblem], most: int) -> bool:
+    """Return whether there are enough problems."""
+    # Either ``most`` have an executed example, or there are twice as many in all.
     return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
 
 
 @dataclass(frozen=True)
 class _Ending:
-    end: Built | Rejected
+    end: BuiltProblem | Rejected
     steps: Steps
     remembered: bool = False

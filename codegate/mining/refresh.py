@@ -1,4 +1,7 @@
-"""Keeping a suite alive: what still holds stays as it is, what no longer does is retired, and nothing is renumbered."""
+"""Refresh a suite: keep what still holds, retire the rest.
+
+Nothing is renumbered.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,8 +18,8 @@ from codegate.wording import count_of
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What is left of a suite.
+class KeptSuite:
+    """The problems of a refreshed suite, kept or retired.
 
     Attributes:
         suite: the suite as it was.
@@ -42,13 +45,14 @@ class Kept:
         return frozenset(commit for commit in found if commit is not None)
 
 
-def keep(
+def keep_suite(
     suite: Suite, repository: Path, sandboxes: Sandboxes, today: date, progress: Callable[[str, int, int], None]
-) -> Kept:
-    """Try every problem of ``suite`` that is not retired once, and retire those whose fix no longer resolves it.
+) -> KeptSuite:
+    """Return the suite's problems, retired if their fix fails now.
 
-    One whose base is not in ``repository`` (another clone, a shallow one), or whose fix ran out of time or memory,
-    could not be tried: that says more about the place than about the problem.
+    Each problem that is not retired yet is tried once. If its base is not in ``repository`` (another clone, a shallow
+    one), or its fix ran out of time or memory, it was not tried and stays: that says more about the place than about
+    the problem.
     """
     problems: list[Problem] = []
     retired: list[str] = []
@@ -65,7 +69,7 @@ def keep(
         problems.append(problem)
         ending = "could not be tried" if problem.id in faults else problem.manifest.status
         progress(f"{problem.id}: {ending}", number, len(suite.problems))
-    return Kept(suite, tuple(problems), tuple(retired), faults)
+    return KeptSuite(suite, tuple(problems), tuple(retired), faults)
 
 
 def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandboxes) -> str | None:
@@ -97,7 +101,9 @@ def _retire(problem: Problem, reason: str, today: date) -> Problem:
 
 
 def check_decisions(out: Path) -> None:
-    """Refuse to replace a suite from which a review dropped problems: they would be back.
+    """Refuse to replace a suite whose review dropped problems.
+
+    The new suite would have them again.
 
     Raises:
         UsageError: there is one in the folder.

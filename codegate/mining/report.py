@@ -1,4 +1,4 @@
-"""What mining found: every unit's end, the funnel, and the files that record both."""
+"""The report of a mining run: results, funnel and their files."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from codegate.candidates import Usage
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.mining.profile import Profile
-from codegate.mining.refresh import Kept
+from codegate.mining.refresh import KeptSuite
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import (
     BeforeCut,
@@ -39,7 +39,10 @@ _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPas
 
 @dataclass(frozen=True)
 class UnitResult:
-    """How one unit ended: as a problem, or with a reason. ``remembered``: an earlier mining found that out."""
+    """A unit's problem, or the reason why there is none.
+
+    ``remembered``: an earlier mining run found that out.
+    """
 
     commit: str
     kind: str
@@ -63,7 +66,7 @@ class UnitResult:
 def unit_result(
     unit: Unit, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
 ) -> UnitResult:
-    """Return how ``unit`` ended."""
+    """Return the result of ``unit``."""
     rejected = end if isinstance(end, Rejected) else None
     return UnitResult(
         commit=unit.commit,
@@ -83,9 +86,10 @@ def unit_result(
 
 @dataclass(frozen=True)
 class MineEvent:
-    """Progress, for people: ``done`` of ``total`` units to try have their end, ``accepted`` of them as problems.
+    """Progress for people.
 
-    ``trying`` says what is at work, once a second.
+    ``done`` of ``total`` units have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
+    and names the units under way.
     """
 
     kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]
@@ -101,13 +105,19 @@ class MineEvent:
 
     @property
     def important(self) -> bool:
-        """Return whether a log shows the event however soon it comes after another."""
+        """Return whether a log always shows the event.
+
+        Other events are left out if they follow another one too closely.
+        """
         return self.kind in {"scanned", "kept", "tried", "problem"}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """How many units came as far as this stage. A unit that the budget cut off counts where it had been."""
+    """How many units reached a stage.
+
+    A unit that the budget cut off counts at the stage where it was.
+    """
 
     name: StageName
     count: int
@@ -132,7 +142,7 @@ class MineReport:
     out: Path
     results: tuple[UnitResult, ...]
     seconds: dict[str, float]
-    kept: Kept | None = None
+    kept: KeptSuite | None = None
     rewrites: int = 0
     usage: Usage | None = None
     profile: Profile = field(default_factory=Profile)
@@ -144,12 +154,18 @@ class MineReport:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Return how many units each reason took, the most frequent first."""
+        """Return how many units each reason took.
+
+        The most frequent reason comes first.
+        """
         return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
 
     @property
     def untried(self) -> str:
-        """Return how many units were not looked at, and why, for people; empty where all were."""
+        """Return how many units were not tried, and why.
+
+        For people; empty if all were tried.
+        """
         details = [result.detail for result in self.results if result.reason == "budget"]
         details = [detail for detail in details if not detail.startswith(PROVEN)]
         why = next((detail for detail in details if detail.endswith("were enough")), "the time was used up")
@@ -157,7 +173,7 @@ class MineReport:
 
     @property
     def funnel(self) -> tuple[Stage, ...]:
-        """Return the stages with their counts, each of those before it."""
+        """Return the stages, each with the number of units."""
         rejected = [(result, result.reason) for result in self.results]
         counts: dict[StageName, int] = {
             "units": len(rejected),
@@ -170,7 +186,7 @@ class MineReport:
 
     @property
     def seconds_per_problem(self) -> float | None:
-        """Return wall-clock seconds for each problem that was validated now, or None when there is none."""
+        """Return wall-clock seconds per newly validated problem, or None."""
         new = sum(result.problem is not None and not result.remembered for result in self.results)
         return self.seconds["total"] / new if new else None
 
@@ -196,7 +212,7 @@ class MineReport:
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
-    """Return the content of a suite's ``mining.json``; None where there is none that can be read."""
+    """Return the content of a suite's ``mining.json``, or None."""
     place = folder / "mining.json"
     try:
         summary = parse_json(read_text(place, _MAX_SUMMARY_BYTES), str(place))
@@ -206,7 +222,9 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def write_report(report: MineReport) -> None:
-    """Write ``mining.json`` and ``funnel.jsonl`` into the suite's folder; neither is part of its digest.
+    """Write ``mining.json`` and ``funnel.jsonl`` into the suite's folder.
+
+    Neither is part of its digest.
 
     Raises:
         InfrastructureError: the disk refused.

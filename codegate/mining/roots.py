@@ -6,10 +6,10 @@ from codegate.suite.declared import at, lines, read_ini, read_toml, strings
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
-    """Return the folders that ``tree``'s code is imported from: its top, ``src``, and what it configures itself.
+    """Return the folders that ``tree``'s code is imported from.
 
-    Those of a part come with the part's folder before them, and are followed by those of the repository's other
-    projects, which it may use, and by the repository's root.
+    These are its top, ``src``, and the folders that it configures. The roots of a part begin with the part's folder.
+    After them come the roots of the repository's other projects, which the part may use, and the repository's root.
     """
     roots = _roots(tree)
     if not isinstance(tree, Part):

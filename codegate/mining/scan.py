@@ -1,4 +1,4 @@
-"""The scan: which units there are, and which of them are worth trying, best first. Nothing is executed."""
+"""List the units worth trying, best first; nothing is executed."""
 
 from collections import Counter
 from functools import partial
@@ -27,9 +27,10 @@ SHORTLIST: Final = 400
 def scan(
     repository: Path, tip: str, options: MineOptions, scanned: str | None = None
 ) -> tuple[list[Prospect], list[UnitResult]]:
-    """Return the units to try, best first, and the results of those that words or paths rule out.
+    """Return the units to try, and results of those ruled out.
 
-    Of a suite that ``scanned`` was mined at, only what came after that commit counts.
+    The best units come first; words or paths rule units out. If a suite was mined at ``scanned``, only later commits
+    count.
 
     Raises:
         UsageError: git cannot read the history, or the folder to mine is not there.
@@ -75,7 +76,8 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue with components taking turns among neighbours, so that no busy file fills a suite."""
+    """Return the queue with components taking turns among neighbours."""
+    # So no busy file fills a suite.
     found: list[Prospect] = []
     for start in range(0, len(queue), _NEIGHBOURS):
         turns: Counter[str] = Counter()
@@ -94,7 +96,8 @@ def _lines(change: PathChange) -> int:
 
 
 def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:
-    """Return the commits that came after ``scanned``; None for all, also where history was rewritten since."""
+    """Return the commits after ``scanned``; None: all commits count."""
+    # They all count too if history was rewritten since.
     if scanned is None:
         return None
     try:
@@ -104,7 +107,7 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
 
 
 def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
-    """Return the queue with what the forge says of its best units."""
+    """Return the queue with the forge's facts on its best units."""
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     found: list[Prospect] = []
     for entry in queue:
@@ -117,5 +120,6 @@ def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
 
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
-    """Return the sort key of a prospect: what calls itself a bug first where ``fixes`` are wanted, then the newest."""
+    """Return the sort key of a prospect."""
+    # If ``fixes`` are wanted, changes that call themselves fixes come first, and then the newest.
     return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

@@ -1,7 +1,7 @@
-"""Choosing a smaller suite from a larger one: stratified, seeded, the freshest problems first.
+"""Choose a smaller suite: stratified, seeded, freshest problems first.
 
-A suite in which one module or one year dominates says little about the rest. Problems are drawn in turns from strata
-of component, tier and year, so that ten of them still stand for the whole.
+A suite that one module or one year dominates says little about the rest. So problems are drawn in turns from strata of
+component, tier and year.
 """
 
 from collections import defaultdict
@@ -16,12 +16,12 @@ from codegate.mining.statements.statement import tests_to_change
 from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
 
 
-def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
-    """Return ``size`` active problems of ``suite`` (or all that there are), in the suite's order.
+def choose_problems(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
+    """Return ``size`` active problems of ``suite``, in its order.
 
     Problems with an executed example come first. Each turn takes the freshest problem left of every stratum, strata
-    with fresher problems first; equally fresh ones are in an order that depends on ``seed`` alone. A smaller choice
-    with the same seed is part of a larger one.
+    with fresher problems first; ``seed`` alone orders equally fresh ones. A smaller choice with the same seed is part
+    of a larger one.
     """
     strata: dict[tuple[str, str, str], list[Problem]] = defaultdict(list)
     for problem in sorted(suite.active, key=lambda problem: _freshness(problem, seed)):
@@ -37,7 +37,7 @@ def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
 
 
 def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
-    """Write the choice as a suite of its own to ``out`` and return it.
+    """Write the chosen problems as a suite to ``out``; return it.
 
     Raises:
         UsageError: the suite has no active problem, ``out`` holds something else, or is the suite itself.
@@ -45,7 +45,7 @@ def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
     """
     if out.resolve() == suite.folder.resolve():
         raise UsageError(f"{out} is the suite to choose from.", "Choose another folder.")
-    problems = choose(suite, size, seed)
+    problems = choose_problems(suite, size, seed)
     if not problems:
         raise UsageError(f"{suite.folder} has no active problem to choose.")
     used = dict.fromkeys(problem.manifest.environment for problem in problems)
@@ -73,9 +73,10 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
 
 
 def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
-    """Return the id of a later problem whose fix changes most of what the tests of this one expect, or an empty string.
+    """Return the later problem that overturns this one, or "".
 
-    What a project took back within its own history is no right answer to ask for.
+    Its fix changes most of what the tests of this problem expect. A project's own corrected mistake is no right answer
+    to ask for.
     """
     tests = set(map(function_of, problem.tests.FAIL_TO_PASS))
     for other in others:

@@ -1,7 +1,7 @@
-"""What a suite is worth: how it came about, what its tests notice, and how old its problems are for each model.
+"""What a suite is worth: origin, quality and age of its problems.
 
-A model may have read everything that was public before its training ended. A problem whose fix is newer than that
-date cannot have been learnt by heart; how many of a suite's problems those are is said for each candidate.
+A model may have read everything that was public before its training ended. It cannot have learnt a fix that is newer
+than that day by heart, so such problems are counted for each candidate.
 """
 
 import statistics
@@ -18,7 +18,10 @@ STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
 
 @dataclass(frozen=True)
 class Distribution:
-    """A figure over problems: how many have it, their median, lowest and highest; null where none has it."""
+    """Number, median, lowest and highest of a figure over problems.
+
+    Null if no problem has it.
+    """
 
     n: int
     median: float | None = None
@@ -27,14 +30,14 @@ class Distribution:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> "Distribution":
-        """Return the distribution of the values that are known."""
+        """Return the distribution of the values that are not None."""
         known = [value for value in values if value is not None]
         return cls(len(known), statistics.median(known), min(known), max(known)) if known else cls(0)
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """A suite against one model's training cut-off.
+    """A suite compared with one model's training cut-off.
 
     Attributes:
         candidate: its label.
@@ -87,7 +90,7 @@ class Strengths:
     exposure: tuple[Exposure, ...]
 
     def document(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return the strengths as JSON."""
         rest = {name: value for name, value in self.__dict__.items() if name != "exposure"}
         spread = {name: value.__dict__ if isinstance(value, Distribution) else value for name, value in rest.items()}
         exposure = [

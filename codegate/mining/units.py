@@ -1,4 +1,7 @@
-"""Why a unit is left out, and what rules one out before anything is executed: its author, title, text and branch."""
+"""Reasons why units are left out, and those that words give.
+
+A unit's author, title, text and branch can rule it out before anything is executed.
+"""
 
 import re
 from collections.abc import Iterable
@@ -68,7 +71,7 @@ _RELEASE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Rejected:
-    """A unit that is no problem: why, and what was seen."""
+    """Why a unit is no problem, and the evidence."""
 
     reason: Reason
     detail: str = ""
@@ -76,7 +79,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class BugScore:
-    """How much speaks for a bug fix.
+    """How much the signals of a unit speak for a bug fix.
 
     Attributes:
         score: the sum of the bits of all signals.
@@ -90,7 +93,7 @@ class BugScore:
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit worth trying, its bug score, and what a forge says of it."""
+    """A unit worth trying, its bug score, and a forge's facts."""
 
     unit: Unit
     bug: BugScore
@@ -98,7 +101,10 @@ class Prospect:
 
 
 def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
-    """Return why the unit's own words rule it out, or None; that it is no fix does where ``fixes_only`` are wanted."""
+    """Return why a unit's own words rule it out, or None.
+
+    If ``fixes_only`` are wanted, words of another kind rule it out too.
+    """
     if unit.merges_forward:
         return "merge_forward"
     if unit.kind == "merge" and unit.pull_request is None and _sources(unit) > MAX_BRANCH_SOURCES:
@@ -117,9 +123,10 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
 
 
 def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
-    """Return the commits of units that a later one took back or blames, each with the later one's commit.
+    """Return the units that a later one reverted or blames.
 
-    A fix that was itself a bug is no measure of another fix: the right solution may fail its tests.
+    By commit, with the later one's commit. A fix that was itself a bug is no measure of another fix: the right solution
+    may fail its tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}
@@ -144,6 +151,7 @@ def _is_bots(unit: Unit) -> bool:
 
 
 def _sources(unit: Unit) -> int:
-    """Return how many files a unit changed that look like source, whatever the repository configures."""
+    """Return how many changed files of a unit look like source."""
+    # The repository's own configuration does not count.
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

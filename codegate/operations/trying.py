@@ -6,7 +6,15 @@ from typing import Final
 
 from codegate.environments import Found, Recipe
 from codegate.grading import Sandboxes
-from codegate.mining.environments.opening import Head, Tried, prove, runnable, spread, try_recipe, written
+from codegate.mining.environments.opening import (
+    Head,
+    Tried,
+    builds_of_written,
+    choose_recipe,
+    evenly_spaced,
+    runnable,
+    try_recipe,
+)
 from codegate.mining.languages import known_languages, names_by
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
@@ -25,7 +33,7 @@ def try_on_head(
         recipe: what is tried; None: those that its files say, and the first that works is taken.
         path: part of the repository whose tests are run.
         sandbox: where.
-        say: see ``prove``.
+        say: see ``choose_recipe``.
 
     Raises:
         UsageError: the recipe fails, no test passes, or there is none.
@@ -34,7 +42,7 @@ def try_on_head(
 
     def tests(tree: Tree) -> tuple[str, ...]:
         names = names_by(reports=recipe is not None and bool(recipe.report))
-        return spread(tuple(runnable(tree, names, path)), _MOST_FILES)
+        return evenly_spaced(tuple(runnable(tree, names, path)), _MOST_FILES)
 
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
     head = Head.of(repository, commit, tests, path)
@@ -43,8 +51,8 @@ def try_on_head(
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))
         try:
             if recipe is not None:
-                return None, try_recipe(written(recipe, sandboxes, ()), languages, sandboxes, head)
-            proved = prove(path, head, languages, sandboxes, say)
+                return None, try_recipe(builds_of_written(recipe, sandboxes, ()), languages, sandboxes, head)
+            proved = choose_recipe(path, head, languages, sandboxes, say)
             return proved.found, proved.tried
         finally:
             sandboxes.close()

@@ -63,7 +63,7 @@ def error_body(message: str, kind: str = "some_error", code: str | None = None) 
         (529, "overloaded"),
     ],
 )
-def test_status(provider: str, status: int, fault: str) -> None:
+def status_in(provider: str, status: int, fault: str) -> None:
     error = fault_of(as_json(error_body("Because."), status), provider)
     assert error.fault == fault
     assert f"status {status}: Because." in str(error)

@@ -11,7 +11,7 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection
 from codegate.grading.grade import TestStatus
 from codegate.mining.cut import Cut
-from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
+from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, find_causes, varied_runs
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.proving.validation import Validated
 from codegate.sandbox import Command, Sandbox
@@ -233,7 +233,7 @@ GRADED = TestSelection(("a/test_x.py", "test_y.py"), timeout_seconds=20)
 class TestPlan:
     def test_each_round_varies_what_the_others_do_not(self) -> None:
         outcomes = replace(NOTHING, fail_to_pass=("test_y.py::a",), pass_to_pass=("test_y.py::b",))
-        turned, unfixed, alone, clock, too, zone, last, seed = plan(GRADED, outcomes, 5)
+        turned, unfixed, alone, clock, too, zone, last, seed = varied_runs(GRADED, outcomes, 5)
         assert [turned.state, unfixed.state, alone.state, seed.state] == ["after", "before", "after", "after"]
         assert (turned.selection.order, turned.selection.clock_days) == ("reversed", CLOCK_DAYS)
         assert (unfixed.selection.order, unfixed.selection.clock_days) == ("reversed", 0)
@@ -249,14 +249,15 @@ class TestPlan:
         assert len({varied.selection.hash_seed for varied in (turned, unfixed, alone, seed)} - {0}) == 4
 
     def test_one_round_is_the_graded_one_and_nothing_runs_again_as_it_is(self) -> None:
-        assert plan(GRADED, NOTHING, 1) == ()
-        assert len(plan(GRADED, NOTHING, 3)) == 4
-        assert len(plan(GRADED, NOTHING, 3, cpu_seconds=60.0)) == 3
-        assert len(plan(replace(GRADED, runner="jest"), NOTHING, 3)) == 2
+        assert varied_runs(GRADED, NOTHING, 1) == ()
+        assert len(varied_runs(GRADED, NOTHING, 3)) == 4
+        assert len(varied_runs(GRADED, NOTHING, 3, cpu_seconds=60.0)) == 3
+        assert len(varied_runs(replace(GRADED, runner="jest"), NOTHING, 3)) == 2
 
     def test_what_a_runner_cannot_vary_is_no_suspect(self) -> None:
         causes = {
-            runner: [one.causes for one in plan(replace(GRADED, runner=runner), NOTHING, 3)] for runner in RUNNERS
+            runner: [one.causes for one in varied_runs(replace(GRADED, runner=runner), NOTHING, 3)]
+            for runner in RUNNERS
         }
         assert causes["go"] == [("order", "isolation")] * 2
         assert causes["jest"] == [("order", "clock"), ("order",)]
@@ -265,7 +266,7 @@ class TestPlan:
         zones = {
             runner
             for runner in RUNNERS
-            for one in plan(replace(GRADED, runner=runner), NOTHING, 5)
+            for one in varied_runs(replace(GRADED, runner=runner), NOTHING, 5)
             if "timezone" in one.causes
         }
         assert zones == {"go", "maven"}
@@ -283,10 +284,10 @@ class TestExplain:
             status: TestStatus = "failed" if depends(selection) else "passed"
             return TestReport(results={test: TestResult(id=test, status=status)})
 
-        varied = [(one, run(one.selection)) for one in plan(GRADED, NOTHING, 3) if one.state == "after"]
+        varied = [(one, run(one.selection)) for one in varied_runs(GRADED, NOTHING, 3) if one.state == "after"]
         first = run(GRADED)
         asked.clear()
-        return explain(GRADED, [test], varied, first, run), asked
+        return find_causes(GRADED, [test], varied, first, run), asked
 
     @pytest.mark.parametrize(
         ("cause", "depends", "runs"),

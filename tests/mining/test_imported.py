@@ -11,8 +11,8 @@ import pytest
 from codegate.durable import sha256
 from codegate.environments import Recipe, environment_of
 from codegate.errors import CodegateError, UsageError
-from codegate.mining.build import Built
-from codegate.mining.importing import ImportedUnit, ImportReport, compare, cut_row, finish, import_rows
+from codegate.mining.build import BuiltProblem
+from codegate.mining.importing import ImportedUnit, ImportReport, compare_tests, cut_row, finish, import_rows
 from codegate.mining.units import Rejected
 from codegate.suite import (
     Base,
@@ -86,7 +86,7 @@ def cut_one(row: dict[str, Any], repository: Path) -> ImportedUnit:
     return cut_row(check_row(row, "row 1")[1], repository)
 
 
-def built(unit: ImportedUnit) -> Built:
+def built(unit: ImportedUnit) -> BuiltProblem:
     """A unit as validation leaves it."""
     parts = unit.parts
     manifest = ProblemManifest(
@@ -102,7 +102,7 @@ def built(unit: ImportedUnit) -> Built:
     )
     tests = TestSets(FAIL_TO_PASS=("tests/test_price.py::test_one",), PASS_TO_PASS=("tests/test_price.py::test_none",))
     problem = make_problem(manifest, "x", tests, parts.hidden, parts.fix, builders.ENVIRONMENT.manifest)
-    return Built(problem, builders.ENVIRONMENT)
+    return BuiltProblem(problem, builders.ENVIRONMENT)
 
 
 def exported(folder: Path, repository: Path, problem: Problem, slug: str | None = None) -> list[dict[str, Any]]:
@@ -251,7 +251,7 @@ def test_an_id_that_was_cut_at_a_blank_stands_for_those_it_begins() -> None:
         "repo": "a/b", "instance_id": "a__b-1", "base_commit": "a" * 40, "patch": "x", "test_patch": "y",
         "problem_statement": "z", "FAIL_TO_PASS": ["t.py::a[x", "t.py::b"], "PASS_TO_PASS": ["t.py::c[1]"],
     }, "row 1")  # fmt: skip
-    found = compare(
+    found = compare_tests(
         row, TestSets(FAIL_TO_PASS=("t.py::a[x y]", "t.py::a[x z]", "t.py::d"), PASS_TO_PASS=("t.py::c[1]",))
     )
     assert found.lines == (
@@ -268,7 +268,7 @@ def test_rows_from_elsewhere_are_proven_or_named(tmp_path: Path, repository: Pat
     rows += [{"repo": 1}, row_of(commit, repository, instance_id="acme__shop-3", base_commit="0" * 40)]
     write_rows(tmp_path / "rows", rows)
 
-    def build(unit: ImportedUnit) -> Built | Rejected:
+    def build(unit: ImportedUnit) -> BuiltProblem | Rejected:
         return built(unit) if unit.row.id.endswith("1") else Rejected("no_f2p", "passes before")
 
     def run(name: str, out: str, home: Path | None = repository) -> ImportReport:

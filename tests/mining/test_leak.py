@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codegate.grading import Sandboxes
 from codegate.grading.drivers import driver_source
 from codegate.mining.proving import leak
-from codegate.mining.proving.leak import audit, audit_tree, own_names
+from codegate.mining.proving.leak import audit_leaks, audit_tree, own_names
 from codegate.sandbox import Command, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import LeakAudit, ProblemLimits, Tree, TreeFile
@@ -135,7 +135,7 @@ def _has_release(folder: Path, *names: str, version: str = "") -> bool:
     """Return whether the program of the sandbox takes what is in a folder for a copy of a project with the fix."""
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
-    wanted = leak._wanted(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names, "version": version}
+    wanted = leak._search_request(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names, "version": version}
     exec(wanted["texts"], driver["TEXTS"])
     search = driver["Search"](wanted, "/workspace")
     for path in folder.rglob("*"):
@@ -167,7 +167,7 @@ class TestEnvironment:
         path = f"src/{name}/__init__.py"
         tree = _tree({"pyproject.toml": f"[project]\nname = '{name}'\n", path: base})
         changes = _files({path: fix} | ({f"src/{name}/new.py": new} if new else {}))
-        return audit(tree, _files({"test_pkg.py": HIDDEN}), changes, sandbox)
+        return audit_leaks(tree, _files({"test_pkg.py": HIDDEN}), changes, sandbox)
 
     def test_only_a_release_that_may_have_the_fix_is_a_leak(self, sandbox: Sandbox) -> None:
         assert self._audit(sandbox, FIX, name="unheard_of").clean
@@ -216,5 +216,5 @@ def test_what_a_compiler_left_counts_only_where_an_environment_was_built_from_a_
         closing(sandboxes_of(bwrap_backend, environment)) as sandboxes,
         sandboxes.open(environment.manifest, ProblemLimits()) as sandbox,
     ):
-        assert audit(tree, {}, fix, sandbox).fix_lines
-        assert audit(tree, {}, fix, sandbox, from_tree=False).clean
+        assert audit_leaks(tree, {}, fix, sandbox).fix_lines
+        assert audit_leaks(tree, {}, fix, sandbox, from_tree=False).clean

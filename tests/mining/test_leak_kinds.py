@@ -80,7 +80,7 @@ def search(
     tree = base if isinstance(base, Tree) else Tree({path: _file(content) for path, content in base.items()})
     tests = {path: _file(content) for path, content in hidden.items()}
     sources = {path: _file(content) for path, content in fix.items()}
-    wanted = leak._wanted(tree, tests, sources)
+    wanted = leak._search_request(tree, tests, sources)
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     exec(wanted["texts"], driver["TEXTS"])

@@ -10,7 +10,7 @@ from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Grade, TestReport, TestResult
 from codegate.grading.grade import TestStatus
 from codegate.mining import Proof, validate_suite
-from codegate.mining.proving.proof import judge
+from codegate.mining.proving.proof import proof_of
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
@@ -82,7 +82,7 @@ class TestJudge:
                 self.B: TestResult(id=self.B, status=names[b]),
             }
             reports.append(TestReport(results=results))
-        return judge(_problem("p"), grades, reports, TODAY)
+        return proof_of(_problem("p"), grades, reports, TODAY)
 
     @pytest.mark.parametrize(
         ("fixed", "unfixed", "quarantined", "reason"),

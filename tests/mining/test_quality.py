@@ -8,16 +8,16 @@ from codegate.grading import Sandboxes
 from codegate.languages.lines import Line
 from codegate.mining.examples.example import Example, Found, chosen, public_text
 from codegate.mining.examples.search import find_examples
-from codegate.mining.proving.outcomes import without_untold
+from codegate.mining.proving.outcomes import without_undisclosed
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.quality import (
     MAX_CHANGES,
     PartialRun,
-    is_shown,
+    examples_to_show,
     measure_quality,
     run_partial_fixes,
-    told,
-    untold_tests,
+    stand_for_any,
+    undisclosed_tests,
 )
 from codegate.mining.proving.validation import Validated
 from codegate.sandbox import Sandbox
@@ -120,7 +120,7 @@ class TestTold:
             PartialRun({}, frozenset({"a"}), frozenset({0, 2})),
             PartialRun({}, frozenset({"a"}), frozenset({2, 3})),
         ]
-        examples, left = told(self.FOUND, [self.FOUND[0].example], runs)
+        examples, left = examples_to_show(self.FOUND, [self.FOUND[0].example], runs)
         assert [each.expression for each in examples] == ["f(0)", "f(2)"]
         assert left == []
 
@@ -129,20 +129,22 @@ class TestTold:
             PartialRun({}, frozenset({"a", "b"}), frozenset()),
             PartialRun({}, frozenset({"b", "c"}), frozenset({0})),
         ]
-        examples, left = told(self.FOUND, [self.FOUND[0].example], runs)
+        examples, left = examples_to_show(self.FOUND, [self.FOUND[0].example], runs)
         assert (len(examples), left) == (1, runs[:1])
 
     def test_a_part_that_no_test_notices_needs_no_example(self) -> None:
-        examples, untold = told(self.FOUND, [self.FOUND[0].example], [PartialRun({}, frozenset(), frozenset({1}))])
+        examples, untold = examples_to_show(
+            self.FOUND, [self.FOUND[0].example], [PartialRun({}, frozenset(), frozenset({1}))]
+        )
         assert (len(examples), len(untold)) == (1, 0)
 
     def test_of_the_graded_tests_one_is_of_an_example(self) -> None:
         example = replace(self.FOUND[0].example, tests=("t.py::test_a",))
-        assert is_shown({"t.py::test_a[1]", "t.py::test_b"}, [example])
-        assert not is_shown({"t.py::test_b"}, [example])
+        assert stand_for_any({"t.py::test_a[1]", "t.py::test_b"}, [example])
+        assert not stand_for_any({"t.py::test_b"}, [example])
 
     def test_a_test_that_asks_for_more_is_not_graded(self) -> None:
-        outcomes = without_untold(failing(("a", "b")), {"b"})
+        outcomes = without_undisclosed(failing(("a", "b")), {"b"})
         assert (outcomes.fail_to_pass, [each.id for each in outcomes.quarantined]) == (("a",), ["b"])
         assert outcomes.quarantined[0].quarantine.reason == "untold"
         assert set(outcomes.kinds) == {"a"}
@@ -193,7 +195,7 @@ class TestRuns:
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, opened, public_text(cut), "seed")
         small = [each for each in found if each.example.expected.endswith("small'")]
-        examples, untold = told(small, chosen(small), run_partial_fixes(cut, validated, small, opened))
+        examples, untold = examples_to_show(small, chosen(small), run_partial_fixes(cut, validated, small, opened))
         assert (len(examples), len(untold)) == (1, 0)
 
     def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, sandboxes: Sandboxes) -> None:
@@ -211,12 +213,12 @@ class TestRuns:
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, opened, public_text(cut), "seed")
         first = chosen(found)
-        examples, untold = told(found, first, run_partial_fixes(cut, validated, found, opened))
+        examples, untold = examples_to_show(found, first, run_partial_fixes(cut, validated, found, opened))
         assert (len(first), len(examples), len(untold)) == (1, 2, 0)
         [alone] = [each for each in found if each.same(first[0])][:1]
-        left = told([alone], first, run_partial_fixes(cut, validated, [alone], opened))[1]
-        assert untold_tests(cut, validated, left, (), opened) == {"test_calc.py::test_link"}
+        left = examples_to_show([alone], first, run_partial_fixes(cut, validated, [alone], opened))[1]
+        assert undisclosed_tests(cut, validated, left, (), opened) == {"test_calc.py::test_link"}
         # What a test of the base notices is what works today.
         older = replace(cut, base=cut.base.overlay({"test_calc.py": TreeFile(tests.encode())}))
-        assert len(untold_tests(older, validated, left, (), opened)) == 0
-        assert len(untold_tests(older, validated, left, ("test_calc.py::test_link",), opened)) == 1
+        assert len(undisclosed_tests(older, validated, left, (), opened)) == 0
+        assert len(undisclosed_tests(older, validated, left, ("test_calc.py::test_link",), opened)) == 1

@@ -15,8 +15,8 @@ from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineOptions
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import recorded
-from codegate.mining.environments.opening import recorded_of, touched, written
-from codegate.mining.environments.recorded import RecordedBuilds, Rung, runner_of
+from codegate.mining.environments.opening import builds_of_written, files_to_try, recorded_of
+from codegate.mining.environments.recorded import RecordedBuilds, Rung, known_runner
 from codegate.mining.languages import RunnerSettings, known_languages, names_by
 from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
@@ -237,13 +237,13 @@ def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
 @pytest.mark.parametrize(("reports", "files"), [(False, ["tests/test_a.py"]), (True, ["test-it.sh", "tests/a.c"])])
 def test_a_recipe_is_tried_on_tests_that_it_can_run(reports: bool, files: list[str]) -> None:
     tree = Tree({path: TreeFile(b"") for path in ("src/a.py", "test-it.sh", "tests/a.c", "tests/test_a.py")})
-    assert touched([], names_by(reports=reports), "", tree)[: len(files)] == tuple(files)
+    assert files_to_try([], names_by(reports=reports), "", tree)[: len(files)] == tuple(files)
 
 
 def test_a_recipe_is_tried_on_tests_of_its_part_and_from_all_over_it() -> None:
     files = (*(f"web/tests/test_{number}.py" for number in range(9)), "other/test_a.py")
     tree = Tree({path: TreeFile(b"") for path in files})
-    found = touched([], names_by(reports=False), "web", tree)
+    found = files_to_try([], names_by(reports=False), "web", tree)
     assert found == ("web/tests/test_0.py", "web/tests/test_3.py", "web/tests/test_6.py")
 
 
@@ -285,7 +285,7 @@ def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:
     ],
 )
 def test_the_runner_is_the_program_that_the_recipe_names(command: str, runner: str | None) -> None:
-    assert runner_of(tuple(command.split())) == runner
+    assert known_runner(tuple(command.split())) == runner
 
 
 DAYS = [datetime(2025, 3, day, tzinfo=UTC) for day in range(1, 6)]
@@ -390,7 +390,7 @@ def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypat
     one = problem(environment=entry.manifest, provenance=Provenance(kind="direct", date=DAYS[1]))
     suite = write_suite(tmp_path / "s", name="demo", repository=None, environments=[entry], problems=[one])
     sandboxes = Sandboxes(None, {}, tree=lambda _: Tree())  # type: ignore[arg-type]
-    builds = written(Recipe(setup=("make",)), sandboxes, recorded_of(suite, sandboxes))
+    builds = builds_of_written(Recipe(setup=("make",)), sandboxes, recorded_of(suite, sandboxes))
     monkeypatch.setattr(recorded, "inputs_of", lambda *_: "1" * 64)
     asked: list[str | None] = []
 

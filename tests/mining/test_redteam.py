@@ -11,7 +11,7 @@ import pytest
 
 from codegate.candidates import ToolCall
 from codegate.grading import Sandboxes, TestSelection, run_tests
-from codegate.mining.proving.leak import audit
+from codegate.mining.proving.leak import audit_leaks
 from codegate.sandbox import Backend, Command, SandboxFile
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.solving.toolbox import Toolbox
@@ -85,7 +85,9 @@ def test_a_model_finds_nothing(sandboxes: Sandboxes, base: Tree) -> None:
             f"'{WORD}'", ""
         )
     with sandboxes.open(PLAIN.manifest, ProblemLimits(seconds=100)) as sandbox:
-        found = audit(base, {"test_pkg.py": TreeFile(TESTS.encode())}, {"pkg.py": TreeFile(FIX.encode())}, sandbox)
+        found = audit_leaks(
+            base, {"test_pkg.py": TreeFile(TESTS.encode())}, {"pkg.py": TreeFile(FIX.encode())}, sandbox
+        )
     assert found.clean, found
 
 
@@ -128,7 +130,7 @@ def test_every_exploit_works_where_its_wall_is_missing(bwrap_backend: Bubblewrap
         assert said == dict.fromkeys(EXPLOITS, "FOUND")
 
         hidden, fix = {"test_pkg.py": TreeFile(TESTS.encode())}, {"pkg.py": TreeFile(FIX.encode())}
-        found = audit(read_commit(leaky.folder, leaky.git("rev-parse", "HEAD")), hidden, fix, sandbox)
+        found = audit_leaks(read_commit(leaky.folder, leaky.git("rev-parse", "HEAD")), hidden, fix, sandbox)
     assert found.objects > 3
     assert found.hidden_files == 1
     assert found.fix_lines >= 2

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.mining import assess, choose, write_selection
+from codegate.mining import assess, choose_problems, write_selection
 from codegate.mining.selection import corrected_by
 from codegate.suite import (
     LeakAudit,
@@ -53,7 +53,7 @@ def _suite(problems: list[Problem]) -> Suite:
 def test_no_component_crowds_out_the_others_and_the_freshest_come_first() -> None:
     crowd = [_dated(number, "big", days=number) for number in range(20)]
     others = [_dated(100 + number, f"small{number}", days=-number) for number in range(3)]
-    chosen = choose(_suite([*crowd, *others]), 4)
+    chosen = choose_problems(_suite([*crowd, *others]), 4)
     assert {one.id for one in chosen} == {"p-19", "p-100", "p-101", "p-102"}
 
 
@@ -61,8 +61,8 @@ def test_problems_with_an_executed_example_are_chosen_first() -> None:
     quoted = _dated(1, "big", days=9)
     quoted = replace(quoted, manifest=quoted.manifest.model_copy(update={"tags": {"statement": "quoted"}}))
     many = _suite([quoted, *(_dated(number, "small") for number in (2, 3, 4))])
-    assert [one.id for one in choose(many, 3)] == ["p-2", "p-3", "p-4"]
-    assert len(choose(many, 4)) == 4
+    assert [one.id for one in choose_problems(many, 3)] == ["p-2", "p-3", "p-4"]
+    assert len(choose_problems(many, 4)) == 4
 
 
 def test_what_a_later_problem_takes_back_is_no_problem() -> None:
@@ -86,16 +86,16 @@ def test_what_a_later_problem_takes_back_is_no_problem() -> None:
 )
 def test_a_smaller_choice_is_part_of_a_larger_one(facts: list[tuple[int, int, int]], size: int, seed: int) -> None:
     many = _suite([_dated(n, f"c{c}", tier="SML"[t % 3], days=d) for n, (c, t, d) in enumerate(facts)])
-    chosen = choose(many, size, seed)
+    chosen = choose_problems(many, size, seed)
     assert len(chosen) == min(size, len(many.problems))
     assert [one.id for one in chosen] == [one.id for one in many.problems if one in chosen]
-    assert {one.id for one in chosen} <= {one.id for one in choose(many, size + 5, seed)}
-    assert chosen == choose(many, size, seed)
+    assert {one.id for one in chosen} <= {one.id for one in choose_problems(many, size + 5, seed)}
+    assert chosen == choose_problems(many, size, seed)
 
 
 def test_chance_depends_on_the_seed_alone() -> None:
     same = _suite([_dated(number, "one") for number in range(30)])
-    assert choose(same, 10, 1) != choose(same, 10, 2)
+    assert choose_problems(same, 10, 1) != choose_problems(same, 10, 2)
 
 
 def test_a_chosen_suite_is_a_suite(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.statement import StatementText, count_words, write_statement
-from codegate.mining.statements.vocabulary import FixVocabulary, gives_away, vocabulary
+from codegate.mining.statements.vocabulary import FixVocabulary, gives_fix_away, vocabulary
 from codegate.suite import Tree
 from tests.mining.statement_world import BASE, DAY, FAILED, FIXED, TEST, cut_of, files, outcomes_of, sums_cut, unit_of
 
@@ -413,17 +413,17 @@ class TestGates:
 
     @pytest.mark.parametrize("name", ["empty\u200b_amount", "empty\\_amount", "empty&#95;amount", "еmpty_amount"])
     def test_a_name_is_seen_through_its_disguise(self, name: str) -> None:
-        assert gives_away(f"Use {name} here.", vocabulary(sums_cut()))
+        assert gives_fix_away(f"Use {name} here.", vocabulary(sums_cut()))
 
     @pytest.mark.parametrize("text", ["find(&notEmpty)", "it = &notEmpty;", "it = &notEmpty; &amp;"])
     def test_a_name_behind_an_ampersand_is_no_entity(self, text: str) -> None:
-        assert gives_away(text, FixVocabulary((), frozenset({"notEmpty"}), ()))
+        assert gives_fix_away(text, FixVocabulary((), frozenset({"notEmpty"}), ()))
 
     def test_a_quotation_of_what_the_fix_replaces_is_none(self) -> None:
-        assert not gives_away("The line is `return first + sum(items[1:])`.", vocabulary(sums_cut()))
+        assert not gives_fix_away("The line is `return first + sum(items[1:])`.", vocabulary(sums_cut()))
 
     def test_two_short_lines_of_the_fix_are_a_quotation_together(self) -> None:
-        assert gives_away("if not items:\n    return empty_amount(items)", vocabulary(sums_cut()))
+        assert gives_fix_away("if not items:\n    return empty_amount(items)", vocabulary(sums_cut()))
 
     def test_the_vocabulary_is_what_the_whole_base_does_not_have(self) -> None:
         assert vocabulary(sums_cut()).identifiers == {"empty_amount"}

@@ -11,8 +11,8 @@ from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving import validation
-from codegate.mining.proving.outcomes import classify_tests, decided, is_clean
-from codegate.mining.proving.validation import Trial, Validated, time_limit, try_cut
+from codegate.mining.proving.outcomes import classify_tests, is_clean, without_doubtful_passes
+from codegate.mining.proving.validation import Trial, Validated, measured_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -89,11 +89,11 @@ class TestClassification:
 
     def test_passes_are_unknown_where_a_run_fails_and_none_of_its_tests_does(self) -> None:
         ended = replace(_report("pps"), exit_code=2)
-        assert decided(ended).results.keys() == {"t.py::2"}
-        assert not decided(ended).complete
+        assert without_doubtful_passes(ended).results.keys() == {"t.py::2"}
+        assert not without_doubtful_passes(ended).complete
         empty = replace(ended, exit_code=5)  # as pytest ends for a conftest that is run like a test file
         for sound in (replace(ended, exit_code=0), empty, replace(_report("pfs"), exit_code=1)):
-            assert decided(sound) == sound
+            assert without_doubtful_passes(sound) == sound
 
     def test_an_address_in_an_id_is_no_stable_name_even_where_it_repeats(self) -> None:
         name = "t.py::test_it[<object object at 0x7f5ae3d3c4e0>]"
@@ -134,7 +134,7 @@ def test_a_command_is_clean_when_its_status_says_what_its_tests_do(
     ("wall", "cpu", "limit"), [(0.4, 0.3, 20), (6.0, 0.4, 20), (6.0, 3.0, 60), (30.0, 0.1, 120), (118.0, 118.0, 600)]
 )
 def test_the_time_limit_is_one_of_a_few_and_follows_processor_time(wall: float, cpu: float, limit: float) -> None:
-    assert time_limit(TestReport(results={}, seconds=wall, cpu_seconds=cpu)) == limit
+    assert measured_limit(TestReport(results={}, seconds=wall, cpu_seconds=cpu)) == limit
 
 
 @pytest.fixture(scope="module")

@@ -167,7 +167,7 @@ def is_packed(data: bytes) -> bool:
 
 
 class Answer:
-    """What gives the answer away; ``wanted`` is described at ``_wanted`` in ``codegate.mining.proving.leak``."""
+    """What reveals the answer: the request that ``codegate.mining.proving.leak`` sends."""
 
     def __init__(self, wanted: dict[str, Any]) -> None:
         self.fix = encoded(wanted["fix_lines"])

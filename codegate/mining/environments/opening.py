@@ -1,4 +1,7 @@
-"""A mining's recorded builds: by the project's recipe, or by the first of those proposed that works on one tree."""
+"""Choose the recipe of a mining run, and try it on one tree.
+
+The project's own recipe is used if there is one, else the first proposed recipe whose tests pass.
+"""
 
 import logging
 from collections import Counter
@@ -17,8 +20,8 @@ from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
 from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
-from codegate.mining.languages import LanguageSupport, NameOf, name_of
-from codegate.mining.proving.outcomes import decided
+from codegate.mining.languages import LanguageSupport, NameOf, language_name
+from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Prospect
@@ -37,10 +40,16 @@ _WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins w
 
 @dataclass(frozen=True)
 class Tried:
-    """What a recipe's tests showed on one tree: how many passed, and the ids of those that failed or were skipped.
+    """Counts of a recipe's test run on one tree.
 
-    A file of which nothing was reported has failed, by its path.
-    ``message`` is that of the first that failed, ``recipe`` what they ran in: one that was found lacks what failed.
+    Attributes:
+        recipe: what the tests ran in. A proposed recipe comes without the parts that failed.
+        files: number of test files.
+        passed: number of tests that passed.
+        failed: ids of tests that failed, and paths of files that reported nothing.
+        skipped: number of tests that were skipped.
+        seconds: wall-clock time.
+        message: of the first test that failed.
     """
 
     recipe: Recipe
@@ -53,12 +62,18 @@ class Tried:
 
     @property
     def ready(self) -> bool:
-        """Return whether most tests pass: the others may need a network, but the recipe has what tests need."""
+        """Return whether more tests pass than fail.
+
+        The others may need a network, but the recipe has what the tests need.
+        """
         return self.passed > len(self.failed)
 
     @property
     def full(self) -> bool:
-        """Return whether nine of ten tests pass: what set-up lacks makes many fail, and a network a few."""
+        """Return whether nine of ten tests pass.
+
+        A missing package makes many tests fail, a missing network only a few.
+        """
         return self.passed >= 9 * (len(self.failed) + self.skipped)
 
     @property
@@ -73,7 +88,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Head:
-    """What recipes are tried on: a tree, when it was committed, test files of it, and the folder that is mined."""
+    """The tree that recipes are tried on, with some of its test files."""
 
     commit: str
     tree: Tree
@@ -83,15 +98,18 @@ class Head:
 
     @classmethod
     def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
-        """Return a commit of a clone, with those of its tree's files that ``files`` returns."""
+        """Return the tree of ``commit``, with the files that ``files`` chooses."""
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
         return cls(commit, tree, date, files(tree), folder)
 
 
 @dataclass(frozen=True)
-class Proved:
-    """A recipe that was taken, without what failed and is not needed, its builds, and what its tests showed."""
+class ChosenRecipe:
+    """The recipe that was chosen, its builds, and its test run.
+
+    The recipe comes without parts that failed and that its tests do not need.
+    """
 
     found: Found
     builds: RecordedBuilds
@@ -99,7 +117,10 @@ class Proved:
 
 
 def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
-    """Return the recorded builds of a suite that is refreshed, each with the time of a change that it serves."""
+    """Return the recorded builds of a suite that is refreshed.
+
+    Each has the date of a change that it serves.
+    """
     if old is None:
         return []
     found = []
@@ -119,44 +140,52 @@ def _known(old: Suite | None) -> dict[str, datetime]:
 
 
 def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
-    """Return the tree that an environment of a mining was built from."""
+    """Return the tree that an environment was built from."""
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
 
-def touched(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Return a few test files below ``folder``, as ``runnable``: those that the first changes touch, and others."""
+def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
+    """Return a few test files that ``queue`` changes, and a few others."""
     tests = runnable(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
     first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
-    return tuple(dict.fromkeys((*first, *spread(tuple(tests), _MOST_TRIED))))
+    return tuple(dict.fromkeys((*first, *evenly_spaced(tuple(tests), _MOST_TRIED))))
 
 
-def spread(files: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Return at most so many of ``files``, from all over them: some may be of a kind that a recipe does not run."""
+def evenly_spaced(files: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """Return at most ``most`` of ``files``, spread evenly.
+
+    Some of the files may be of a kind that a recipe does not run.
+    """
     return files[:: -(-len(files) // most) or 1]
 
 
 def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
-    """Return the test files below ``folder``, in the tree's order, that are of languages that ``name`` knows."""
+    """Return the test files below ``folder`` in languages ``name`` knows."""
     classes, inside = PathClassifier.of(tree), f"{folder}/" if folder else ""
     paths = (path for path in tree if path.startswith(inside) and path.isprintable() and name(path) is not None)
     return dict.fromkeys(path for path in paths if classes.is_test_module(path))
 
 
-def written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
-    """Return the builds of a recipe that is written, those of a suite that is refreshed among them."""
+def builds_of_written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
+    """Return the builds of a written recipe.
+
+    Those of the suite that is refreshed are among them.
+    """
     return RecordedBuilds(recipe, sandboxes, [one for one in known if one.recipe.identity == recipe.identity])
 
 
-def prove(
+def choose_recipe(
     path: str,
     head: Head,
     languages: Mapping[Language, LanguageSupport],
     sandboxes: Sandboxes,
     say: Callable[[str], None],
     known: Sequence[Recorded] = (),
-) -> Proved:
-    """Return the first recipe of those proposed with which most tests of a tree pass, else that with most passes.
+) -> ChosenRecipe:
+    """Return the first proposed recipe with which most tests pass.
+
+    If there is none: the one with which the most tests pass.
 
     Args:
         path: the part of the repository whose tests are run.
@@ -179,7 +208,7 @@ def prove(
         ]  # a whole job may check and publish for minutes, tree by tree
         return [found.recipe for found in (light or fitting)[:_OF_OLDER]]
 
-    best: Proved | None = None
+    best: ChosenRecipe | None = None
     reason: UsageError | SandboxError | None = None
     for found in find_recipes(head.tree, path, has=has):
         builds = RecordedBuilds(found.recipe, sandboxes, known, proposed)
@@ -192,7 +221,7 @@ def prove(
             say(f"{found.place}: {shown(error.cause, _LINE)}")
             continue
         builds.recipe = tried.recipe
-        one = Proved(found.reduced(tried.recipe, "it failed; tests pass without it"), builds, tried)
+        one = ChosenRecipe(found.reduced(tried.recipe, "it failed; tests pass without it"), builds, tried)
         if tried.full if found.light else tried.ready:
             return one
         say(f"{found.place}: {tried.words}")
@@ -209,7 +238,9 @@ def try_recipe(
     sandboxes: Sandboxes,
     head: Head,
 ) -> Tried:
-    """Build the recipe on a tree, and run test files of its most frequent language once without a network.
+    """Build the recipe on a tree and return its test run.
+
+    Only test files of the most frequent language run, once and without a network.
 
     Raises:
         UsageError: the recipe fails, no test passes, or it is not known how they are run.
@@ -221,19 +252,19 @@ def try_recipe(
         built = builds.build(commit, tree, head.date)
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
-    named = Counter(name_of(path) or "junit" for path in head.files)
+    named = Counter(language_name(path) or "junit" for path in head.files)
     language = next((name for name, _ in named.most_common(1)), None)
     support = languages.get(language) if language is not None else None
     settings = settings_of(recipe, support.runner(tree)) if support is not None else None
     if support is None or settings is None:
         raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
     settings = replace(settings, folder=settings.folder or head.folder)
-    chosen = tuple(path for path in head.files if (name_of(path) or "junit") == language)
+    chosen = tuple(path for path in head.files if (language_name(path) or "junit") == language)
     _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
     limits = limits_of(recipe)
     opened = partial(sandboxes.open, built.environment.manifest, limits)
     runnable = tree.overlay(dict.fromkeys(refused))
-    report = decided(run_tests(opened, runnable, graded_selection(chosen, limits, settings)))
+    report = without_doubtful_passes(run_tests(opened, runnable, graded_selection(chosen, limits, settings)))
     statuses = {test: result.status for test, result in report.results.items()}
     failed = tuple(sorted(test for test, status in statuses.items() if status in {"failed", "error"}))
     told = {file_of(test) for test in statuses}
@@ -259,13 +290,14 @@ def try_recipe(
 
 
 def _reason(error: CollectionError) -> str:
-    """Return why a test file could not be loaded: the exception, where there was one."""
+    """Return the exception, or else the last lines, of a collection error."""
     crash = error.crash
     return f"{crash.exception}: {crash.message}" if crash is not None else _last_lines(error.text, 300)
 
 
 def _last_lines(text: str, most: int) -> str:
-    """Return the last lines, whole and each once: each process of a run prints the same traceback."""
+    """Return the last whole lines of ``text``, without repetitions."""
+    # Each process of a run may print the same traceback.
     lines = list(dict.fromkeys(line.rstrip() for line in text.splitlines() if line.strip()))
     while len(lines) > 1 and sum(map(len, lines)) > most:
         del lines[0]
@@ -273,7 +305,8 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return what is said of a test command that names a virtual environment of its own; else nothing."""
+    """Return a hint when the test command names its own virtual environment."""
+    # Empty when it does not.
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

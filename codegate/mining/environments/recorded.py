@@ -1,7 +1,8 @@
-"""Recorded builds for mining: one serves changes of about the same time, an exact one is made where execution asks.
+"""Recorded builds for mining.
 
-A build is tried on changes whose own inputs are others: whether it serves them shows when the fixed tests run. The
-change's own base tree is built only where some of these tests fail, and are not known to fail in such a build too.
+One build serves changes of about the same time. It is tried first even on changes whose own inputs (recipe, lock and
+manifest files) are others. The base tree's own, exact build is made only if some of the fixed tests fail that are not
+known to fail in such a build too.
 """
 
 import shlex
@@ -39,12 +40,12 @@ class Recorded:
     """A recorded build.
 
     Attributes:
-        environment: it.
+        environment: its environment.
         recipe: what it was built by.
-        date: when the tree was committed that it serves.
-        asked: inputs that it was made for, where parts of the recipe failed; empty: its own.
-        notes: what a person should know of it, a sentence each.
-        layer: what it left; None: of a suite that is refreshed.
+        date: commit date of the tree that it serves.
+        asked: inputs that were asked for, if parts of the recipe failed; empty: the environment's own.
+        notes: sentences for people.
+        layer: the build's result; None: the build is of a suite that is refreshed.
     """
 
     environment: Environment
@@ -73,13 +74,13 @@ class Rung:
 
 
 class RecordedBuilds:
-    """The recorded builds of a mining. Thread-safe.
+    """The recorded builds of a mining run. Thread-safe.
 
     Args:
         recipe: the project's.
         sandboxes: where they are built and opened.
-        known: those of a suite that is refreshed.
-        proposed: returns the recipes that the files of an older tree say, for a change that ``recipe`` does not fit;
+        known: builds of a suite that is refreshed.
+        proposed: returns the recipes that the files of an older tree propose, for changes that ``recipe`` does not fit;
             None: the project's recipe is written, and no other is tried.
     """
 
@@ -129,7 +130,10 @@ class RecordedBuilds:
             raise failed
 
     def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> Recorded:
-        """Return the build of a base tree, from the cache or made now; raises as ``ladder``."""
+        """Return the build of a base tree, cached or new.
+
+        Raises as ``ladder``.
+        """
         recipe = recipe or self.recipe
         with self._building:  # each takes the whole machine
             day = date.date()
@@ -155,19 +159,26 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the build to begin with: any other, where set-up keeps dependencies alone, by their content."""
+        """Return the layer that a new build of ``recipe`` begins with."""
+        # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if keeps_dependencies_alone(recipe) else None
         return near.layer if near is not None else None
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
-        """Return whether a build may be why tests fail after the fix: some that fail in no build of its own tree."""
+        """Return whether the build itself may be why tests fail.
+
+        True if one of them is not known to fail in a build of its own tree.
+        """
         with self._guard:
             if rung.exact:
                 self._failing |= failing
             return not failing <= self._failing
 
     def passes_none(self, rung: Rung) -> None:
-        """Take note that no test passed in an exact build: it serves no neighbour."""
+        """Record that no test passed in an exact build.
+
+        No other change is served by it.
+        """
         with self._guard:
             self._empty.add(rung.environment.manifest.id)
 
@@ -183,7 +194,7 @@ class RecordedBuilds:
                 yield recipe
 
     def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> Recorded | None:
-        """Return the newest build that was made from the same inputs, and not from a later tree."""
+        """Return the newest build from the same inputs and no later tree."""
         inputs = inputs_of(recipe, base, self._sandboxes.backend)
         same = (
             one
@@ -193,36 +204,43 @@ class RecordedBuilds:
         return max(same, key=lambda one: one.date, default=None)
 
     def _nearest(self, date: datetime) -> Recorded | None:
-        """Return the build that is nearest in time; one of an earlier tree, which cannot have the fix, comes first."""
+        """Return the build that is nearest in time."""
+        # Earlier trees come first, because they cannot have the fix.
         return min(self._serving(), key=lambda one: (one.date > date, abs(one.date - date)), default=None)
 
     def _serving(self) -> list[Recorded]:
-        """Return the builds but those in which no test passed."""
+        """Return the builds in which some test passed."""
         with self._guard:
             return [one for one in self._built if one.environment.manifest.id not in self._empty]
 
 
 def limits_of(recipe: Recipe) -> ProblemLimits:
-    """Return what a sandbox may use while a change is validated: applications take more than libraries."""
+    """Return a sandbox's limits while a change is validated.
+
+    Applications need more than libraries.
+    """
     seconds = min(_WALL * recipe.seconds, _MOST_SECONDS)
     return ProblemLimits(seconds=seconds, memory_mb=3072, pids=1024, disk_mb=2048)
 
 
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
-    """Return how a recipe runs tests; ``own`` is what the tree says, for a recipe that does not."""
+    """Return how a recipe runs tests.
+
+    ``own`` are the tree's own settings, used where the recipe has none.
+    """
     if recipe.tests is None:
         if own is None:
             return None
         return replace(own, folder=recipe.folder or own.folder, before=recipe.before)
     command = tuple(shlex.split(recipe.tests))
-    runner = "junit" if recipe.report else runner_of(command) or (own.runner if own is not None else None)
+    runner = "junit" if recipe.report else known_runner(command) or (own.runner if own is not None else None)
     if runner is None:
         return None
     return RunnerSettings(runner, command, recipe.report, recipe.folder, recipe.before)
 
 
-def runner_of(command: tuple[str, ...]) -> RunnerName | None:
-    """Return the test runner that a command starts, by the names of its programs; None: none that is known here."""
+def known_runner(command: tuple[str, ...]) -> RunnerName | None:
+    """Return the test runner that a command starts, or None."""
     known = runner_places()
     for word in command:
         name = PurePosixPath(word).name

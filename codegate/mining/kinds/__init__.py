@@ -1,1 +1,1 @@
-"""What kind of change a unit is: a bug fix, a feature, or something else, and from which signals."""
+"""Classify a change as bug fix, feature or something else."""

@@ -1,10 +1,9 @@
-"""Bug fix or not: what kind of change a proven unit is, by a sum of named signals.
+"""Classify a proven unit by a sum of named signals.
 
-A change is taken for a bug fix unless more speaks for another kind. That tests fail before it and pass after it says no
-more than that they belong together: about half of such changes are features. What tells them apart is what the change
-calls itself, whether its tests use names that it brought along, how they fail without it, and how large it is. Each of
-these adds its weight, in bits, and all of them are shown; nothing is learned behind the scenes. The same weights order
-the queue, by the words alone.
+A change counts as a bug fix unless more bits speak for another kind. Tests that fail before a change and pass after it
+belong to it, but about half of such changes are features. What tells them apart: the change's own words, whether its
+tests use names that it adds, how they fail without it, and its size. Each signal adds its weight in bits, and all of
+them are shown. The same weights, of the words alone, order the queue.
 """
 
 import re
@@ -80,25 +79,28 @@ _UNKNOWN_NAME: Final = re.compile(
 
 @dataclass(frozen=True)
 class KindOf(BugScore):
-    """What kind of change a unit is, and the score that says so."""
+    """A unit's kind of change, and its score."""
 
     kind: Kind
 
 
 def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
-    """Return how much the words of a unit, and of what a forge says of it, speak for a bug fix: the queue's order."""
+    """Return how much a unit's words speak for a bug fix.
+
+    The score orders the queue. The words of a forge count too, if there are any.
+    """
     return _score(_once([*word_signals(unit), *(enrichment_signals(unit, enrichment) if enrichment else ())]))
 
 
 def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindOf:
-    """Return what kind of change ``unit`` is."""
+    """Return the kind of change that ``unit`` is."""
     found = signals(unit, cut, outcomes, enrichment)
     scored = _score(found)
     return KindOf(scored.score, scored.evidence, _verdict(found, scored.score))
 
 
 def signals(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> tuple[Signal, ...]:
-    """Return everything that was seen, each once for each kind; see ``classify_kind``."""
+    """Return all signals of a unit, each once per kind."""
     names = declared_names(cut)
     found = [
         *word_signals(unit),
@@ -136,7 +138,7 @@ def _bits(signal: Signal) -> float:
     return signal.bits if signal.kind in _BUGS else -signal.bits
 
 
-def _seen(name: str, detail: str = "") -> Signal:
+def _weighted(name: str, detail: str = "") -> Signal:
     return (
         Signal(name, "bugfix", _BUG[name], detail) if name in _BUG else Signal(name, "feature", _FEATURE[name], detail)
     )
@@ -151,25 +153,26 @@ def _name_signals(names: DeclaredNames) -> Iterator[Signal]:
     for sort in ("definition", "parameter", "attribute", "operator"):
         used = [name for name, of in names.used.items() if of == sort]
         if used:
-            yield _seen(f"tested new {sort}", ", ".join(used[:_SHOWN]))
+            yield _weighted(f"tested new {sort}", ", ".join(used[:_SHOWN]))
     if names.unused:
-        yield _seen("new definition", ", ".join(names.unused[:_SHOWN]))
+        yield _weighted("new definition", ", ".join(names.unused[:_SHOWN]))
 
 
 def _failure_signals(outcomes: TestOutcomes, names: DeclaredNames) -> Iterator[Signal]:
     tests = outcomes.fail_to_pass
     if all(outcomes.kinds.get(test) == "collection" or test in outcomes.none_to_pass for test in tests):
-        yield _seen("not importable", "no failing test could be imported before the change")
+        yield _weighted("not importable", "no failing test could be imported before the change")
         return
     if "timeout" in outcomes.kinds.values():
-        yield _seen("hangs", "a test did not end before the change")
-    unknown = [word for test in tests if (word := _missed(outcomes, test, names))]
+        yield _weighted("hangs", "a test did not end before the change")
+    unknown = [word for test in tests if (word := _missing_name(outcomes, test, names))]
     if unknown and 2 * len(unknown) >= len(tests):
-        yield _seen("misses a new name", ", ".join(list(dict.fromkeys(unknown))[:_SHOWN]))
+        yield _weighted("misses a new name", ", ".join(list(dict.fromkeys(unknown))[:_SHOWN]))
 
 
-def _missed(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
-    """Return the name that a test misses before the change and that the change declares, or an empty string."""
+def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
+    """Return the name that a test misses and the change declares."""
+    # Empty if there is none.
     result = outcomes.evidence.get(test)
     match = _UNKNOWN_NAME.search(result.message) if result is not None else None
     word = match[match.lastgroup or 0].rpartition(".")[2] if match is not None else ""
@@ -177,12 +180,12 @@ def _missed(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
 
 
 def _asks_for_nothing_new(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
-    """Return whether a test ran before the change, and failed by what the code does."""
+    """Return whether a test failed by what the old code does."""
     return any(
         outcomes.evidence.get(test) is not None
         and outcomes.kinds.get(test) != "collection"
         and test not in outcomes.none_to_pass
-        and not _missed(outcomes, test, names)
+        and not _missing_name(outcomes, test, names)
         for test in outcomes.fail_to_pass
     )
 
@@ -190,24 +193,24 @@ def _asks_for_nothing_new(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
 def _code_signals(cut: Cut) -> Iterator[Signal]:
     warns = next((found for line in added_source_lines(cut) if (found := _WARNS.search(line))), None)
     if warns is not None:
-        yield _seen("warns of deprecation", warns[0])
+        yield _weighted("warns of deprecation", warns[0])
     about = next((found for line in added_test_lines(cut) if (found := _ABOUT_BUG.search(line))), None)
     if about is not None:
-        yield _seen("names a bug", about[0])
+        yield _weighted("names a bug", about[0])
 
 
 def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Signal]:
     size = next((name for name, most in _SIZES if cut.source_lines <= most), "huge")
-    yield _seen(size, f"{cut.source_lines} changed lines of source")
+    yield _weighted(size, f"{cut.source_lines} changed lines of source")
     if len(cut.fix) >= _MANY_FILES:
-        yield _seen("many files", count_of(len(cut.fix), "source file"))
+        yield _weighted("many files", count_of(len(cut.fix), "source file"))
     if any(change.status == "A" and change.path in cut.fix for change in unit.changes):
-        yield _seen("new file")
+        yield _weighted("new file")
     count = len(outcomes.fail_to_pass)
     if count <= _FEW_TESTS:
-        yield _seen("few tests", f"{count} fail-to-pass")
+        yield _weighted("few tests", f"{count} fail-to-pass")
     else:
-        yield _seen("many tests", f"{count} fail-to-pass")
+        yield _weighted("many tests", f"{count} fail-to-pass")
     known = {path: function_names(path, cut.base.get(path)) for path in cut.test_files if path.endswith(".py")}
     there = [
         name.partition("[")[0].rpartition("::")[2] in known[path]
@@ -215,6 +218,6 @@ def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Sig
         if path in known
     ]
     if there and not any(there):
-        yield _seen("only new tests", "no failing test function was there before the change")
+        yield _weighted("only new tests", "no failing test function was there before the change")
     elif there and not all(there):
-        yield _seen("new and old tests", f"{sum(there)} of {len(there)} were there before the change")
+        yield _weighted("new and old tests", f"{sum(there)} of {len(there)} were there before the change")

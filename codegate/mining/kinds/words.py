@@ -1,4 +1,7 @@
-"""What a change calls itself: its title, text and branch, the labels and issues, the lines it adds to a changelog."""
+"""Signals from the words of a change.
+
+Sources: title, text, branch, labels, issues, and the lines that it adds to changelogs.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,13 +45,13 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+\.)\s*")
 
 @dataclass(frozen=True)
 class Signal:
-    """One thing that was seen.
+    """One sign of a kind of change.
 
     Attributes:
-        name: of the sort of thing.
-        kind: what it speaks for.
-        bits: how much.
-        detail: what exactly was seen, for people; one line.
+        name: of the sort of sign.
+        kind: the kind that it speaks for.
+        bits: its weight.
+        detail: the words it was seen in, for people; one line.
     """
 
     name: str
@@ -129,14 +132,17 @@ _SECURITY: Final = re.compile(
 
 
 def without_type(title: str) -> str:
-    """Return ``title`` without a conventional type and its scope, such as ``fix(parser):``."""
+    """Return ``title`` without a conventional type and scope.
+
+    For example without ``fix(parser):``.
+    """
     match = _PREFIX.match(title)
     typed = match is not None and _kind_named([match["type"] or ""])
     return title[match.end() :] if match is not None and typed else title
 
 
 def word_signals(unit: Unit) -> Iterator[Signal]:
-    """Yield what the unit's own title, text and branch say it is."""
+    """Yield signals of the unit's own title, text and branch."""
     body = unit.message[:_MAX_TEXT].partition("\n")[2]
     headline = list(title_signals(_headline(unit.title, unit.branch, body), "title"))
     yield from headline or title_signals(_first_line(body), "body")
@@ -145,7 +151,7 @@ def word_signals(unit: Unit) -> Iterator[Signal]:
 
 
 def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
-    """Yield what a forge says: labels, the pull request's text, and the issues that it closes."""
+    """Yield signals of a forge's labels, pull request text and issues."""
     if enrichment.title != unit.title:
         yield from title_signals(enrichment.title, "title")
     yield from _text_signals(enrichment.title, enrichment.body[:_MAX_TEXT])
@@ -156,7 +162,10 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
 
 
 def title_signals(title: str, place: str) -> Iterator[Signal]:
-    """Yield what a title (of the ``place`` that names the signals) says: its type, how it begins, its other words."""
+    """Yield signals of a title's type, first words and other words.
+
+    ``place`` (title, body, issue, changelog) is part of each signal's name.
+    """
     kind, tag, rest = _strip(title[:_MAX_TITLE])
     if kind is not None:
         yield Signal(f"{place} type", kind, _NAMED["type"] * _PLACES[place], title.partition(":")[0].strip())
@@ -179,13 +188,16 @@ def title_signals(title: str, place: str) -> Iterator[Signal]:
 
 
 def label_signals(labels: Iterable[str]) -> Iterator[Signal]:
-    """Yield what the labels of a pull request or an issue say."""
+    """Yield signals of the labels of a pull request or issue."""
     for label in labels:
         yield from _named("label", "" if _NOT_YET.search(label[:100]) else label[:100])
 
 
 def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
-    """Yield what the lines that the unit adds to changelogs say: their section, or their own first word."""
+    """Yield signals of the lines that the unit adds to changelogs.
+
+    They come from a line's section and from its first words.
+    """
     for change in unit.changes:
         file = cut.fixed.get(change.path)
         if file is None or file.is_link or change.path in cut.fix or not CHANGELOG.search(change.path):
@@ -198,7 +210,7 @@ def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
 
 
 def _entries(before: frozenset[str], after: list[str]) -> Iterator[Signal]:
-    """Yield what the list items say that are in ``after`` alone, and the headings above them."""
+    """Yield signals of the list items that are in ``after`` alone."""
     heading = ""
     for line in after:
         item = _BULLET.match(line)
@@ -219,7 +231,7 @@ def _text_signals(title: str, body: str) -> Iterator[Signal]:
 
 
 def _named(place: str, text: str) -> Iterator[Signal]:
-    """Yield the kind that a type, tag, label, branch or section names."""
+    """Yield the signal of a type, tag, label, branch or section."""
     kind = _kind_named(re.findall(r"[A-Za-z]+", text))
     if kind is not None:
         yield Signal(place, kind, _NAMED[place], text)
@@ -233,7 +245,8 @@ def _kind_named(words: Sequence[str]) -> Kind | None:
 
 
 def _headline(title: str, branch: str, body: str) -> str:
-    """Return the title; of a merge that has none, the subject of its first commit."""
+    """Return the title."""
+    # For a merge that has none: the subject of its first commit.
     if title != branch and not title.startswith("Merge "):
         return title
     subjects = [line[2:] for line in body.splitlines() if line.startswith("* ") and not line.startswith("* Merge ")]
@@ -246,7 +259,8 @@ def _first_line(body: str) -> str:
 
 
 def _strip(title: str) -> tuple[Kind | None, str, str]:
-    """Return the conventional type that ``title`` begins with, its tag, and the title after what stands before it."""
+    """Return type, tag and remaining words of ``title``."""
+    # Prefixes such as a scope, a reference or an emoji are removed.
     kind: Kind | None = None
     tag, rest = "", title.strip()
     for _ in range(_MAX_PREFIXES):

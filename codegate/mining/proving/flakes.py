@@ -1,8 +1,8 @@
-"""What the runs of a validation vary, and which of it a test's result was found to depend on.
+"""Vary test runs, and find out what flaky tests depend on.
 
 Most flaky tests depend on the order of tests, the rest on time, the network, randomness and hashing (Gruber et al.,
-arXiv 2101.09077). Several things are varied in one run, because most tests depend on none of them; only for a test
-that shows a difference, they are varied one by one.
+arXiv 2101.09077). Several things are varied in one run, because most tests depend on none of them. They are varied one
+by one only for tests whose results differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from codegate.grading import TestReport, TestSelection
 from codegate.languages import languages
-from codegate.mining.proving.outcomes import TestOutcomes, statuses_of
+from codegate.mining.proving.outcomes import TestOutcomes, statuses_in
 from codegate.suite import RunnerName
 
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone", "random"]
@@ -33,23 +33,24 @@ _START_SECONDS: Final = 0.015  # of a process with one test
 
 @dataclass(frozen=True)
 class Varied:
-    """One run: of which state, what it varies, and how."""
+    """One varied run: the state, the causes varied, and the selection."""
 
     state: Literal["after", "before"]
     causes: tuple[Cause, ...]
     selection: TestSelection
 
 
-def plan(
+def varied_runs(
     graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0, seconds: float = 0.0
 ) -> tuple[Varied, ...]:
-    """Return the runs after the first of each state, which run ``graded`` as it is.
+    """Return the runs after the first one of each state.
 
-    Round 2 reverses the order of both states, with the clock ahead in the fixed one, and what must pass in both runs
-    each test by itself in the unfixed one; round 3 runs what the fix makes pass by itself and beside busy processes, in
-    round 2's run where the runner varies order and isolation alone; rounds 4 and 5 change the clock and the time zone
-    alone, in both states; later ones reverse the order every other time. Each has a hash seed of its own. In rounds 2
-    and 3 quick tests are repeated, where the runner can.
+    The first ones run ``graded`` as it is. Round 2 reverses the order in both states. In the fixed state the clock is
+    ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3 runs each test that
+    the fix makes pass by itself and beside busy processes; if the runner can only vary order and isolation, round 2
+    does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later rounds reverse the
+    order every other time. Each run has its own hash seed. In rounds 2 and 3 quick tests are repeated, if the runner
+    can.
 
     Args:
         graded: the selection as it will be graded.
@@ -88,13 +89,13 @@ def plan(
 
 
 def _possible(runner: RunnerName) -> frozenset[str]:
-    """Return what runs in the language of ``runner`` can vary."""
+    """Return the causes that ``runner`` can vary."""
     found = (language.varies for language in languages() if runner in language.runners)
     return frozenset[str]().union(*found)
 
 
 def _repeated(varied: Varied, seconds: float) -> Varied:
-    """Return the run with its tests repeated as often as they are quick."""
+    """Return the run with quick tests repeated."""
     each = (seconds + _START_SECONDS * (1 + len(varied.selection.isolated))) * (2 if varied.selection.busy else 1)
     repeat = max(1, min(REPEATS, int(_REPEAT_SECONDS / each)))
     return replace(varied, selection=replace(varied.selection, repeat=repeat))
@@ -104,14 +105,16 @@ def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[Varied]:
     return [Varied("after", causes, selection), Varied("before", causes, selection)]
 
 
-def explain(
+def find_causes(
     graded: TestSelection,
     flaky: Sequence[str],
     varied: Sequence[tuple[Varied, TestReport]],
     first: TestReport,
     run: Callable[[TestSelection], TestReport],
 ) -> dict[str, Cause]:
-    """Return what the results of ``flaky`` depend on; a test is left out when the cause is unknown.
+    """Return, by test, the cause that its result depends on.
+
+    A test is left out when the cause is unknown.
 
     Args:
         graded: the selection as it will be graded.
@@ -146,7 +149,8 @@ def explain(
 
 
 def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
-    """Return the runs that vary one thing each; what a busy machine can disturb comes last."""
+    """Return runs that vary one cause each."""
+    # Causes that a busy machine can imitate come last.
     known = {graded.hash_seed, *SWEEP}
     return [
         ("random", replace(graded, repeat=REPEATS)),
@@ -163,12 +167,15 @@ def _crowded(selection: TestSelection) -> TestSelection:
 
 
 def _differs(test: str, first: TestReport, other: TestReport) -> bool:
-    statuses = (statuses_of(first, test) | statuses_of(other, test)) - {"unreached"}
+    statuses = (statuses_in(first, test) | statuses_in(other, test)) - {"unreached"}
     return len(statuses) > 1 and "passed" in statuses
 
 
 def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
-    """Return the quarantined tests by the state, a key of ``reports``, whose runs differ."""
+    """Return, by state, the quarantined tests whose runs differ.
+
+    The states are the keys of ``reports``.
+    """
     found: dict[str, list[str]] = {state: [] for state in reports}
     for entry in outcomes.quarantined:
         for state, runs in reports.items():

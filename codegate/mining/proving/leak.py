@@ -1,8 +1,8 @@
-"""Auditing what a model can reach: is a piece of the answer, or of the hidden tests, there already?
+"""Audit whether the answer or the hidden tests are within reach.
 
-A base tree is a snapshot of one commit, so history cannot leak; copies can: inside the tree (a vendored or built copy,
-a patch file) or in the environment (a later release of the project, pulled in by one of its dependents). The second
-half of the audit is executed: a program looks through a sandbox just as code that the model starts could.
+A base tree is a snapshot of one commit, so history cannot leak. Copies can: inside the tree (a vendored or built copy,
+a patch file) or in the environment (a later release of the project that a dependent installed). A program that runs in
+a sandbox looks for the latter, and sees what code that a model starts would see.
 """
 
 import difflib
@@ -44,16 +44,16 @@ _TEST_TITLE: Final = re.compile(r"\b(?:it|test)(?:\.\w+)?\(\s*['\"`]([^'\"`\n]+)
 _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 
 
-def audit(
+def audit_leaks(
     base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "", *, from_tree: bool = True
 ) -> LeakAudit:
-    """Look for the answer in the tree and in the environment that a model works in.
+    """Look for the answer where a model works; return findings.
 
-    A line counts when it is at least 20 characters long, has an identifier, is new in its file, and yet stands in
-    another file, together with others; a hidden test counts when its content after the fix is there already. A released
-    copy of the project counts unless it has changed files, all without the fix. The project is what ``folder`` has,
-    where only a part of the repository is mined. What a compiler made counts only in an environment that was built
-    ``from_tree``: no other has anything of the project.
+    A line counts if it has 20 characters and an identifier, is new in its file, and yet stands with others in another
+    file. A hidden test counts if its fixed content is there already. A released copy of the project counts unless its
+    changed files are all without the fix. The project is the content of ``folder``, if only a part of the repository is
+    mined. Compiled code counts only in an environment that was built ``from_tree``, because no other one holds anything
+    of the project.
 
     Raises:
         FilesRefused: the tree does not fit.
@@ -64,9 +64,9 @@ def audit(
     done = sandbox.run(
         Command(
             argv=(*_ISOLATED, driver_source("leak_driver"), "{records}"),
-            stdin=json.dumps(_wanted(base, hidden, fix, folder) | ({} if from_tree else {"unheard": []})).encode(
-                "ascii"
-            ),
+            stdin=json.dumps(
+                _search_request(base, hidden, fix, folder) | ({} if from_tree else {"unheard": []})
+            ).encode("ascii"),
             timeout_seconds=_SECONDS,
             records=True,
         )
@@ -85,7 +85,7 @@ def audit(
 
 
 def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
-    """Return what the base tree itself gives away; nothing is run."""
+    """Return the leaks of the base tree; nothing is run."""
     distinctive = _distinctive(base, fix)
     known = {file.data: path for path, file in hidden.items() if file is not None and len(file.data) >= _MIN_BYTES}
     findings: list[str] = []
@@ -108,7 +108,10 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
 
 
 def own_names(tree: Tree) -> tuple[str, ...]:
-    """Return what the project is called by its package managers, read from its declarations without running them."""
+    """Return the project's package names.
+
+    They are read from its declarations; nothing is run.
+    """
     pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_text(tree, "go.mod"))
     distributions = (
         at(pyproject, "project", "name"),
@@ -125,7 +128,7 @@ def own_names(tree: Tree) -> tuple[str, ...]:
     return tuple(sorted(_printable(name) for name in names if name))
 
 
-def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict[str, Any]:
+def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict[str, Any]:
     """Return what the program in the sandbox looks for."""
     inside = f"{folder}/" if folder else ""
     changed = []
@@ -150,7 +153,7 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict
         "words": [
             (_printable(path.removeprefix("src/")), _new_words(base.get(path), file)) for path, file in fix.items()
         ],
-        "unheard": _unheard(base, fix),
+        "unheard": _rare_words(base, fix),
         "test_names": _new_names(base, hidden, _TEST_NAME, _SHORTEST_NAME),
         "test_titles": _new_names(base, hidden, _TEST_TITLE, _SHORTEST_TITLE),
         "texts": driver_source("leak_texts_driver"),
@@ -158,7 +161,8 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict
 
 
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
-    """Return the changed places as the fix leaves them, each with the lines around it, where that is telling."""
+    """Return distinctive changed places as the fix leaves them."""
+    # Each comes with the lines around it.
     found: list[list[str]] = []
     for path, file in fix.items():
         old = base.get(path)
@@ -177,19 +181,21 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
 
 
 def _squeezed(lines: Iterable[str]) -> str:
-    """Return lines without blanks, quotes and backslashes, as the program in the sandbox compares them."""
+    """Return lines without blanks, quotes and backslashes."""
+    # The program in the sandbox compares them in this form.
     return "".join(lines).translate(_UNSQUEEZED)
 
 
 def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
-    """Return the identifiers and words of a file that its base version does not have."""
+    """Return a file's words that its base version lacks."""
     known = set(_WORD.findall(decode(old.data))) if old is not None else set()
     words = set(_WORD.findall(_COMMENT.sub("", decode(new.data)))) if new is not None else set()
     return sorted(words - known)[:_MAX_LINES]
 
 
-def _unheard(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
-    """Return, by path, the words of the fix that no file of its kind has: a compiler keeps the names among them."""
+def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
+    """Return, by path, the fix's words that no similar file has."""
+    # Files of the same suffixes are compared. A compiler keeps those of the words that are names.
     new = {path: set(_new_words(base.get(path), file)) for path, file in fix.items()}
     suffixes = tuple({PurePosixPath(path).suffix for path, words in new.items() if words} - {""})
     left = set().union(*new.values())
@@ -200,7 +206,7 @@ def _unheard(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
 
 
 def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: int) -> list[str]:
-    """Return what the hidden tests are called that their base versions do not have."""
+    """Return names of hidden tests that their base versions lack."""
     names: set[str] = set()
     for path, file in hidden.items():
         old = base.get(path)
@@ -220,7 +226,7 @@ def _distinctive(base: Tree, changes: Changes) -> set[str]:
 
 
 def _new_lines(old: TreeFile | None, new: TreeFile | None) -> list[str]:
-    """Return the stripped lines of a file that its other version does not have."""
+    """Return a file's stripped lines that its other version lacks."""
     before, after = (decode(file.data).splitlines() if file is not None else [] for file in (old, new))
     known = {line.strip() for line in before}
     return [line.strip() for line in after if line.strip() and line.strip() not in known]

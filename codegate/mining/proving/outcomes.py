@@ -1,4 +1,4 @@
-"""What became of each hidden test over all runs of both states: the one place that sorts them."""
+"""Sort the hidden tests by their results in all runs."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,13 +18,13 @@ QUARANTINE_DAYS: Final = 90
 _NO_TESTS: Final = 5
 """How pytest ends for a file that has none, such as a conftest beside the tests."""
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
-_UNTOLD: Final = "fails on a part of the fix with which all examples of the statement give what they should"
+_UNDISCLOSED: Final = "fails on a part of the fix with which all examples of the statement give what they should"
 _BROKEN: Final = frozenset({"failed", "error"})
 
 
 @dataclass(frozen=True)
 class TestOutcomes:
-    """What became of each hidden test over all runs.
+    """The hidden tests, sorted by their results over all runs.
 
     Attributes:
         fail_to_pass: never passes before the fix, always passes after it.
@@ -51,36 +51,40 @@ class TestOutcomes:
     expected_fail: tuple[str, ...] = ()
 
 
-def without_untold(outcomes: TestOutcomes, untold: Collection[str]) -> TestOutcomes:
-    """Return the outcomes without fail-to-pass tests that ask for what no statement tells: they are not graded.
+def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) -> TestOutcomes:
+    """Return the outcomes without fail-to-pass tests that demand too much.
 
-    Time does not change that, so their quarantine does not end.
+    Such a test demands something that the statement does not show, so it is not graded. Time does not change that: its
+    quarantine does not end.
     """
-    left = tuple(test for test in outcomes.fail_to_pass if test not in untold)
-    aside = [test for test in outcomes.fail_to_pass if test in untold]
-    forever = Quarantine(reason="untold", evidence=_UNTOLD, expires=date.max)
+    left = tuple(test for test in outcomes.fail_to_pass if test not in undisclosed)
+    aside = [test for test in outcomes.fail_to_pass if test in undisclosed]
+    forever = Quarantine(reason="untold", evidence=_UNDISCLOSED, expires=date.max)
     entries = [QuarantinedTest(id=test, quarantine=forever) for test in aside]
     return replace(
         outcomes,
         fail_to_pass=left,
-        none_to_pass=tuple(test for test in outcomes.none_to_pass if test not in untold),
-        kinds={test: kind for test, kind in outcomes.kinds.items() if test not in untold},
-        evidence={test: result for test, result in outcomes.evidence.items() if test not in untold},
+        none_to_pass=tuple(test for test in outcomes.none_to_pass if test not in undisclosed),
+        kinds={test: kind for test, kind in outcomes.kinds.items() if test not in undisclosed},
+        evidence={test: result for test, result in outcomes.evidence.items() if test not in undisclosed},
         quarantined=tuple(sorted((*outcomes.quarantined, *entries), key=lambda entry: entry.id)),
     )
 
 
-def status_of(report: TestReport, test: str) -> Status:
-    """Return what a run showed of a test; ``unreached`` when another one used up the time or ended the process."""
+def status_in(report: TestReport, test: str) -> Status:
+    """Return a test's status in a run.
+
+    ``unreached``: another test used up the time or ended the process.
+    """
     result = report.results.get(test)
     if result is not None:
         return result.status
     return "unreached" if _cut_short(report) else "missing"
 
 
-def statuses_of(report: TestReport, test: str) -> frozenset[Status]:
-    """Return what a run showed of a test, in whichever of its repetitions."""
-    status = status_of(report, test)
+def statuses_in(report: TestReport, test: str) -> frozenset[Status]:
+    """Return a test's statuses in all repetitions of a run."""
+    status = status_in(report, test)
     return frozenset({status, "passed"} if test in report.unsteady else {status})
 
 
@@ -90,11 +94,11 @@ def classify_tests(
     today: date,
     causes: Mapping[str, str] | None = None,
 ) -> TestOutcomes:
-    """Sort the tests of the fixed state by their results in all runs of both states.
+    """Return the fixed state's tests, sorted by all runs.
 
-    A test that the runs after the fix do not all know has no stable id and is left out, and so is one that is
-    skipped after the fix, or has a memory address in its id. What a run did not get to, because another test used up
-    the time or ended the process, says nothing about that test.
+    A test is left out if some run after the fix does not know it (its id is not stable), if it is skipped after the
+    fix, or if its id holds a memory address. If a run did not reach a test, because another one used up the time or
+    ended the process, that run does not count for it.
 
     Args:
         before: runs before the fix, the one as graded first.
@@ -105,7 +109,7 @@ def classify_tests(
 
     def flaky(test: str) -> QuarantinedTest:
         runs = (
-            "/".join(f"{'sometimes ' * (test in report.unsteady)}{status_of(report, test)}" for report in reports)
+            "/".join(f"{'sometimes ' * (test in report.unsteady)}{status_in(report, test)}" for report in reports)
             for reports in (before, after)
         )
         evidence = f"{(causes or {}).get(test, 'unknown')}; before the fix: {next(runs)}; after it: {next(runs)}"
@@ -121,8 +125,8 @@ def classify_tests(
     for test in after[0].results:
         if _ADDRESS.search(test) or not all(test in report.results or _cut_short(report) for report in after):
             continue
-        first = frozenset[Status]().union(*(statuses_of(report, test) for report in before)) - {"unreached"}
-        then = frozenset[Status]().union(*(statuses_of(report, test) for report in after)) - {"unreached"}
+        first = frozenset[Status]().union(*(statuses_in(report, test) for report in before)) - {"unreached"}
+        then = frozenset[Status]().union(*(statuses_in(report, test) for report in after)) - {"unreached"}
         if len(then) > 1 and "passed" in then:
             flaky_fix = flaky_fix or "passed" not in first
             quarantined.append(flaky(test))
@@ -151,10 +155,11 @@ def classify_tests(
     )
 
 
-def decided(report: TestReport) -> TestReport:
-    """Return a report without what it leaves open: the passes of a run that failed though none of its tests did.
+def without_doubtful_passes(report: TestReport) -> TestReport:
+    """Return a report without passes that its exit status contradicts.
 
-    Go prints a pass for the test whose goroutine then ends the process, and so do others.
+    A run may fail although none of its tests did: Go, for one, prints a pass for a test whose goroutine then ends the
+    process.
     """
     failed = any(result.status not in {"passed", "skipped"} for result in report.results.values())
     if report.exit_code in {None, 0, _NO_TESTS} or failed or report.collection_errors or not report.results:
@@ -167,7 +172,7 @@ def decided(report: TestReport) -> TestReport:
 
 
 def is_clean(report: TestReport) -> bool:
-    """Return whether a run's exit status agrees with what it reported test by test."""
+    """Return whether a run's exit status agrees with its results."""
     failing = any(result.status not in {"passed", "skipped"} for result in report.results.values())
     return report.complete and (report.exit_code == 0) != (failing or bool(report.collection_errors))
 

@@ -1,6 +1,6 @@
-"""Partial fixes: the reference fix without one of its changes, or without one of the statements that it adds.
+"""Partial fixes: the reference fix without one change or statement.
 
-A partial fix is what a developer may write who did not read everything in the statement, or could not.
+They stand for the fix of a developer who missed a part of the statement.
 """
 
 import re
@@ -40,7 +40,13 @@ class _Place:
 
 
 class _Texts:
-    """The changed files as lines, by path: ``old`` before the fix, ``new`` after it; and the runs that it changes."""
+    """The changed files as lines, by path, and what changed.
+
+    Attributes:
+        old: lines before the fix.
+        new: lines after the fix.
+        changed: the runs of lines that differ.
+    """
 
     def __init__(self, base: Tree, fix: Changes) -> None:
         self.new = {path: _lines(file) for path, file in fix.items() if file is not None and b"\0" not in file.data}
@@ -57,13 +63,19 @@ class _Texts:
         self._busy = {(path, at) for path, at in self._added if not _IDLE.fullmatch(self.new[path][at])}
 
     def statements(self) -> list[_Place]:
-        """Return the statements that the fix adds, if they are not all of a change."""
+        """Return the single statements that the fix adds.
+
+        A statement that is a whole change is left out.
+        """
         places = {(place.path, place.begin, place.end) for place in self.changed}
         found = (each for place in self.changed for each in _blocks(self.new[place.path], place))
         return [each for each in found if (each.path, each.begin, each.end) not in places]
 
     def matters(self, place: _Place) -> bool:
-        """Return whether something differs without a place, and no other line of the fix needs a name made there."""
+        """Return whether the fix can do without a place, and differs.
+
+        False if no other line of the fix would be left, or if one needs a name that is declared in the place.
+        """
         own, lines = {(place.path, at) for at in range(place.begin, place.end)}, self.new[place.path]
         busy = sorted(at for _, at in own & self._busy)
         if not busy:
@@ -78,11 +90,11 @@ class _Texts:
 
 
 def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> Iterator[Changes]:
-    """Yield partial fixes, as changes of ``base``: up to ``changes``, of many those that are evenly spread.
+    """Yield partial fixes, as changes of ``base``.
 
-    Where these are fewer than ``statements``, single statements that the fix adds make up so many.
-    Comments, imports and names that another part of the fix uses are never left out, nor is anything without which the
-    rest cannot be parsed.
+    At most ``changes`` whole changes are left out, spread evenly. If there are fewer than ``statements``, single added
+    statements make up the number. Comments, imports and names that another part of the fix uses are never left out, nor
+    is anything without which the rest does not parse.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]
@@ -90,16 +102,17 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
     large = _spread(large, changes) if len(whole) + len(texts.changed) > 1 else []
     more = max(0, statements - len(large))
     small = _spread(list(filter(texts.matters, texts.statements())), more) if more else []
-    seen = {_acting(fix)}
+    seen = {_acting_lines(fix)}
     for each in [*large, *small]:
         found = _without(each, fix, texts)
-        if found is not None and _acting(found) not in seen:
-            seen.add(_acting(found))
+        if found is not None and _acting_lines(found) not in seen:
+            seen.add(_acting_lines(found))
             yield {path: file for path, file in found.items() if file != base.get(path)}
 
 
-def _acting(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
+def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
     """Return the lines of changed files that do something."""
+    # Comments, imports and brackets do nothing by themselves.
     return frozenset(
         (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))
         for path, file in changes.items()
@@ -111,7 +124,7 @@ def _lines(file: TreeFile) -> list[str]:
 
 
 def _spread(items: Sequence[Item], most: int) -> list[Item]:
-    """Return up to ``most`` items, evenly spread."""
+    """Return up to ``most`` items, spread evenly."""
     step = max(1.0, len(items) / max(1, most))
     return [items[int(number * step)] for number in range(min(len(items), most))]
 
@@ -121,10 +134,9 @@ def _indent(line: str) -> int:
 
 
 def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Iterator[_Place]:
-    """Yield the statements in some lines, by their indentation, and those inside of them.
-
-    Of a statement with one other inside, the inner one is yielded alone. What a function returns at last is needed.
-    """
+    """Yield the statements of a place, found by indentation."""
+    # If a statement contains exactly one other, only the inner one is yielded. A function's last ``return`` is never
+    # yielded, because the function needs it.
     at = place.begin
     while at < place.end:
         begin, inner, at = at, at + 1, at + 1
@@ -152,7 +164,8 @@ def _holds(outer: _Place, inner: _Place) -> bool:
 
 
 def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
-    """Return the fix without a file or a place; None where what is left cannot be parsed, or differs in nothing."""
+    """Return the fix without a file or place."""
+    # None if the rest does not parse, or does not differ.
     if isinstance(left, str):
         return {path: file for path, file in fix.items() if path != left}
     lines, file = texts.new[left.path], fix[left.path]

@@ -1,12 +1,12 @@
-"""Proving a suite again: the reference fix must resolve every problem and no change must not, round after round.
+"""Prove a suite again.
 
-The fix goes through ``grading.grade``, the very code that grades a model's patch. What is flaky is quarantined
-with its evidence; nothing is dropped in silence. A problem is released when its quarantine has expired and every round
-of the proof holds; where it does not, the quarantine is renewed.
+In every round the reference fix must resolve each problem, and the unfixed tree must not. The fix goes through
+``grading.grade``, the code that grades a model's patch. Flaky tests are quarantined with their evidence; nothing is
+dropped silently. A problem is released when its quarantine has expired and every round of the proof holds; otherwise
+the quarantine is renewed.
 
-The environment is built from its lock, on whatever machine this runs on: one that was rebuilt and gives another result
-for the fix or for the unfixed tree is refused by the very same proof, and the evidence names it. What a model can
-reach is audited again too. Retired problems are left out.
+The environment is built from its lock on the machine that runs this. If a rebuilt environment gives another result, the
+proof fails and the evidence names the environment. Leaks are audited again too. Retired problems are left out.
 """
 
 import json
@@ -33,7 +33,7 @@ from codegate.grading import (
     run_hidden_tests,
     test_selection,
 )
-from codegate.mining.proving.leak import audit
+from codegate.mining.proving.leak import audit_leaks
 from codegate.mining.proving.outcomes import quarantine
 from codegate.sandbox import Backend, Command, SandboxError
 from codegate.solving import contains_code
@@ -74,7 +74,7 @@ print(json.dumps([platform.python_version(), sorted(found)]))
 
 @dataclass(frozen=True)
 class Proof:
-    """What re-proving one problem showed.
+    """What proving one problem again showed.
 
     Attributes:
         rounds: how often each state was run.
@@ -100,7 +100,7 @@ class Proof:
 
     @property
     def proven(self) -> bool:
-        """Whether every round showed what the problem claims."""
+        """Return whether every round showed what the problem claims."""
         holds = self.oracle_resolved == self.rounds and self.nop_resolved == 0 and not self.tests
         return holds and (self.leaks is None or self.leaks.clean)
 
@@ -127,24 +127,25 @@ class ValidationReport:
 
     @property
     def quarantined(self) -> tuple[str, ...]:
-        """Return the ids of problems that this validation put into quarantine."""
+        """Return the problems that this validation quarantined."""
         return tuple(proof.problem for proof in self.proofs if proof.quarantine is not None)
 
     @property
     def released(self) -> tuple[str, ...]:
-        """Return the ids of problems whose expired quarantine this validation lifted."""
+        """Return the problems whose quarantine this validation lifted."""
         return tuple(problem.id for problem in self.suite.active if problem.id in self.expired)
 
     @property
     def proven(self) -> bool:
-        """Whether every problem could be run and showed what it claims."""
+        """Return whether every problem ran and showed what it claims."""
         return not self.faults and all(proof.proven for proof in self.proofs)
 
 
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
-    """Run the reference fix (through the grader) and the unfixed tree, ``rounds`` times each, in fresh sandboxes.
+    """Return what fix and unfixed tree show in ``rounds`` runs.
 
-    What a model can reach is audited once, and so are controls that were not tried yet, or by an earlier grader.
+    Each run has a fresh sandbox, and the fix goes through the grader. Leaks are audited once. Controls are searched for
+    if there are none yet, or if they are of an earlier grader.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -156,7 +157,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
     patch = make_patch(base, problem.fix)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         from_tree = problem.environment.base is not None
-        leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder, from_tree=from_tree)
+        leaks = audit_leaks(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder, from_tree=from_tree)
     controls = problem.manifest.controls
     if controls is None or is_outdated(problem):
         controls = find_flips(problem, base, sandboxes)
@@ -166,7 +167,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
     for _ in range(rounds):
         grades.append(_grade_fix(problem, base, patch, sandboxes))
         reports.append(run_hidden_tests(problem, base, sandboxes, test_selection(problem)))
-    proof = judge(problem, grades, reports, day)
+    proof = proof_of(problem, grades, reports, day)
     aside = proof.quarantine
     if aside is None and not leaks.clean:
         evidence = f"what a model can reach gives the answer away: {'; '.join(leaks.findings)}"
@@ -175,10 +176,11 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
 
 
 def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
-    """Return the grade of the reference fix, with more time where its tests waited for most of a limit that ended them.
+    """Return the grade of the reference fix.
 
-    A busy machine does that to sound problems. Tests that wait as long on an idle one do not pass before a run either,
-    which quarantines them there.
+    If a time limit ended tests that had waited for most of it, they run again with more time, because a busy machine
+    does that to sound problems. Tests that wait as long on an idle machine do not pass before the fix either, and are
+    quarantined there.
     """
     limits = problem.manifest.limits
     result = grade(problem, base, patch, sandboxes)
@@ -189,8 +191,8 @@ def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -
     return grade(replace(problem, manifest=manifest), base, patch, sandboxes)
 
 
-def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
-    """Judge the grades of the reference fix and the runs of the unfixed tree, round by round."""
+def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
+    """Return the proof that grades and unfixed runs amount to."""
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [
         {test: report.results[test].status for test in problem.tests.expected if test in report.results}
@@ -226,7 +228,8 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
 
 
 def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
-    """Return what the reference answer shows, which is the same in each round; an empty answer is always wrong."""
+    """Return the proof of a question, from its reference answer."""
+    # The result is the same in each round. The other side is an empty answer, which is always wrong.
     answer = problem.reference_answer
     result = grade_answer(problem, answer, contains_code=contains_code(answer))
     if result.resolved:
@@ -235,7 +238,8 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Whether ``result`` shows every graded test passing, with nothing but the set-aside tests in the way."""
+    """Return whether all graded tests pass."""
+    # Only the quarantined tests may keep ``result`` from being resolved.
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
@@ -263,10 +267,10 @@ def validate_suite(
     today: date | None = None,
     waiting: Callable[[int, int, str], None] | None = None,
 ) -> ValidationReport:
-    """Prove every problem of ``suite`` again, retired ones aside, and write what was found to its files.
+    """Prove every problem again and write the results back.
 
-    These are what is to be quarantined, and where the others were proved. An expired quarantine is lifted or renewed by
-    the new proof; one that has not expired stays as it is.
+    Retired problems are left out. New quarantines are written, and where the others were proved. An expired quarantine
+    is lifted or renewed by the new proof; one that has not expired stays.
 
     Args:
         suite: the suite.
@@ -363,7 +367,8 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 
 
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
-    """Return what a validation has proved where it ran: sandbox, images, and what its environments have installed."""
+    """Return where the problems were proved."""
+    # That is the sandbox, its images, and the packages installed in the environments.
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(

@@ -1,8 +1,8 @@
-"""How much a validated problem's tests see of its fix, and how much of what they ask for the examples show.
+"""How much of its fix, and of the statement, a problem's tests check.
 
-Each partial fix (see ``parts``) is run with the fail-to-pass tests and the examples side by side. Tests that do not
-notice what is missing let wrong answers pass. A test that notices it where every example gives what it should asks for
-something that the statement does not show.
+Each partial fix (see ``parts``) runs with the fail-to-pass tests and the examples. If no test notices the missing part,
+wrong answers pass. If a test notices it but every example still gives the expected value, the test demands something
+that the statement does not show.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,7 +14,7 @@ from codegate.grading import run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, function_of
 from codegate.mining.examples.search import differing, with_examples
-from codegate.mining.proving.outcomes import status_of
+from codegate.mining.proving.outcomes import status_in
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.suite import Changes, Quality
@@ -32,7 +32,7 @@ _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"}
 
 @dataclass(frozen=True)
 class PartialRun:
-    """What one partial fix does not do.
+    """What one partial fix breaks.
 
     Attributes:
         changes: the partial fix.
@@ -48,7 +48,7 @@ class PartialRun:
 def run_partial_fixes(
     cut: Cut, validated: Validated, found: Sequence[Found], open_sandbox: OpenSandbox
 ) -> list[PartialRun]:
-    """Run the fail-to-pass tests on partial fixes, and the examples ``found`` beside them.
+    """Return which tests and examples fail on partial fixes.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -61,20 +61,21 @@ def run_partial_fixes(
     runs: list[PartialRun] = []
     for changes in partial_fixes(cut.base, cut.fix, *most):
         report = run_tests(partial(open_sandbox, validated.limits), tree.overlay(changes), selection)
-        failed = frozenset(test for test in tests if status_of(report, test) not in {"passed", "unreached"})
+        failed = frozenset(test for test in tests if status_in(report, test) not in {"passed", "unreached"})
         # Nobody would write what names something that is no more, or what breaks a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
-        broken = broken or any(status_of(report, test) in _BROKEN for test in validated.outcomes.pass_to_pass)
+        broken = broken or any(status_in(report, test) in _BROKEN for test in validated.outcomes.pass_to_pass)
         runs.append(PartialRun(changes, failed, frozenset(range(len(found))) if broken else differing(found, report)))
     return runs
 
 
-def told(
+def examples_to_show(
     found: Sequence[Found], shown: Sequence[Example], runs: Sequence[PartialRun]
 ) -> tuple[list[Example], list[PartialRun]]:
-    """Return the examples to show, and the runs in which tests ask for more than these.
+    """Return the examples to show, and the runs they miss.
 
-    To what is ``shown``, the examples ``found`` are added that notice what no other does.
+    To those ``shown`` already, examples of ``found`` are added that notice what no other does. In the runs that are
+    left, tests demand more than the examples show.
     """
     examples = list(shown)
     left = [run for run in runs if run.tests]
@@ -88,12 +89,13 @@ def told(
         examples.append(replace(found[best].example, tests=(found[best].test,)))
 
 
-def untold_tests(
+def undisclosed_tests(
     cut: Cut, validated: Validated, left: Sequence[PartialRun], overturned: Collection[str], opened: OpenSandbox
 ) -> frozenset[str]:
-    """Return the tests of runs that are ``left`` untold, but for those that ask for what works today.
+    """Return tests that demand more than the statement shows.
 
-    What the base's own tests notice is not to be broken, and needs no words. Those ``overturned`` do not count.
+    They are tests of the runs ``left``. A test is not undisclosed if the base's own tests fail on the partial fix too:
+    what they check works today and needs no words. Tests in ``overturned`` do not count as such.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -107,13 +109,16 @@ def untold_tests(
         selection, failing = replace(validated.selection, files=files), False
         if files:
             report = run_tests(partial(opened, validated.limits), cut.base.overlay(run.changes), selection)
-            failing = any(status_of(report, test) in _BROKEN for test in known)
+            failing = any(status_in(report, test) in _BROKEN for test in known)
         found |= frozenset() if failing else run.tests
     return found
 
 
-def is_shown(tests: Collection[str], examples: Collection[Example]) -> bool:
-    """Return whether some of ``tests`` are among those that the examples stand for: else others would be graded."""
+def stand_for_any(tests: Collection[str], examples: Collection[Example]) -> bool:
+    """Return whether the examples come from some of ``tests``.
+
+    If not, only tests without an example would be graded.
+    """
     shown = {function_of(test) for example in examples for test in example.tests}
     return any(function_of(test) in shown for test in tests)
 
@@ -124,9 +129,9 @@ def measure_quality(
     exact_texts: int | None = None,
     statement_words: int | None = None,
 ) -> Quality:
-    """Return what is known of a problem's worth.
+    """Return the figures on a problem's quality.
 
-    The whole fix counts as noticed where it has no parts: what makes a test pass is missed by it.
+    If the fix has no parts, it counts as noticed as a whole, because the fail-to-pass tests fail without it.
     """
     graded = frozenset(validated.outcomes.fail_to_pass)
     noticed = [bool(run.tests & graded) for run in runs] or [True]

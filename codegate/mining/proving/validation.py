@@ -1,8 +1,8 @@
-"""Proof by execution: which hidden tests the fix makes pass, which stay passing, and which cannot be trusted.
+"""Sort hidden tests by execution: fixed, kept, or not trusted.
 
-Two states of one tree are run: before (base and hidden tests) and after (and the fix). When a run begins, no file and
-no process of another one is in its sandbox, and repeats vary what must not matter (see ``flakes``). A test counts only
-when every run of a state agrees.
+Two states of one tree are run: before (base and hidden tests) and after (with the fix). Each run has a sandbox without
+files or processes of another run. Repeated runs vary conditions that must not matter (see ``flakes``). A test counts
+only if all runs of a state agree.
 """
 
 import math
@@ -17,8 +17,14 @@ from typing import Final
 from codegate.grading import Copies, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
-from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
-from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, decided, is_clean, status_of
+from codegate.mining.proving.flakes import Cause, Varied, find_causes, flaky_tests, varied_runs
+from codegate.mining.proving.outcomes import (
+    TestOutcomes,
+    classify_tests,
+    is_clean,
+    status_in,
+    without_doubtful_passes,
+)
 from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
@@ -55,7 +61,7 @@ class Validated:
 
 
 def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings) -> TestSelection:
-    """Return how test files are run when a problem is graded."""
+    """Return the test selection of a graded problem."""
     return TestSelection(
         files=files,
         runner=settings.runner,
@@ -69,12 +75,12 @@ def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: Ru
 
 
 class Trial:
-    """A cut whose tests were run once in each state, and that is worth further runs.
+    """A cut whose tests ran once in each state.
 
     Attributes:
         cut: what was run.
         seen: what these two runs showed; ``confirm`` may find some of it flaky.
-        marked: a run of the unfixed state with marks that showed what the first one did.
+        marked: a run of the unfixed state with marks, if it showed the same as the first one.
     """
 
     seen: Validated
@@ -92,17 +98,22 @@ class Trial:
         self.marked: TestReport | None = None
 
     def of(self, cut: Cut) -> "Trial":
-        """Return a trial of another cut, of which nothing was run yet."""
+        """Return a trial of another cut, not run yet."""
         return Trial(cut, self._open, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
-        """Run a state; its first report is the one as graded."""
-        report = decided(run_tests(partial(self._open, self.limits), self._trees[state], selection))
+        """Run a state and return its report.
+
+        The first report of each state is the one as graded.
+        """
+        report = without_doubtful_passes(run_tests(partial(self._open, self.limits), self._trees[state], selection))
         self.first.setdefault(state, report)
         return report
 
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
-        """Run both states with what must not matter varied, ending early where nothing can come of it.
+        """Run both states varied; return the outcomes or a rejection.
+
+        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up.
 
         Args:
             rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
@@ -116,7 +127,7 @@ class Trial:
         graded, outcomes = self.seen.selection, self.seen.outcomes
         first = self.first["after"]
         seconds = sum(result.seconds for result in first.results.values())
-        for varied in plan(graded, outcomes, rounds, first.cpu_seconds, seconds):
+        for varied in varied_runs(graded, outcomes, rounds, first.cpu_seconds, seconds):
             report = None
             if used is not None and varied.state == "before" and self.marked is None:
                 report = self.marked = self._as_before(replace(varied.selection, copies=used))
@@ -132,16 +143,17 @@ class Trial:
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
-        """Run the unfixed state; return the report where the same tests passed as in the first run of it."""
+        """Run the unfixed state; return its report if nothing changed."""
+        # The same tests have to pass as in its first run.
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
         passed = [
-            {test for test in tests if status_of(each, test) == "passed"} for each in (self.first["before"], report)
+            {test for test in tests if status_in(each, test) == "passed"} for each in (self.first["before"], report)
         ]
         return report if passed[0] == passed[1] else None
 
     def outcomes(self, causes: dict[str, Cause] | None = None) -> TestOutcomes:
-        """Return what the runs so far have shown."""
+        """Return the outcomes of all runs so far."""
         return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
 
     def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> Validated:
@@ -158,13 +170,14 @@ class Trial:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Return what each quarantined test depends on, by further runs; nothing is run where there is none."""
+        """Return, by quarantined test, the cause that it depends on."""
+        # This takes further runs, but none if no test is quarantined.
         causes: dict[str, Cause] = {}
         reports = {state: self._reports(state) for state in self._trees}
         for state, flaky in flaky_tests(outcomes, reports).items():
             if flaky:
                 varied = [entry for entry in self.varied if entry[0].state == state]
-                causes |= explain(graded, flaky, varied, self.first[state], partial(self.run, state))
+                causes |= find_causes(graded, flaky, varied, self.first[state], partial(self.run, state))
         return causes
 
 
@@ -180,11 +193,10 @@ def try_cut(
     doubts: Callable[[frozenset[str]], bool] = lambda _: False,
     processor_seconds: float = math.inf,
 ) -> Trial | Rejected:
-    """Run ``cut`` once in each state; return what came of it, or why nothing can.
+    """Run ``cut`` once in each state; return trial or rejection.
 
-    The fixed state is run first: it shows whether the environment works and how long the tests take, so that
-    a bug that hangs costs a limit made to measure. That the reference fix is graded by the real grader is left to
-    the caller.
+    The fixed state runs first. It shows whether the environment works and how long the tests take, so that a bug that
+    hangs costs only a measured limit. The caller lets the grader grade the reference fix.
 
     Args:
         cut: the unit's parts.
@@ -213,7 +225,7 @@ def try_cut(
     failing = frozenset(test for test, result in first.results.items() if result.status in {"failed", "error"})
     if doubts(failing):
         return Rejected("env_no_passing_test", f"after the fix these fail: {', '.join(sorted(failing))}"[:300])
-    trial.limits = allowed.model_copy(update={"seconds": max(least, time_limit(first, allowed.seconds))})
+    trial.limits = allowed.model_copy(update={"seconds": max(least, measured_limit(first, allowed.seconds))})
     graded = graded_selection(cut.test_files, trial.limits, settings)
     trial.run("before", graded)
     outcomes = trial.outcomes()
@@ -232,7 +244,8 @@ def try_cut(
 
 
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
-    """Return the cut without the tests that do not compile before the fix; None where none of the others fails."""
+    """Return the cut without tests that do not compile unfixed."""
+    # None if none of the others fails.
     before = trial.first["before"]
     for _ in range(_MOST_NARROWINGS):
         changed = narrowed(trial.cut.hidden, "\n".join({error.text for error in before.collection_errors}))
@@ -247,7 +260,10 @@ def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut 
 
 
 def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
-    """Return ``allowed``, with more disk and memory where the tree takes over half of the disk."""
+    """Return ``allowed``, with more disk and memory for large trees.
+
+    A tree is large if it takes over half of the disk.
+    """
     size = sum(len(file.data) for file in tree.values()) >> 20
     if size <= allowed.disk_mb // 2:
         return allowed
@@ -256,7 +272,8 @@ def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
 
 
 def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
-    """Return why no test is known to fail before the fix: a run that was cut short shows nothing."""
+    """Return the rejection of a cut whose tests do not fail."""
+    # A run that was cut short shows nothing.
     before, after = trial.first["before"], trial.first["after"]
     skipped = sum(result.status == "skipped" for result in after.results.values())
     aside = f"; {skipped} skipped" if skipped else ""
@@ -266,11 +283,11 @@ def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
     return Rejected("no_f2p", passed)
 
 
-def time_limit(report: TestReport, most: float = 0.0) -> float:
-    """Return the limit of a run for tests that took what ``report`` says, in seconds.
+def measured_limit(report: TestReport, most: float = 0.0) -> float:
+    """Return the time limit for tests like those in ``report``.
 
-    From a few steps, by processor time first, so that a busy machine seldom makes another problem of the same tests;
-    the last step is ``most`` where that is more.
+    In seconds, one of a few steps, and by processor time first, so that a busy machine seldom gives the same tests
+    another limit. The last step is ``most`` if that is more.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
     return next((seconds for seconds in _LIMITS if seconds >= needed), max(_LIMITS[-1], most))

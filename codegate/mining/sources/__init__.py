@@ -1,1 +1,1 @@
-"""Where changes come from: local git history, heads of pull requests, and what a forge knows of the best of them."""
+"""Where changes come from: git history, pull requests, a forge."""

@@ -1,4 +1,4 @@
-"""What commits changed, path by path: blob ids, modes and line counts, as git has them."""
+"""Read from git what commits changed, path by path."""
 
 import configparser
 import contextlib
@@ -29,7 +29,10 @@ _Counts = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """One path that a unit changed: blob ids are git's; line counts are None for binary files."""
+    """One path that a unit changed.
+
+    Blob ids are git's; line counts are None for binary files.
+    """
 
     path: str
     status: ChangeStatus
@@ -42,9 +45,9 @@ class PathChange:
 
 
 def read_changes(repository: Path, ranges: Sequence[Range]) -> dict[Range, tuple[PathChange, ...]]:
-    """Return what each range changed; without line counts where objects are missing or damaged.
+    """Return, by range, the paths that it changed.
 
-    Each commit may be in one range only.
+    There are no line counts if objects are missing or damaged. Each commit may be in one range only.
 
     Raises:
         GitError: git failed.
@@ -70,9 +73,10 @@ def _changes(repository: Path, ranges: Sequence[Range], *forms: str) -> dict[Ran
 
 
 def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = ()) -> dict[str, str]:
-    """Return, by commit, what `git patch-id --stable` says of each range: the same for the same change elsewhere.
+    """Return, by commit, the stable `git patch-id` of its range.
 
-    Each commit may be in one range only. Those without a textual change have no patch id.
+    The id is the same for the same change elsewhere. Each commit may be in one range only; ranges without a textual
+    change are left out.
 
     Raises:
         GitError: git failed.
@@ -87,12 +91,18 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
 
 
 def is_lfs_pointer(data: bytes) -> bool:
-    """Return whether a file's bytes only say where Git LFS keeps the real ones (its specification's version 1)."""
+    """Return whether a file is a pointer of Git LFS.
+
+    The format is version 1 of its specification.
+    """
     return len(data) < _LFS_BYTES and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return which parts of a tree git does not have, for people; empty where it has all."""
+    """Return the parts of a tree that git lacks, for people.
+
+    Empty if git has them all.
+    """
     parser = configparser.RawConfigParser(strict=False)
     with contextlib.suppress(configparser.Error):
         parser.read_string(tree.get(".gitmodules", TreeFile(b"")).data.decode("utf-8", "replace"))
@@ -103,7 +113,7 @@ def absent_parts(tree: Tree) -> str:
 
 
 def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each commit that differs from what it is compared with, and git's tokens for it, raw ones first."""
+    """Yield each changed commit with git's tokens, raw ones first."""
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
         return

@@ -1,7 +1,8 @@
-"""What a forge knows of a change and git does not: the issues it closes, labels, and texts as they were before it.
+"""Ask a forge for issues, labels and texts of changes.
 
-Only what is asked for is fetched, fifty changes in one question, and every answer is kept on disk, so that a suite can
-be built again offline. Answers are text from strangers: bounded, decoded leniently, never more than text.
+Texts are taken as they were before the change. One query asks about fifty changes, and every answer is stored on disk,
+so that a suite can be built again offline. Answers are text from strangers: bounded, decoded leniently, never more than
+text.
 """
 
 import json
@@ -78,7 +79,7 @@ class LinkedIssue:
 
 @dataclass(frozen=True)
 class Enrichment:
-    """What a forge says of one change: its pull request's title, body and labels, and the issues that it closes."""
+    """A change's pull request and issues, from a forge."""
 
     title: str
     body: str
@@ -172,7 +173,9 @@ class GitHubEnrichment:
         self._folder = cache_folder / "enrichment" / host / f"{self._owner}__{self._name}".lower()
 
     def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
-        """Return, by commit, what is known of ``units``; one that names no pull request and no issue is left out.
+        """Return, by commit, the forge's facts about ``units``.
+
+        Units that name no pull request and no issue are left out.
 
         Raises:
             GitHubError: GitHub gave no answer that could be used; what it gave is kept.
@@ -195,7 +198,7 @@ class GitHubEnrichment:
             return None
 
     def _ask(self, numbers: Sequence[int]) -> dict[int, Node]:
-        """Return what the forge says of ``numbers``, and keep it."""
+        """Return the forge's answer about ``numbers``, and store it."""
         try:
             nodes = self._query(numbers)
         except TooMuch:
@@ -229,7 +232,10 @@ class GitHubEnrichment:
 
 
 def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
-    """Return ``owner/name`` of the clone's origin when it is on the forge that ``api_url`` belongs to, or None."""
+    """Return ``owner/name`` of the clone's origin, or None.
+
+    The origin has to be on the forge that ``api_url`` belongs to.
+    """
     try:
         address = git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except GitError:
@@ -247,7 +253,7 @@ def _numbers(unit: Unit) -> tuple[int, ...]:
 
 
 def _parsed(node: Node) -> _Issue | _Pull | None:
-    """Return an issue or a pull request; None for what is neither."""
+    """Return the issue or pull request in ``node``, or None."""
     model: type[_Issue | _Pull] = _Pull if node.get("__typename") == "PullRequest" else _Issue
     try:
         return model.model_validate(node)
@@ -276,11 +282,9 @@ def _names(labels: list[_Label]) -> tuple[str, ...]:
 
 
 def _body_before(issue: _Issue, began: datetime) -> str:
-    """Return an issue's body as it was when the work on the fix began.
-
-    An edit's ``diff`` is the whole text after the edit. That is not documented, so it is believed only where the
-    newest one is the text as it is now.
-    """
+    """Return an issue's body from before the fix was begun."""
+    # An edit's ``diff`` is the whole text after the edit. That is not documented, so it is used only if the newest one
+    # is the present text.
     if issue.edited is None or issue.edited < began:
         return issue.body
     texts = sorted(((edit.moment, edit.text) for edit in issue.edits), key=itemgetter(0))

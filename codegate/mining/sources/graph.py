@@ -1,4 +1,4 @@
-"""The commits behind a branch as a graph in memory: what a merge brought in."""
+"""The commits behind a branch as a graph in memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _FIELDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CommitRecord:
     """One commit, as git has it."""
 
     commit: str
@@ -29,7 +29,7 @@ class Record:
 
 
 class CommitGraph:
-    """Commits that can be reached from a tip, children first, and what is known to be merged so far.
+    """Commits below a tip, children first, and which are merged.
 
     Attributes:
         parents: of each commit.
@@ -43,19 +43,22 @@ class CommitGraph:
         self.parents = dict(zip(commits, (tuple(each.split()) for each in tokens[1::_FIELDS]), strict=False))
         self._merged: set[str] = set()
 
-    def record(self, commit: str) -> Record:
-        """Return all that is known of a commit of the graph."""
+    def record(self, commit: str) -> CommitRecord:
+        """Return all facts about a commit of the graph."""
         at = self.order[commit] * _FIELDS
         author, email, authored, date, subject, message = self._tokens[at + 2 : at + _FIELDS]
         text = message[:MESSAGE_CHARACTERS].strip("\n")
-        return Record(commit, self.parents[commit], author, email, authored, date, subject, text)
+        return CommitRecord(commit, self.parents[commit], author, email, authored, date, subject, text)
 
     def subject(self, commit: str) -> str:
-        """Return the first line of the message of a commit of the graph."""
+        """Return the first line of a commit's message."""
         return self._tokens[self.order[commit] * _FIELDS + 6]
 
     def merge(self, starts: Iterable[str]) -> list[str]:
-        """Merge what can be reached from ``starts`` and return what was not merged before, newest first."""
+        """Mark commits below ``starts`` as merged; return the new ones.
+
+        Newest first.
+        """
         found: list[str] = []
         queue = [start for start in starts if start not in self._merged]
         while queue:
@@ -68,7 +71,10 @@ class CommitGraph:
         return found
 
     def line(self, start: str) -> list[str]:
-        """Return the line of first parents from ``start`` back to what is merged already, oldest first."""
+        """Return first parents from ``start`` to the merged ones.
+
+        Oldest first.
+        """
         line: list[str] = []
         while start in self.parents and start not in self._merged:
             line.append(start)
@@ -80,7 +86,7 @@ class CommitGraph:
 
 
 def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> CommitGraph:
-    """Return the commits that can be reached from ``tip`` and not from ``without``.
+    """Return the commits below ``tip`` and not below ``without``.
 
     Raises:
         GitError: git failed.

@@ -1,7 +1,7 @@
-"""Local git history as units: one merged change each, with what it changed against its first parent.
+"""Local git history as units: merged changes against their first parents.
 
-Messages, the commit graph and the changed paths come from a few passes of git, read token by token between NULs, so
-that no commit message and no file name can be mistaken for structure.
+Messages, commit graph and changed paths come from a few passes of git. Their tokens are separated by NULs, so that no
+commit message and no file name can be mistaken for structure.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Final
 
 from codegate.errors import UsageError
 from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
-from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, Record, read_graph
+from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, CommitRecord, read_graph
 from codegate.mining.sources.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
 from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
 from codegate.mining.sources.references import closed_issues
@@ -34,7 +34,9 @@ _DEPTH: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One merged change: a merge against its first parent, a squash, a series of commits, or a direct commit.
+    """One merged change.
+
+    It is a merge against its first parent, a squash, a series of commits, or a direct commit.
 
     Attributes:
         commit: the commit whose tree has the fix; ``base`` is the first parent of it, or of the series' first commit.
@@ -61,7 +63,9 @@ class Unit:
 
 
 def check_repository(repository: Path, branch: str | None = None) -> str:
-    """Return the commit that mining starts from: the tip of ``branch``, or HEAD.
+    """Return the commit that mining starts from.
+
+    That is the tip of ``branch``, or HEAD.
 
     Raises:
         UsageError: there is no git, no repository, no commit, no such branch, or only a shallow history.
@@ -102,21 +106,21 @@ def check_repository(repository: Path, branch: str | None = None) -> str:
 
 
 def path_from(suite: Path, repository: Path) -> str | None:
-    """Return the repository's path relative to a suite that may name it: it is around the suite or beside it."""
+    """Return the repository's path relative to a suite, or None.
+
+    A suite may name a repository only if that is around it or beside it.
+    """
     bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
     kind = "--absolute-git-dir" if bare else "--show-toplevel"
     return repository_path(Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n"))), suite)
 
 
 def read_units(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
-    """Return the first-parent history of ``branch`` (default HEAD) as units, newest first.
+    """Return first-parent history as units, newest first.
 
-    Of a long-lived branch that was merged (a maintenance branch, or the same branch of another clone) the changes
-    are units as well, each against its own first parent. The root commit is no unit: it has no base.
-
-    Where the clone has heads of pull requests (``refs/pull/*/head`` and the like), they name merges whose message
-    does not, and find the commits that a pull request was rebased into. Neighbours that land one pull
-    request are one unit.
+    The history is that of ``branch`` (default HEAD). The changes of a merged long-lived branch (a maintenance branch,
+    or the same branch of another clone) are units as well, each against its own first parent. The root commit is no
+    unit, because it has no base.
 
     Raises:
         UsageError: as ``check_repository``, or git failed.
@@ -138,9 +142,12 @@ def read_units(repository: Path, branch: str | None = None, since: date | None =
 
 @dataclass(slots=True)
 class _Draft:
-    """A unit under way; ``records`` are its commits of the first-parent history, newest first."""
+    """A unit under construction.
 
-    records: list[Record]
+    ``records`` are its commits of the first-parent history, newest first.
+    """
+
+    records: list[CommitRecord]
     kind: UnitKind
     landing: Landing
     number: int | None
@@ -168,10 +175,11 @@ def _mainline(repository: Path, tip: str, since: date | None) -> list[str]:
 
 
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
-    """Yield a draft for each commit of a line of first parents that has a parent, oldest first.
+    """Yield a draft per commit with a parent, oldest first.
 
-    Where a long-lived branch was merged, or one that pull requests were merged into, its line comes before the merge:
-    changes were made there one by one, and the merge itself (if it is no pull request too) is none.
+    The commits are a line of first parents. If a commit merged a long-lived branch, or one that pull requests were
+    merged into, that branch's line comes first: its changes were made one by one, and the merge itself is no change
+    unless it is a pull request too.
     """
     for commit in commits:
         record = graph.record(commit)
@@ -196,12 +204,12 @@ def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], 
         yield _Draft([record], landing.kind, landing, landing.number, forward, brought, subjects)
 
 
-def _lands_a_pull(record: Record) -> bool:
+def _lands_a_pull(record: CommitRecord) -> bool:
     return len(record.parents) > 1 and read_landing(record.message, merge=True, subjects=()).number is not None
 
 
 def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
-    """Return the commits that long-lived branches of the clone went through and the mined one did not."""
+    """Return commits of long-lived branches outside the mined one."""
     refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
     names = [ref for ref in refs.decode("utf-8", "surrogateescape").splitlines() if _is_long_lived_ref(ref)]
     stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
@@ -222,7 +230,7 @@ def _is_long_lived_ref(ref: str) -> bool:
 
 
 def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
-    """Name what only the clone's heads of pull requests name."""
+    """Set the pull requests that only the clone's heads name."""
     heads = read_pull_heads(repository)
     if not heads or all(draft.number is not None for draft in drafts):
         return
@@ -239,7 +247,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
 
 
 def _fuse(drafts: list[_Draft]) -> list[_Draft]:
-    """Make one draft of neighbours that land one pull request."""
+    """Return the drafts with neighbours of one pull request joined."""
     fused: list[_Draft] = []
     for draft in drafts:
         newer = fused[-1] if fused else None
@@ -286,7 +294,10 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
 
 
 def project_name(repository: Path) -> str:
-    """Return the name that forges know the repository by: of its origin, or of its folder."""
+    """Return the name that forges know the repository by.
+
+    It comes from its origin, or else from its folder.
+    """
     address = _origin(repository)
     if not address:
         try:
@@ -298,13 +309,13 @@ def project_name(repository: Path) -> str:
 
 
 def project_page(repository: Path) -> str | None:
-    """Return the web address of the repository's origin, without credentials; None where it has none."""
+    """Return the origin's web address without credentials, or None."""
     found = _REMOTE.fullmatch(_origin(repository).rstrip("/").removesuffix(".git"))
     return f"https://{(found['host'] or found['ssh']).lower()}{found['port'] or ''}/{found['path']}" if found else None
 
 
 def _origin(repository: Path) -> str:
-    """Return the address of the remote ``origin``, empty without one."""
+    """Return the address of the remote ``origin``, or ""."""
     try:
         return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except GitError:

@@ -1,4 +1,4 @@
-"""Reading a commit's message as forges write them: which pull request it lands, of which branch, under which title."""
+"""Read pull request, branch and title from commit messages."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _FIX: Final = re.compile(r"\W*(?:hot|bug)?fix", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What a commit's message says of how it came in.
+    """How a commit came in, by its message.
 
     Attributes:
         kind: ``squash`` where a commit with one parent names a pull request.
@@ -55,7 +55,7 @@ class Landing:
 
 
 def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
-    """Read a commit's message."""
+    """Return how a commit came in, by its message."""
     head, _, rest = message.partition("\n")
     head = head[:_HEAD_CHARACTERS]
     kind: UnitKind = "merge" if merge else "direct"
@@ -92,27 +92,33 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
 
 
 def is_long_lived(branch: str) -> bool:
-    """Return whether a branch of this name is one that releases or development go on in."""
+    """Return whether a branch's name is of a long-lived one.
+
+    Releases or development go on in such a branch.
+    """
     return _LONG_LIVED.fullmatch(branch) is not None
 
 
 def is_revert(title: str) -> bool:
-    """Return whether a title says that something is taken back or put in again."""
+    """Return whether a title begins with a revert or reapply."""
     return _REVERT.match(title) is not None
 
 
 def series_title(titles: Sequence[str]) -> str:
-    """Return the title, of those of a series of commits (oldest first), that says what the series is for."""
+    """Return the title that stands for a series of commits.
+
+    It is the first one that names a fix, or else the first (oldest) one.
+    """
     return next((title for title in titles if _FIX.match(title)), titles[0])
 
 
 def plain_title(text: str) -> str:
-    """Return ``text`` without what would steer a terminal, and no longer than a title is kept."""
+    """Return ``text`` without control characters, at most 500 characters."""
     return _CONTROL.sub(" ", text)[:_TITLE_CHARACTERS].strip()
 
 
 def first_line(text: str) -> str:
-    """Return the first line of ``text`` that has something on it."""
+    """Return the first line of ``text`` that is not blank."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 

@@ -1,7 +1,7 @@
-"""Heads of pull requests in a clone: they name what messages leave unnamed, with git alone and no API.
+"""Find pull requests that messages do not name, by git alone.
 
-A pull request that was merged has its head among the commits that the merge brought in. One that was rebased has its
-commits again, under other ids: same author, author's date and subject.
+The head of a merged pull request is among the commits that the merge brought in. A rebased pull request has its commits
+again under other ids, with the same author, author's date and subject.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ _HEAD_REF: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """One commit of a first-parent history, as far as pull requests are concerned.
+    """One commit of a first-parent history, for matching pull requests.
 
     Attributes:
         number: the pull request that its message names, or None.
@@ -55,14 +55,16 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class PullMatch:
-    """The pull request that a commit was found to belong to, and how it landed."""
+    """The pull request of a commit, and how it landed."""
 
     number: int
     kind: UnitKind
 
 
 def read_pull_heads(repository: Path) -> dict[int, str]:
-    """Return the commits that pull requests end in, by number, from the refs that the clone has.
+    """Return, by number, the last commits of pull requests.
+
+    They are read from the refs that the clone has.
 
     Raises:
         GitError: git failed.
@@ -81,10 +83,11 @@ def read_pull_heads(repository: Path) -> dict[int, str]:
 
 
 def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
-    """Fetch the heads of all pull requests from ``remote`` into ``refs/codegate/pr/`` and return how many there are.
+    """Fetch the heads of all pull requests; return their number.
 
-    This is git as the user has it: their credentials, their proxy, no prompt. Nothing is checked out, and no branch,
-    tag or FETCH_HEAD changes. A repository whose own configuration names a program to run is refused.
+    They go from ``remote`` into ``refs/codegate/pr/``. Git runs as the user has configured it: their credentials, their
+    proxy, no prompt. Nothing is checked out, and no branch, tag or FETCH_HEAD changes. A repository whose own
+    configuration names a program to run is refused.
 
     Raises:
         UsageError: git is not installed, there is no such remote, or the repository's configuration names programs.
@@ -139,7 +142,8 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
 
 
 def _own_settings(repository: Path) -> list[str]:
-    """Return the names of the settings that a repository brings along, without its user's and the system's."""
+    """Return the names of the repository's own git settings."""
+    # The user's and the system's settings are left out.
     found: list[str] = []
     for scope in ("--local", "--worktree"):
         with contextlib.suppress(GitError):  # there is none, or it is no list of settings
@@ -149,7 +153,7 @@ def _own_settings(repository: Path) -> list[str]:
 
 
 def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return, for commits whose message names no pull request, the one that they landed.
+    """Return, by unnamed commit, the pull request that it landed.
 
     Raises:
         GitError: git failed.
@@ -174,7 +178,8 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
 
 
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Match merges that brought one head in, and commits that are a head as it was pushed."""
+    """Return matches of merges and commits with pull request heads."""
+    # A merge matches if it brought exactly one head in, or if its second parent is one.
     numbers = {commit: number for number, commit in sorted(heads.items(), reverse=True)}
     found: dict[str, PullMatch] = {}
     for entry in landed:
@@ -191,7 +196,8 @@ def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, Pu
 
 
 def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[int, list[Signature]]:
-    """Return the signatures of the commits that each pull request has and ``tip`` has not, merges aside."""
+    """Return, by pull request, the signatures of its own commits."""
+    # Commits of ``tip`` and merges are left out.
     stdin = "".join(f"{commit}\n" for commit in [*heads.values(), f"^{tip}"]).encode("ascii")
     log = git(repository, "log", "-z", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
               "--encoding=UTF-8", "--format=%H%x00%P%x00%ae%x00%at%x00%s", "--stdin", stdin=stdin)  # fmt: skip
@@ -215,10 +221,9 @@ def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[i
 
 
 def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield pull requests with the neighbours among ``landed`` that are at least half of its commits again.
-
-    Whole ones come first, and of stacked pull requests the smallest.
-    """
+    """Yield pull requests with the neighbouring commits that repeat them."""
+    # At least half of a pull request's commits have to be there again. Whole ones come first, and of stacked pull
+    # requests the smallest.
     series: list[tuple[bool, int, int, list[int]]] = []
     for number, own in pulls.items():
         best: list[int] = []
@@ -233,5 +238,5 @@ def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, in
 
 
 def _without_userinfo(text: str) -> str:
-    """Take out user names and passwords of addresses, which git may repeat."""
+    """Return ``text`` without user names and passwords in addresses."""
     return re.sub(r"(\w+://)[^\s/@]+@", r"\1", text)

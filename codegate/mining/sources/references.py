@@ -1,4 +1,4 @@
-"""The issues that a change says it closes, in the spellings of forges and of trackers."""
+"""Find the issues that a change's text closes."""
 
 import re
 from typing import Final
@@ -26,7 +26,7 @@ _AND: Final = re.compile(
 
 
 def closed_issues(text: str, name: str) -> tuple[int, ...]:
-    """Return the numbers of the issues that ``text`` (a change's title, body and commits) closes, in order.
+    """Return the numbers of issues that ``text`` closes, in order.
 
     Closing words are those of GitHub and GitLab: ``close``, ``fix``, ``resolve`` and their forms, with or without a
     colon, before ``#1``, ``GH-1``, ``owner/repo#1``, an issue's address, or a list of these.

@@ -1,1 +1,1 @@
-"""Statements: what a model reads about a bug, and what it must not read."""
+"""Write statements: what a model reads about a bug."""

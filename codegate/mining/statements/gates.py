@@ -1,4 +1,4 @@
-"""Gates: what no statement may show, as one table of rules."""
+"""What no statement may show, as one table of rules."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.vocabulary import (
     FixVocabulary,
     added_text,
-    gives_away,
+    gives_fix_away,
     replaced_text,
     vocabulary,
     written_out,
@@ -49,7 +49,7 @@ class Gates:
     replaced: str = ""
 
     def reason(self, text: str) -> str:
-        """Return why ``text`` may not be shown, or an empty string."""
+        """Return why ``text`` may not be shown, or ""."""
         found = ((words, rule(self, text)) for words, rule in _RULES)
         return next((words.format(what) for words, what in found if what), "")
 
@@ -64,7 +64,7 @@ def _internal_name(gates: Gates, text: str) -> str:
 
 
 def _of_the_fix(gates: Gates, text: str) -> str:
-    return text if gives_away(text, gates.known) else ""
+    return text if gives_fix_away(text, gates.known) else ""
 
 
 def _replaced_code(gates: Gates, text: str) -> str:
@@ -81,7 +81,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
-    """Return what a statement of this problem may not show; the interface is disclosed."""
+    """Return the gates of one problem; its interface may show."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     told = written_out(hidden, added_text(cut))
     parts = templates(python_tests(cut, outcomes.fail_to_pass))
@@ -92,7 +92,8 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
 
 
 def _exact(required: frozenset[str], parts: frozenset[str], added: str) -> tuple[str, ...]:
-    """Return the ``required`` texts that the fix has too, and those ``parts`` of templates that have a text of it."""
+    """Return the texts that a right fix needs word for word."""
+    # These are the ``required`` texts that the fix has too, and those ``parts`` of templates that contain a text of it.
     new = {text for quote in "'\"" for text in re.findall(rf"{quote}([^{quote}\n]+){quote}", added) if text.strip()}
     return tuple(sorted(
         text for text in required
@@ -101,14 +102,16 @@ def _exact(required: frozenset[str], parts: frozenset[str], added: str) -> tuple
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
-    """Return texts in quotes and numbers that only hidden files have, of languages whose tests are not read."""
+    """Return quoted texts and numbers that only hidden files have."""
+    # Only files in languages without a test reader are searched.
     read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
     return hidden_texts((text for source in texts for _, *parts in _LITERAL.findall(source) for text in parts), public)
 
 
 def _internal_names(cut: Cut) -> frozenset[str]:
-    """Return names of code in the lines that the fix changes and that no hidden test and no documentation mentions."""
+    """Return names in changed lines that nothing public mentions."""
+    # Hidden tests and documentation are public here.
     changed: set[str] = set()
     for path, file in cut.fix.items():
         new = decode(file.data).splitlines() if file is not None else []

@@ -1,4 +1,7 @@
-"""The names that hidden tests use and only the fix has: what a statement must say, or the problem cannot be solved."""
+"""Names that hidden tests use and only the fix declares.
+
+A statement must name them, or the problem cannot be solved.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +12,7 @@ from codegate.languages import IDENTIFIER, Declaration, Uses, added_lines, decod
 from codegate.mining.cut import Cut
 from codegate.mining.roots import import_roots
 from codegate.mining.statements.scrub import normalise
-from codegate.mining.statements.vocabulary import absent
+from codegate.mining.statements.vocabulary import absent_names
 from codegate.suite import Part
 
 _MAX_SIGNATURES: Final = 40
@@ -25,7 +28,7 @@ _UNREAD: Final = (".pyx", ".pxd", ".c", ".cc", ".cpp", ".rs", ".vue", ".svelte")
 
 @dataclass(frozen=True)
 class Interface:
-    """What the hidden tests take for granted.
+    """The names that the hidden tests take for granted.
 
     Attributes:
         signatures: of names that the fix adds and the hidden tests use: no bodies, and of defaults the plain ones only.
@@ -38,13 +41,13 @@ class Interface:
     unresolvable: tuple[str, ...] = ()
 
     def block(self) -> str:
-        """Return the statement's block of signatures, with its heading; empty when there are none."""
+        """Return the statement's list of signatures, or ""."""
         if not self.signatures:
             return ""
         return "\n".join([_HEADING, "", _INTRODUCTION, "", *(f"- `{line}`" for line in self.signatures)]) + "\n"
 
     def undisclosed(self, text: str) -> tuple[str, ...]:
-        """Return those of ``unresolvable`` that the statement ``text`` does not mention either."""
+        """Return the ``unresolvable`` names that ``text`` does not mention."""
         words = set(re.findall(r"\w+", text))
         return tuple(name for name in self.unresolvable if name not in words)
 
@@ -53,12 +56,12 @@ NO_INTERFACE: Final = Interface()
 
 
 def interface_of(cut: Cut) -> Interface:
-    """Return the names that the fix of ``cut`` adds and its hidden tests use, with their signatures.
+    """Return the new names that hidden tests use, with signatures.
 
-    Declarations are disclosed by their qualified names; members of which only the bare name is known, keyword
-    arguments, command-line options and environment variables if no file of the base has the name.
+    Declarations are disclosed by their qualified names. Members of which only the bare name is known, keyword
+    arguments, command-line options and environment variables are disclosed only if no file of the base has the name.
     """
-    tests, own = _uses(cut)
+    tests, own = _uses_of_tests(cut)
     disclosed, members = list[tuple[str, str]](), dict[str, str]()
     code, before, unread = Uses(), Uses(), set[str]()
     for path, file in cut.fix.items():
@@ -68,7 +71,7 @@ def interface_of(cut: Cut) -> Interface:
             continue
         code.update(new.uses())
         before.update(old.uses() if old is not None else Uses())
-        for name, signature, bare in _new(
+        for name, signature, bare in _new_names(
             new.declarations(_place(path, cut)), old.declarations() if old is not None else [], tests
         ):
             if bare:
@@ -76,12 +79,12 @@ def interface_of(cut: Cut) -> Interface:
             else:
                 disclosed.append((name, signature))
     settings = dict(_settings(code.arguments - before.arguments, tests.texts))
-    disclosed += [(name, settings[name]) for name in sorted(absent(settings, cut.base))]
+    disclosed += [(name, settings[name]) for name in sorted(absent_names(settings, cut.base))]
     short = (text for text in code.texts if len(text) <= _MAX_PHRASE)
     listed = {word for text in short for word in re.split(r"[\s,]+", text) if IDENTIFIER.fullmatch(word)}
     wanted = (tests.members | tests.keywords) - own - {name for name, _ in disclosed}
     unresolvable = set[str]()
-    for name in sorted(absent(wanted & (members.keys() | listed | unread), cut.base)):
+    for name in sorted(absent_names(wanted & (members.keys() | listed | unread), cut.base)):
         if name in members:
             disclosed.append((name, members[name]))
         elif name in tests.keywords & code.texts:
@@ -94,8 +97,9 @@ def interface_of(cut: Cut) -> Interface:
     return Interface(signatures, names, unresolvable=tuple(sorted(unresolvable - names)))
 
 
-def _uses(cut: Cut) -> tuple[Uses, set[str]]:
-    """Return what the added lines of the hidden tests use, and what the tests declare themselves."""
+def _uses_of_tests(cut: Cut) -> tuple[Uses, set[str]]:
+    """Return the names that tests use, and those they declare."""
+    # Only lines that the change adds to the tests count as uses.
     uses, own = Uses(), set[str]()
     for path, file in cut.hidden.items():
         source = read(path, file)
@@ -105,8 +109,9 @@ def _uses(cut: Cut) -> tuple[Uses, set[str]]:
     return uses, own
 
 
-def _new(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
-    """Yield name and signature of what is new to the tests, and whether the name must be new to the base as well."""
+def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
+    """Yield name, signature and bareness of the new names."""
+    # A bare name must be new to the whole base as well.
     old: dict[str, set[str]] = {}
     for each in before:
         old.setdefault(each.qualified, set()).update(each.parameters)  # of all overloads together
@@ -134,7 +139,7 @@ def _new(declared: list[Declaration], before: list[Declaration], tests: Uses) ->
 
 
 def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the command-line options and environment variables among ``texts`` that texts of tests use."""
+    """Yield options and environment variables that tests mention."""
     words = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
     for text in sorted(texts & words):
         if _OPTION.fullmatch(text):
@@ -144,7 +149,8 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return where a file is for those that use it: a module of Python, the path of a new file of JavaScript."""
+    """Return the module or path that users of a file name."""
+    # Python has modules; of JavaScript, only new files have a path.
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
@@ -154,5 +160,6 @@ def _place(path: str, cut: Cut) -> str:
 
 
 def _line(signature: str) -> str:
-    """Return a signature that fits into one code span, whose end a back quote would be."""
+    """Return a signature that fits into one code span."""
+    # A back quote would end the span.
     return " ".join(normalise(signature, 4 * _MAX_SIGNATURE).replace("`", "'").split())[:_MAX_SIGNATURE]

@@ -1,4 +1,7 @@
-"""What people wrote about a change: issues, changelogs, the texts of pull requests and commits."""
+"""Collect what people wrote about a change.
+
+Sources: issues, changelogs, the texts of pull requests and commits.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,7 +22,10 @@ _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 
 
 def entries_of(tip: Tree, numbers: Iterable[int]) -> list[str]:
-    """Return the entries of changelogs in ``tip`` that name one of the pull requests or issues ``numbers``."""
+    """Return changelog entries of ``tip`` that name ``numbers``.
+
+    The numbers are those of pull requests or issues.
+    """
     wanted = [str(number) for number in numbers]
     if not wanted:
         return []
@@ -36,15 +42,15 @@ def _key(text: str) -> str:
 
 
 def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, str]]:
-    """Yield what the change is called, the best title first, each with its source."""
+    """Yield a change's titles with their sources, best first."""
     if enrichment is not None:
         yield from ((issue.title, "issue") for issue in enrichment.issues if issue.created <= unit.date)
         yield enrichment.title, "pull request"
     yield unit.title, "commit"
 
 
-def texts_of(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield what was written about the change, the best text first, each with its source.
+def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield texts about the change with their sources, best first.
 
     Args:
         unit: the change.
@@ -61,14 +67,15 @@ def texts_of(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterabl
 
 
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
-    """Return the changelog entries that the change adds: those that name it, or all."""
+    """Return the changelog entries that the change adds."""
+    # If some name the change, only these.
     found: list[str] = []
     for change in unit.changes:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)
         if file is None or change.path in cut.fix or not CHANGELOG.search(change.path) or len(file.data) > _MAX_BYTES:
             continue
-        before = set(map(_key, _written(cut.base, change.path))) if old is not None else set()
-        new = _written(cut.fixed, change.path)
+        before = set(map(_key, _changelog_entries(cut.base, change.path))) if old is not None else set()
+        new = _changelog_entries(cut.fixed, change.path)
         if old is None and not change.path.endswith(_YAML) and not _BULLET.search(text := decode(file.data)):
             new = [text]
         found += [entry for entry in new if _key(entry) not in before]
@@ -77,13 +84,13 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
     return (own or found if len(own or found) <= _MAX_ENTRIES else [])[:_MAX_ENTRIES]
 
 
-def _written(tree: Tree, path: str) -> list[str]:
-    """Return the entries of a changelog or release note, whichever way it is written."""
+def _changelog_entries(tree: Tree, path: str) -> list[str]:
+    """Return the entries of a changelog or release note."""
     return list(_texts(read_plain_yaml(tree, path))) if path.endswith(_YAML) else _entries(decode(tree[path].data))
 
 
 def _texts(data: object) -> Iterator[str]:
-    """Yield the texts of a release note that is written as YAML."""
+    """Yield the texts of a release note in YAML."""
     if isinstance(data, str):
         yield data
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
@@ -91,7 +98,7 @@ def _texts(data: object) -> Iterator[str]:
 
 
 def _entries(text: str) -> list[str]:
-    """Return the list items of a changelog, each with the lines that continue it."""
+    """Return a changelog's list items, with continuation lines."""
     found: list[list[str]] = []
     indent = -1
     for line in text.splitlines():

@@ -1,4 +1,7 @@
-"""Quotations: what people wrote about a change, sentence by sentence, word for word or not at all."""
+"""Quote what people wrote about a change.
+
+Sentences are quoted word for word, or not at all.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -43,8 +46,8 @@ _INTRODUCTIONS: Final = {
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A paragraph that is quoted.
+class Quotation:
+    """A quoted paragraph.
 
     Attributes:
         source: whose words they are: ``issue``, ``changelog``, ``pull request`` or ``commit``.
@@ -57,8 +60,10 @@ class Passage:
     text: str
 
 
-def heading(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
-    """Return the first title that says something and gives nothing away, with its source; else empty strings.
+def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
+    """Return the first title that may be shown, with source.
+
+    Empty strings if there is none.
 
     Args:
         titles: what the change is called, each with its source.
@@ -76,15 +81,15 @@ def heading(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool)
     return few if short else ("", "")
 
 
-def quote(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Passage]:
-    """Return what the best texts say, until they say enough.
+def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
+    """Return quotations of the best texts, until they say enough.
 
     Args:
         texts: what was written about the change, the best text first, each with its source.
-        known: what is said already.
+        known: text that the statement has already.
         refused: returns why a text of a source may not be shown, or an empty string.
     """
-    found: list[Passage] = []
+    found: list[Quotation] = []
     seen = {_key(known)}
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
@@ -105,12 +110,12 @@ def quote(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> lis
                     kept.append(each)
                     seen.add(_key(each))
             if kept:
-                found.append(Passage(source, tuple(kept), _joined(sentences, kept)))
+                found.append(Quotation(source, tuple(kept), _joined(sentences, kept)))
     return found
 
 
-def quoted(passages: Iterable[Passage]) -> list[str]:
-    """Return the passages as Markdown, each source with its introduction."""
+def quotation_parts(passages: Iterable[Quotation]) -> list[str]:
+    """Return the quotations as Markdown, introduced by source."""
     return [
         part
         for source, own in groupby(passages, lambda each: each.source)
@@ -118,18 +123,24 @@ def quoted(passages: Iterable[Passage]) -> list[str]:
     ]
 
 
-def sentences_of(passages: Iterable[Passage]) -> list[str]:
-    """Return the sentences of all passages."""
+def sentences_of(passages: Iterable[Quotation]) -> list[str]:
+    """Return the sentences of all quotations."""
     return [sentence for each in passages for sentence in each.sentences]
 
 
 def says_enough(sentences: Collection[str]) -> bool:
-    """Return whether sentences stand for an example: two of them, or one that has code in it."""
+    """Return whether sentences can replace an example.
+
+    Two sentences can, or one that has code in it.
+    """
     return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
 
 
 def is_sentence(text: str, source: str) -> bool:
-    """Return whether ``text`` is prose of some length, complete, and leads to nothing that was left out."""
+    """Return whether ``text`` is a complete sentence of prose.
+
+    It must not lead to something that was left out.
+    """
     item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
     # The items of a message say what was done, and those of an issue name versions of things.
     prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
@@ -143,14 +154,15 @@ def is_sentence(text: str, source: str) -> bool:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs and list items of a text, each on one line, without blocks of code."""
+    """Yield paragraphs and list items of ``text`` without code blocks."""
+    # Each is on one line.
     for paragraph in _PARAGRAPH.split(scrub_text("", text)):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
 
 
 def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
-    """Return a paragraph's sentences with a mark where some between those that are ``kept`` are left out."""
+    """Return ``kept`` sentences, with marks for those left out between."""
     marked = [each if each in kept else _OMITTED for each in sentences]
     runs = [mark for mark, own in groupby(marked) for mark in ([mark] if mark == _OMITTED else own)]
     return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")

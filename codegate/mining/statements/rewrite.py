@@ -1,4 +1,7 @@
-"""Having a model rewrite a statement: opt-in, one call that shows nothing but the statement."""
+"""Let a model rewrite a statement.
+
+Opt-in: one call, which shows nothing but the statement.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -30,7 +33,7 @@ Rules:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What came of one call.
+    """The result of one call.
 
     Attributes:
         statement: None when the answer cannot be used; the caller keeps the statement that it has.
@@ -51,10 +54,10 @@ def rewrite_statement(
     form: str = "",
     folder: Path = Path(),
 ) -> Rewritten:
-    """Ask ``candidate`` once for a better wording of ``statement``.
+    """Ask ``candidate`` once to reword ``statement``; return the result.
 
-    The model sees the finished statement alone. Its answer passes the same gates as every sentence of a statement, has
-    each example as it was executed, and no link or reference of its own; an answer that does not is not used.
+    The model sees the finished statement alone. Its answer must pass the same gates as every sentence of a statement,
+    repeat each example as it was executed, and add no link or reference; otherwise it is not used.
 
     Args:
         candidate: a pinned snapshot.
@@ -103,5 +106,5 @@ def rewrite_statement(
 
 
 def _blocks(text: str) -> list[str]:
-    """Return what stands between fences: the code of the examples and their results."""
+    """Return the code of the examples and their results."""
     return [block for _, block in _BLOCK.findall(text)]

@@ -1,7 +1,8 @@
-"""Scrubbing what people wrote about a change: prose alone is left, without references, patches, templates and plumbing.
+"""Reduce what people wrote about a change to prose.
 
-The text is hostile (anybody can open an issue): every pattern here is bounded, so that the time grows with the
-length of the text and no faster, and what does not settle after a few passes is given up.
+References, patches, templates and merge plumbing are removed. The text is hostile (anybody can open an issue): every
+pattern here is bounded, so that time grows linearly with the text's length. A text that still changes after a few
+passes is given up.
 """
 
 import re
@@ -97,7 +98,10 @@ _NOT_FOR_THE_MODEL: Final = re.compile(
 
 
 def normalise(text: str, limit: int = MAX_READ) -> str:
-    """Return the first characters of ``text`` with line breaks of one kind, and nothing invisible or undecodable."""
+    """Return ``text`` with plain line breaks and visible characters.
+
+    At most ``limit`` characters of it.
+    """
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text[:limit])
     kept = (
         character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc"}
@@ -106,18 +110,18 @@ def normalise(text: str, limit: int = MAX_READ) -> str:
 
 
 def scrub_text(title: str, body: str) -> str:
-    """Return the prose of title and body that may be read; empty when nothing is left, or nothing settles.
+    """Return the readable prose of title and body, or "".
 
-    Gone are commit ids, references (``#1``, ``a/b#1``, ``GH-1``), links, mentions, trailers, HTML comments, images,
-    code fences, patches, checklists, merge plumbing, headings, and the sections of templates that tell how something
-    was done.
+    Removed are commit ids, references (``#1``, ``a/b#1``, ``GH-1``), links, mentions, trailers, HTML comments, images,
+    code fences, patches, checklists, merge plumbing, headings, and the sections of templates that describe how
+    something was done.
 
     Args:
         title: one line.
         body: Markdown or a commit message; only its first 50,000 characters are read.
     """
-    title = _settled(" ".join(normalise(title, _MAX_TITLE * 4).split()), _scrub_title)
-    text = _settled(normalise(body), _pass)
+    title = _until_unchanged(" ".join(normalise(title, _MAX_TITLE * 4).split()), _scrub_title)
+    text = _until_unchanged(normalise(body), _one_pass)
     lines = text.split("\n")
     while title and lines and lines[0].strip(" *#.") in {title.strip(" *#."), ""} and text:
         lines = lines[1:]
@@ -125,8 +129,9 @@ def scrub_text(title: str, body: str) -> str:
     return "\n\n".join(part for part in (title, text.strip("\n")) if part)
 
 
-def _settled(text: str, once: Callable[[str], str]) -> str:
-    """Return the text after as many passes as it takes until nothing changes any more; empty when it never does."""
+def _until_unchanged(text: str, once: Callable[[str], str]) -> str:
+    """Return ``text`` after as many passes as change it."""
+    # Empty if it never settles.
     for _ in range(_MAX_PASSES):
         before, text = text, once(text)
         if text == before:
@@ -138,7 +143,7 @@ def _scrub_title(line: str) -> str:
     return "" if _is_plumbing(line) else " ".join(_without_references(line).split())[:_MAX_TITLE].strip()
 
 
-def _pass(text: str) -> str:
+def _one_pass(text: str) -> str:
     lines = list(_without_fences(_COMMENT.sub("", text).split("\n")))
     prose = _without_sections(list(_without_patches(lines)))
     kept = [_without_references(_without_markup(line[:_MAX_LINE])) for line in prose if not _is_plumbing(line)]
@@ -146,7 +151,8 @@ def _pass(text: str) -> str:
 
 
 def _without_fences(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of code fences; one that nobody closed goes to the end."""
+    """Yield the lines outside of code fences."""
+    # An unclosed fence goes to the end.
     opened: re.Match[str] | None = None
     for line in lines:
         if opened is None:
@@ -164,7 +170,7 @@ def _is_plumbing(line: str) -> bool:
 
 
 def _without_patches(lines: list[str]) -> Iterator[str]:
-    """Yield the lines that are not part of a patch pasted without a fence."""
+    """Yield the lines that are not part of a pasted patch."""
     inside = False
     for number, line in enumerate(lines):
         if _PATCH_HEADER.match(line):
@@ -176,7 +182,7 @@ def _without_patches(lines: list[str]) -> Iterator[str]:
 
 
 def _is_replacement(lines: list[str], number: int) -> bool:
-    """Whether a line that begins with one of ``+`` and ``-`` stands next to one that begins with the other."""
+    """Return whether a ``+`` line stands next to a ``-`` line."""
     if not _PATCH_LINE.match(lines[number]):
         return False
     sign = lines[number].lstrip()[0]
@@ -218,7 +224,8 @@ def _without_references(line: str) -> str:
 
 
 def _code_without_references(code: str) -> str:
-    """Return inline code with an ellipsis in place of references; empty when they are all that it has."""
+    """Return inline code with "…" in place of references."""
+    # Empty if it holds nothing else.
     if _REFERENCE_ROLE.fullmatch(code):
         return ""
     bare = _CODE_REFERENCE.sub("…", code)
@@ -230,7 +237,7 @@ def _unless_decorator(mention: re.Match[str]) -> str:
 
 
 def _without_sections(lines: list[str]) -> Iterator[str]:
-    """Yield the lines without headings, and without the sections that are not for the model."""
+    """Yield lines without headings and sections not for the model."""
     skipping: int | None = None
     in_label = False
     for number, line in enumerate(lines):
@@ -259,7 +266,7 @@ def _is_underline(lines: list[str], number: int) -> bool:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """Return the level and the words of a heading."""
+    """Return the level and words of a heading, or None."""
     hashes, bold = _HASHES.fullmatch(line), _BOLD.fullmatch(line)
     if hashes is not None:
         return len(hashes[1]), _name(hashes[2])
@@ -267,6 +274,6 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _name(heading: str) -> str:
-    """Return a heading's words: without emoji, marks and numbering."""
+    """Return a heading's words, without emoji, marks and numbering."""
     words = re.sub(r"[^\w' /-]+", " ", re.sub(r":\w{1,40}:", " ", heading.replace("\u2019", "'")))
     return " ".join(re.sub(r"^[\d\s.)-]+", "", words).split())

@@ -1,6 +1,6 @@
-"""The statement writer: what people called and wrote about a bug, quoted, and examples that were executed.
+"""Write a statement from quotations and executed examples.
 
-People's words are shown as theirs or not at all. A statement needs an executed example, or enough words that pass the
+People's words are quoted as theirs or not shown. A statement needs an executed example, or enough words that pass the
 gates.
 """
 
@@ -17,8 +17,15 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
-from codegate.mining.statements.material import texts_of, titles_of
-from codegate.mining.statements.quotation import heading, is_sentence, quote, quoted, says_enough, sentences_of
+from codegate.mining.statements.material import texts_about, titles_of
+from codegate.mining.statements.quotation import (
+    first_title,
+    is_sentence,
+    quotation_parts,
+    quote_texts,
+    says_enough,
+    sentences_of,
+)
 from codegate.mining.statements.vocabulary import added_text
 
 EXAMPLE: Final = "probe"
@@ -91,8 +98,8 @@ def write_statement(
             dropped.append(f"{source}: {reason}")
         return reason
 
-    title, called_by = heading(titles_of(unit, enrichment), refused, short=not examples)
-    passages = quote(texts_of(unit, cut, enrichment, later), title, refused)
+    title, called_by = first_title(titles_of(unit, enrichment), refused, short=not examples)
+    passages = quote_texts(texts_about(unit, cut, enrichment, later), title, refused)
     sentences = sentences_of(passages)
     crash = [] if examples else _crash(outcomes, gates, " ".join([title, *sentences]))
     said = [*([title] if is_sentence(title, "") else []), *sentences]
@@ -105,8 +112,8 @@ def write_statement(
         return "the fix changes what existing tests expect, and no example shows it"
     parts = [f"# {title or _difference(examples[0])}"]
     for number, example in enumerate(examples):
-        parts += _shown(example, first=number == 0)
-    parts += [*quoted(passages), *crash]
+        parts += _example_block(example, first=number == 0)
+    parts += [*quotation_parts(passages), *crash]
     names = ", ".join(f"`{name}`" for name in sorted(overturned))
     parts.append(f"{_BUT}{names}." if names else _STAY)
     text = "\n\n".join(parts) + "\n"
@@ -122,7 +129,7 @@ def write_statement(
 
 
 def tests_to_change(text: str) -> frozenset[str]:
-    """Return the functions of tests that a statement says will be changed."""
+    """Return the test functions that a statement says will change."""
     return frozenset(re.findall(r"`([^`]+)`", text.partition(_BUT)[2].partition("\n")[0]))
 
 
@@ -132,7 +139,10 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return the section of what nobody can guess: new names, and texts that fix and failing tests share."""
+    """Return the section of names and texts nobody can guess.
+
+    These are new names, and texts that fix and failing tests share.
+    """
     exact = [text for text in exact if text not in statement]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
@@ -142,7 +152,8 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 
 
 def _crash(outcomes: TestOutcomes, gates: Gates, said: str) -> list[str]:
-    """Return a sentence on the exception that ends most failing tests, unless it is ``said``."""
+    """Return a sentence on the exception of most failing tests."""
+    # None if it is ``said`` already.
     raised = {function_of(test): result for test in outcomes.fail_to_pass if (result := _raised(outcomes, test))}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
@@ -157,7 +168,7 @@ def _crash(outcomes: TestOutcomes, gates: Gates, said: str) -> list[str]:
 
 
 def _raised(outcomes: TestOutcomes, test: str) -> TestResult | None:
-    """Return the result of a test that the code under test ends with an exception of its own."""
+    """Return a test's result if the code under test crashed it."""
     result = outcomes.evidence.get(test)
     name = _exception_of(result) if result is not None else ""
     return result if _CRASH.fullmatch(name) and not _ASSERTION.search(name) else None
@@ -168,7 +179,8 @@ def _exception_of(result: TestResult) -> str:
 
 
 def _difference(example: Example) -> str:
-    """Return what an example shows, as a heading: its call, and its results where they are short."""
+    """Return a heading that says what an example shows."""
+    # It has the example's call, and its results if they are short.
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()
@@ -190,8 +202,8 @@ def _difference(example: Example) -> str:
     return f"{subject} gives `{example.observed}` instead of `{example.expected}`"
 
 
-def _shown(example: Example, *, first: bool) -> list[str]:
-    """Return an example as Markdown: the code, what it gives and what it should give."""
+def _example_block(example: Example, *, first: bool) -> list[str]:
+    """Return an example as Markdown: code, actual and expected result."""
     value = example.expression
     lines = [part for part in (example.code, value) if part]
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))

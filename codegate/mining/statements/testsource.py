@@ -1,4 +1,4 @@
-"""Single hidden tests: their functions, and how narrowly they ask."""
+"""Read single hidden tests, and count their exact wordings."""
 
 import ast
 import re
@@ -26,7 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def python_tests(cut: Cut, tests: Iterable[str]) -> list[Function]:
-    """Return the functions of those of ``tests`` that are Python and found."""
+    """Return the functions of those ``tests`` that are Python."""
     modules: dict[str, ast.Module | None] = {}
     found: dict[str, Function | None] = {}
     for test in tests:
@@ -41,10 +41,10 @@ def python_tests(cut: Cut, tests: Iterable[str]) -> list[Function]:
 
 
 def exact_texts(cut: Cut, tests: Iterable[str]) -> int | None:
-    """Return how many assertions of ``tests`` ask for exact wording; None when the source of none was found.
+    """Return how many assertions demand exact wording, or None.
 
     Counted are message patterns (``match=``, ``assertRaisesRegex``, ``toThrow("…")``), equality with text of at least
-    20 characters, and snapshots: what a right fix can miss by a word.
+    20 characters, and snapshots: a right fix can miss each of them by a word. None: no test's source was found.
 
     Args:
         cut: the problem's parts.
@@ -94,7 +94,7 @@ def _count(function: Function) -> int:
 
 
 def _length(node: ast.expr) -> int:
-    """Return how much literal text an expression has at least."""
+    """Return the length of an expression's literal text, at least."""
     if isinstance(node, ast.Constant):
         return len(node.value) if isinstance(node.value, str | bytes) else 0
     if isinstance(node, ast.JoinedStr):
@@ -103,7 +103,7 @@ def _length(node: ast.expr) -> int:
 
 
 def _regions(cut: Cut, tests: tuple[str, ...]) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Yield the text of each test that is in JavaScript or Go, and the pattern of exact wording there."""
+    """Yield JavaScript and Go tests with the pattern to count."""
     done: set[tuple[str, int]] = set()
     for test in tests:
         path, _, name = test.partition("::")

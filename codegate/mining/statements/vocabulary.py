@@ -1,4 +1,7 @@
-"""What only the fix knows, and where a text gives it away: under every spelling that a reader would see through."""
+"""What only the fix knows, and whether a text reveals it.
+
+A text is compared as a reader sees it, whatever the spelling of its characters.
+"""
 
 import html
 import re
@@ -32,7 +35,7 @@ _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800`")
 
 @dataclass(frozen=True)
 class FixVocabulary:
-    """What the fix adds.
+    """The words that the fix adds.
 
     Attributes:
         blocks: the tokens, in lower case, of each run of neighbouring added lines.
@@ -45,37 +48,37 @@ class FixVocabulary:
     replaced: tuple[str, ...]
 
     def without(self, names: Iterable[str]) -> "FixVocabulary":
-        """Return the vocabulary with ``names`` disclosed: a statement may have them."""
+        """Return the vocabulary without disclosed ``names``."""
         return replace(self, identifiers=self.identifiers - frozenset(names))
 
 
 def vocabulary(cut: Cut) -> FixVocabulary:
-    """Return what the source part of ``cut`` adds."""
-    blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_folded(block))) for block in _blocks(_added(cut)))
+    """Return the words that the source part of ``cut`` adds."""
+    blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_as_read(block))) for block in _blocks(_added(cut)))
     # A plain word ("over", "short") is English in a statement, whatever the fix calls by it.
     words = {
         word
-        for lines in added_lines(cut).values()
+        for lines in fix_lines(cut).values()
         for line in lines
         for word in IDENTIFIER.findall(line)
         if _CODE_LIKE.search(word)
     }
     replaced = tuple(decode(cut.base[path].data) for path in cut.fix if path in cut.base)
-    return FixVocabulary(blocks, frozenset(absent(words, cut.base)), replaced)
+    return FixVocabulary(blocks, frozenset(absent_names(words, cut.base)), replaced)
 
 
-def added_lines(cut: Cut) -> dict[str, list[str]]:
-    """Return, by path, the stripped lines of the fixed source files that their base versions do not have."""
+def fix_lines(cut: Cut) -> dict[str, list[str]]:
+    """Return, by path, the stripped lines that the fix adds."""
     return {path: [line for line in lines if line is not None] for path, lines in _added(cut).items()}
 
 
 def added_text(cut: Cut) -> str:
-    """Return the lines that the fix adds, of all files, as one text."""
-    return "\n".join(line for lines in added_lines(cut).values() for line in lines)
+    """Return all lines that the fix adds, as one text."""
+    return "\n".join(line for lines in fix_lines(cut).values() for line in lines)
 
 
 def replaced_text(cut: Cut) -> str:
-    """Return the lines of the base that the fix replaces, of all files, without blanks."""
+    """Return all base lines that the fix replaces, without blanks."""
     left: list[str] = []
     for path, file in cut.fix.items():
         after = {line.strip() for line in decode(file.data).splitlines()} if file is not None else set()
@@ -85,12 +88,15 @@ def replaced_text(cut: Cut) -> str:
 
 
 def written_out(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return those of ``texts`` that are whole literals in ``added``, the lines of a fix; nobody can guess them."""
+    """Return those ``texts`` that are whole literals in ``added``.
+
+    ``added`` are the lines of a fix. Nobody can guess such texts.
+    """
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 
-def absent(names: Collection[str], base: Mapping[str, TreeFile]) -> set[str]:
-    """Return those of ``names`` (identifiers) that no file of ``base`` has as a word."""
+def absent_names(names: Collection[str], base: Mapping[str, TreeFile]) -> set[str]:
+    """Return those ``names`` that no file of ``base`` has."""
     left = {name: re.compile(rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])" % re.escape(name.encode())) for name in names}
     for file in base.values():
         if not left:
@@ -104,14 +110,15 @@ def _has(data: bytes, name: str, pattern: re.Pattern[bytes]) -> bool:
     return name.encode() in data and pattern.search(data) is not None
 
 
-def gives_away(text: str, known: FixVocabulary) -> bool:
-    """Return whether ``text`` quotes the fix or has a name that only the fix has."""
-    tokens = _TOKEN.findall(_folded(text))
+def gives_fix_away(text: str, known: FixVocabulary) -> bool:
+    """Return whether ``text`` quotes the fix or uses its names."""
+    tokens = _TOKEN.findall(_as_read(text))
     return not known.identifiers.isdisjoint(tokens) or _quotes([token.lower() for token in tokens], known)
 
 
-def _folded(text: str) -> str:
-    """Return ``text`` as a reader sees it: lookalikes folded; invisible characters, escapes and code marks gone."""
+def _as_read(text: str) -> str:
+    """Return ``text`` as a reader sees it."""
+    # Lookalike letters are replaced; invisible characters, escapes and code marks are removed.
     if text.isascii() and not set("&\\`") & set(text):
         return text
     text = _ENTITY.sub(_character, _ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
@@ -122,16 +129,18 @@ def _folded(text: str) -> str:
 
 
 def _character(entity: re.Match[str]) -> str:
-    """Return what an HTML entity stands for; ``&notEmpty;`` is none, though HTML reads its beginning as one."""
+    """Return the character of an HTML entity."""
+    # ``&notEmpty;`` is kept, though HTML reads its beginning as ``&not``.
     return html.unescape(entity[0]) if entity[1][0] == "#" or entity[1] in html5 else entity[0]
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether some of ``words`` in a row are of the fix, and not of what it replaces."""
+    """Return whether some words in a row quote the fix."""
+    # Words that the replaced files have as well do not count.
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
-        found.difference_update(_windows([word.lower() for word in _TOKEN.findall(_folded(source))]))
+        found.difference_update(_windows([word.lower() for word in _TOKEN.findall(_as_read(source))]))
     return bool(found)
 
 
@@ -140,7 +149,8 @@ def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
 
 
 def _added(cut: Cut) -> dict[str, list[str | None]]:
-    """Return, by path, the added lines; None stands for lines between them that the base has."""
+    """Return, by path, the added lines."""
+    # None stands for lines between them that the base has.
     found: dict[str, list[str | None]] = {}
     for path, file in cut.fix.items():
         old = cut.base.get(path)
