@@ -1,4 +1,4 @@
-"""Builds a project's environment: its own set-up commands run once, and what they leave is frozen."""
+"""Build a project's environment: run its set-up once, freeze the result."""
 
 import logging
 import posixpath
@@ -13,7 +13,7 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from codegate.durable import digest
-from codegate.environments.inputs import LIMITS, REQUIREMENTS, Base, base_of, inputs_of, kinds_of
+from codegate.environments.inputs import LIMITS, REQUIREMENTS, BuildBase, base_of, inputs_of, kinds_of
 from codegate.environments.proxy import BuildProxy
 from codegate.environments.recipe import Recipe
 from codegate.environments.scripts import (
@@ -29,8 +29,8 @@ from codegate.environments.scripts import (
     take_given,
 )
 from codegate.environments.secrets import check_archive, check_lengths, redactor_of
-from codegate.environments.services import DATA, beside, servers_of
-from codegate.environments.store import Built, LayerFile, Origin, find_built, keep, locked, unfinished
+from codegate.environments.services import DATA, servers_of, with_servers
+from codegate.environments.store import Built, LayerFile, TreeOrigin, find_built, locked, store_built, unfinished
 from codegate.environments.variables import (
     CONSTRAINTS,
     PROXY_PORT,
@@ -74,8 +74,8 @@ class BuildFailed(SandboxError):
     Attributes:
         step: the command.
         ended: how it ended.
-        package: what it could not install or build; empty where its output names none.
-        lines: the last that it printed.
+        package: the package that it could not install or build; empty if its output names none.
+        lines: the last lines that it printed.
     """
 
     def __init__(self, step: str, ended: str, package: str, lines: tuple[str, ...], remedy: str) -> None:
@@ -95,17 +95,17 @@ def obtain(
     resolved: str | None = None,
     found: bool = False,
 ) -> Built:
-    """Return the recorded build of a recipe and a tree: from the cache, or built now.
+    """Return the recorded build of recipe and tree, cached or new.
 
     Args:
-        recipe: how it is set up.
-        tree: a tree without hidden tests: what is built may hold what was compiled of it.
+        recipe: how the project is set up.
+        tree: a tree without hidden tests, because the build may hold compiled code of it.
         backend: where it is built.
         day: of the tree: without a lock, indexes answer as of its end.
-        nearest: a build to begin with; where set-up fails on it, it begins with nothing.
-        resolved: versions of an earlier build, which this one has to have where a tool can be told.
+        nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
+        resolved: versions of an earlier build, which this one has to install too, if the tool can be told so.
         found: the recipe was found, not written: commands that fail are left out of it, and tests decide whether they
-            are needed. A step of CI may check or publish something.
+            are needed, because a step of CI may check or publish something.
 
     Raises:
         BuildFailed: a command of set-up failed; of a recipe that was found, all of them.
@@ -114,7 +114,7 @@ def obtain(
     """
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
-        origin = Origin(day, tree.digest())
+        origin = TreeOrigin(day, tree.digest())
         there = find_built(inputs, origin.tree, resolved)
         if there is not None:
             return there
@@ -139,7 +139,10 @@ def obtain(
 
 
 def without_package(tree: Tree, package: str) -> Tree | None:
-    """Return the tree without a package in its requirement files; None where they name it nowhere."""
+    """Return the tree without a package in its requirement files.
+
+    None if they do not name it.
+    """
     name = canonicalize_name(package)
     changed = {}
     for path, file in tree.items():
@@ -159,7 +162,7 @@ class _Build:
         recipe: Recipe,
         tree: Tree,
         backend: Backend,
-        origin: Origin,
+        origin: TreeOrigin,
         inputs: str,
         resolved: str | None,
         found: bool,
@@ -168,7 +171,7 @@ class _Build:
         self._recipe, self._tree, self._backend, self._origin = recipe, tree, backend, origin
         self._inputs = self._asked = inputs
         self._resolved, self._found, self._given_notes = resolved, found, notes
-        self._base: Base = base_of(recipe, tree, backend)
+        self._base: BuildBase = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
         check_lengths(self._secrets)
         self._redactor = redactor_of(self._secrets)
@@ -189,7 +192,7 @@ class _Build:
         self._addresses = index_addresses(indexes)
 
     def record(self, nearest: Layer | None) -> Built:
-        """Run set-up and keep what it leaves."""
+        """Run set-up; return the frozen result."""
         began = time.monotonic()
         self._proxy = BuildProxy(self._recipe.hosts, self._addresses)
         self._notes = list(self._given_notes)
@@ -204,12 +207,12 @@ class _Build:
             with unfinished() as archive:
                 sha256 = self._sandbox.freeze(tuple(self._tree), archive)
                 check_archive(archive, self._secrets)
-                return keep(archive, self._described(sha256, resolved, time.monotonic() - began))
+                return store_built(archive, self._described(sha256, resolved, time.monotonic() - began))
         finally:
             self._sandbox.close()
 
     def _prepare(self) -> None:
-        """Put the tree, what set-up is given, and the toolchains that an index brings."""
+        """Put the tree, the builder's files and toolchains in place."""
         files = [SandboxFile(path, file.data, file.mode) for path, file in self._tree.items()]
         given = given_files(self._resolved if self._pinned else None)
         put = tuple(file for file in files if not file.leads_out)
@@ -233,7 +236,8 @@ class _Build:
 
     @property
     def _pinned(self) -> bool:
-        """Return whether set-up resolves versions itself, so that those of an earlier build have to be given."""
+        """Return whether set-up has to be given an earlier build's versions."""
+        # With a lock it does not resolve versions itself.
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
     def _run_steps(self) -> None:
@@ -266,7 +270,7 @@ class _Build:
         ]
 
     def _list(self) -> str:
-        """Return the versions of all that was installed; look for copies of the tree among it."""
+        """Return the installed versions; note copies of the tree."""
         listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
         if self._python:
             copies = self._run(copies_of_the_tree(), self._tests).stdout.decode("utf-8", "replace").split()
@@ -301,7 +305,7 @@ class _Build:
         )
 
     def _must(self, step: str, script: str, variables: Mapping[str, str], stdin: bytes = b"") -> None:
-        """Run what the builder itself needs, in the workspace."""
+        """Run a script of the builder; raise if it fails."""
         done = self._run(f"exec 2>&1\n{script}", variables, stdin=stdin)
         if not done.ok:
             raise self._failure(step, done)
@@ -318,7 +322,7 @@ class _Build:
                 output_bytes=_OUTPUT_BYTES,
                 relay=relay,
             )
-            return self._sandbox.run(beside(command, self._servers) if step else command)
+            return self._sandbox.run(with_servers(command, self._servers) if step else command)
         finally:
             relay.close()
 

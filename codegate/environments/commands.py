@@ -1,4 +1,7 @@
-"""The commands of CI: what each becomes in a recipe, and which of them runs the tests. Nothing is executed."""
+"""Turn the commands of CI into test commands and set-up.
+
+Nothing is executed.
+"""
 
 import posixpath
 import re
@@ -10,7 +13,7 @@ from typing import Any, Final
 
 from codegate.environments.recipe import Recipe
 from codegate.environments.sessions import nox_commands, tox_commands
-from codegate.environments.steps import QUOTED, STRUCTURE, joined, short
+from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, short
 from codegate.suite import Tree, is_plain_path
 from codegate.suite.declared import at, mapping, read_json, read_plain_yaml, read_text, read_toml, strings
 
@@ -47,12 +50,12 @@ class TestCommand:
 
     Attributes:
         words: the program and its arguments.
-        known: it is a test runner; else only its name says so.
+        known: it is a known test runner; otherwise only its name suggests that it runs tests.
         folder: where it runs, from the repository's root.
-        env: variables that are set for it alone.
-        before: what goes before it in the same text.
-        place: where it is written, where it is not in the workflow itself.
-        left_out: what of it has no value here, or was rewritten, a clause each.
+        env: variables that are set only for it.
+        before: commands that come before it in the same text.
+        place: where it is written, if that is not the workflow itself.
+        left_out: parts without a value here, or rewritten parts, a clause each.
         rewritten: it is less than CI runs.
     """
 
@@ -68,19 +71,22 @@ class TestCommand:
 
 @dataclass(frozen=True)
 class Commands:
-    """Reads commands in a tree, with the variables that are known there."""
+    """Reads commands in a tree, with the known variables."""
 
     tree: Tree
     env: Mapping[str, str]
     python: str = ""
 
     def tests_in(self, text: str, folder: str, depth: int = _DEEPEST) -> list[TestCommand]:
-        """Return the commands in ``text`` that run a known test runner, else the last one that may run tests."""
+        """Return the test commands in ``text``.
+
+        If none is a known test runner: the last one that may run tests.
+        """
         known: list[TestCommand] = []
         maybe: list[TestCommand] = []
         earlier: list[str] = []
         reader = self
-        for line in joined(text).splitlines()[:_MOST_LINES]:
+        for line in one_line_each(text).splitlines()[:_MOST_LINES]:
             pieces = _pieces(line[:_LONGEST])
             for index, piece in enumerate(pieces):
                 found = reader._resolve(piece, folder, depth)
@@ -103,7 +109,7 @@ class Commands:
         return known or maybe[-1:]
 
     def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
-        """Return the tests that a simple command runs, by itself or as what it stands for."""
+        """Return the tests of a simple command or its definition."""
         left_out: list[str] = []
         words = [word for word in _split(self._expand(_LED_BY.sub("", piece), left_out)) if word]
         words = words[1:] if words[:1] == ["env"] else words
@@ -123,13 +129,14 @@ class Commands:
             found = self.tests_in(text, where, depth - 1)
             if found:
                 return [_within(one, env, place) for one in found]
-        is_test = _session(words) >= 0 or any(
+        is_test = _session_index(words) >= 0 or any(
             re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2]
         )
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
-        """Return ``text`` with the variables that are known; others are empty, as a shell has them."""
+        """Return ``text`` with the known variables."""
+        # Other variables are empty, as a shell has them.
 
         def value(match: re.Match[str]) -> str:
             name = match[2] or match[4]
@@ -144,9 +151,10 @@ class Commands:
         return _VARIABLE.sub(value, text)
 
     def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the texts that a command stands for, with the folder that they run in and where they are written."""
+        """Yield the texts that a command stands for."""
+        # Each comes with the folder that it runs in and where it is written.
         program, *rest = words
-        session = _session(words)
+        session = _session_index(words)
         if session >= 0:
             arguments = words[session + 1 :]
             if words[session] == "tox":
@@ -187,7 +195,8 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield a script of ``package.json``; what runs in several packages of a workspace stays as it is."""
+        """Yield a script of ``package.json``."""
+        # A script that runs in several packages of a workspace is not read.
         end = words.index("--") if "--" in words else len(words)
         arguments = words[end + 1 :]
         plain: list[str] = []
@@ -210,7 +219,8 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the commands of targets of a Makefile or justfile, after those of what they depend on."""
+        """Yield the commands of make or just targets."""
+        # Those of the targets that they depend on come first.
         names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
         variables = {}
         targets = []
@@ -230,7 +240,10 @@ class Commands:
 
 
 def prefetch(command: TestCommand, tree: Tree) -> list[str]:
-    """Return what set-up runs for tools that load and compile by themselves, so that tests find all of it offline."""
+    """Return set-up commands that load what tests need offline.
+
+    Go, Cargo, Maven and Gradle load and compile dependencies only when they run tests.
+    """
     words = list(command.words)
     end = words.index("test") + 1 if "test" in words else 0
     if end and words[end - 2] == "go":
@@ -250,12 +263,16 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
 
 
 def keeps_dependencies_alone(recipe: Recipe) -> bool:
-    """Return whether set-up is what loads and compiles Go's dependencies: nothing of the tree is in what it leaves."""
+    """Return whether set-up only loads and compiles Go's dependencies.
+
+    Then the build holds nothing of the tree.
+    """
     return bool(recipe.setup) and all(line.startswith((_DOWNLOAD, f"{_LIST} ")) for line in recipe.setup)
 
 
 def _java_test(tree: Tree, folder: str) -> str:
-    """Return the class of the smallest test: Maven and Gradle load their test provider when one runs, not before."""
+    """Return the class of the smallest test, or ""."""
+    # Maven and Gradle load their test provider only when a test runs.
     found = [
         (len(file.data), path)
         for path, file in tree.items()
@@ -264,15 +281,16 @@ def _java_test(tree: Tree, folder: str) -> str:
     return posixpath.basename(min(found)[1]).removesuffix(".java") if found else ""
 
 
-def _session(words: list[str]) -> int:
-    """Return where ``tox`` or ``nox`` is among the words that run it, or -1."""
+def _session_index(words: list[str]) -> int:
+    """Return the index of ``tox`` or ``nox`` among words, or -1."""
     found = next((index for index, word in enumerate(words) if word in {"tox", "nox"}), -1)
     led_by = words[: max(found, 0)]
     return found if not led_by or (led_by[0] in _LAUNCHERS and set(_ABSENT).isdisjoint(led_by)) else -1
 
 
 def _builds(words: list[str]) -> bool:
-    """Return whether Maven or Gradle runs tests: no goal is the build's own default."""
+    """Return whether Maven or Gradle runs tests."""
+    # Without a goal they run the build's default, which may.
     goals = [word for word in words[1:] if not word.startswith("-")]
     skipped = any(word.startswith(("-DskipTests", "-Dmaven.test.skip")) for word in words) or "-x test" in " ".join(
         words
@@ -281,7 +299,7 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str) -> TestCommand:
-    """Return a command that was found in what is written at ``place``."""
+    """Return a command that was found in the text at ``place``."""
     before = command.before
     if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
@@ -290,7 +308,8 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str) -> TestCom
 
 
 def _plain(command: TestCommand) -> TestCommand:
-    """Return the command without what measures coverage around it, and for Maven and Gradle with the one goal."""
+    """Return the command without coverage and other goals."""
+    # Maven and Gradle keep the one goal ``test``.
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
@@ -308,7 +327,8 @@ def _plain(command: TestCommand) -> TestCommand:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield the commands of a target, without what only make computes."""
+    """Yield the commands of a target."""
+    # Variables that only make can compute are empty.
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )
@@ -327,7 +347,7 @@ def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[st
             return f"$({name[6:]})"
         return _MADE.sub(lambda inner: value(inner, depth - 1), variables.get(name, "")) if depth else ""
 
-    for line in joined(found[2]).splitlines():
+    for line in one_line_each(found[2]).splitlines():
         yield re.sub(r"\{\{.*?\}\}", "", _MADE.sub(value, line.strip().lstrip("@-+")))
 
 
@@ -350,7 +370,8 @@ def _pieces(line: str) -> list[str]:
 
 
 def _split(piece: str) -> list[str]:
-    """Return the words of a simple command without its redirections; none where its quotes are open."""
+    """Return a simple command's words without redirections."""
+    # Empty if its quotes are open.
     try:
         words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
     except ValueError:
@@ -365,6 +386,7 @@ def _split(piece: str) -> list[str]:
 
 
 def _below(folder: str, name: str) -> str:
-    """Return a path from the root; one that leaves it, or is absolute, is no file of the tree."""
+    """Return a path from the root, or "-"."""
+    # A path that leaves the root, or is absolute, is no file of the tree.
     path = posixpath.normpath(posixpath.join(folder, name))
     return "" if path == "." else path if is_plain_path(path) else "-"

@@ -1,4 +1,4 @@
-"""GitHub's expressions, as far as a workflow itself says what they stand for."""
+"""Evaluate GitHub's expressions as far as the workflow gives their values."""
 
 import json
 import re
@@ -14,8 +14,11 @@ _WORD: Final = re.compile(r"\s*(?:('(?:[^']|'')*')|(-?\d+(?:\.\d+)?)|([A-Za-z_][
 _MOST_WORDS: Final = 300
 
 
-def fill(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return ``text`` with its expressions filled in, and those that have no value here, which stay."""
+def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return ``text`` with expressions filled in, and those missing.
+
+    An expression without a value here stays in the text.
+    """
     missing: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -23,13 +26,16 @@ def fill(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
         if found is UNKNOWN:
             missing.append(" ".join(match[1].split())[:80])
             return match[0]
-        return text_of(found)
+        return text_value(found)
 
     return EXPRESSION.sub(value, text), missing
 
 
 def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    """Return the value of an expression; UNKNOWN where it needs GitHub, or is not understood."""
+    """Return an expression's value, or UNKNOWN.
+
+    UNKNOWN: GitHub alone knows the value, or the expression is not understood.
+    """
     words: list[str] = []
     end = 0
     text = text.strip()
@@ -49,7 +55,10 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
 
 @dataclass
 class _Reader:
-    """Reads one expression by recursive descent; what is unknown makes unknown only what depends on it."""
+    """Reads one expression by recursive descent.
+
+    An unknown value makes only those results unknown that depend on it.
+    """
 
     words: list[str]
     scope: Mapping[str, Any]
@@ -80,7 +89,7 @@ class _Reader:
             if value is UNKNOWN or other is UNKNOWN:
                 value = UNKNOWN
             else:
-                value = (text_of(value).casefold() == text_of(other).casefold()) is same
+                value = (text_value(value).casefold() == text_value(other).casefold()) is same
         return value
 
     def one(self) -> Any:
@@ -115,13 +124,15 @@ class _Reader:
         first, second = (*values, "", "")[:2]
         if name == "contains":
             return (
-                second in first if isinstance(first, list) else text_of(second).casefold() in text_of(first).casefold()
+                second in first
+                if isinstance(first, list)
+                else text_value(second).casefold() in text_value(first).casefold()
             )
         if name == "startswith":
-            return text_of(first).casefold().startswith(text_of(second).casefold())
+            return text_value(first).casefold().startswith(text_value(second).casefold())
         if name == "format":
-            return re.sub(r"\{(\d)\}", lambda match: text_of(values[1 + int(match[1])]), text_of(first))
-        return json.loads(text_of(first)[:10_000]) if name == "fromjson" else UNKNOWN
+            return re.sub(r"\{(\d)\}", lambda match: text_value(values[1 + int(match[1])]), text_value(first))
+        return json.loads(text_value(first)[:10_000]) if name == "fromjson" else UNKNOWN
 
     def _path(self, name: str) -> Any:
         value: Any = self.scope.get(name, UNKNOWN)
@@ -135,7 +146,7 @@ class _Reader:
             if isinstance(value, list) and isinstance(key, int):
                 value = value[key]
             elif isinstance(value, Mapping):
-                value = value.get(text_of(key), None if closed else UNKNOWN)
+                value = value.get(text_value(key), None if closed else UNKNOWN)
             elif name == "steps" and key == "cache-hit":
                 value = ""  # no cache has anything
             elif value is not UNKNOWN:
@@ -160,7 +171,7 @@ def _truth(value: Any) -> bool:
     return value is not UNKNOWN and value not in (False, 0, "", None)
 
 
-def text_of(value: object) -> str:
+def text_value(value: object) -> str:
     """Return a value as GitHub writes it into text."""
     if value is None:
         return ""

@@ -1,4 +1,7 @@
-"""Finds recipes of a project where none is written: in its CI, its lock files, else in what agents are given."""
+"""Propose recipes where none is written.
+
+Sources: CI, lock files, and then files for agents and development containers.
+"""
 
 import json
 import posixpath
@@ -11,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
-from codegate.environments.expressions import text_of
+from codegate.environments.expressions import text_value
 from codegate.environments.locks import PYTEST, implied, languages_of
 from codegate.environments.recipe import Recipe, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
-from codegate.environments.tools import PACKAGE, Has, declared, nearest_version, read_action
+from codegate.environments.tools import PACKAGE, Has, declared_version, nearest_version, read_action
 from codegate.environments.workflows import Job, Step, read_jobs
 from codegate.suite import Tree
 from codegate.suite.declared import at, mapping, read_json, read_text, strings
@@ -37,14 +40,14 @@ _MOST_JOBS: Final = 3
 
 @dataclass(frozen=True)
 class Found:
-    """A recipe that was found.
+    """A proposed recipe.
 
     Attributes:
-        recipe: to be tried: that it was found proves nothing.
+        recipe: to be tried; finding it proves nothing.
         sources: where each part is written, by its key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
-        left_out: what was left out or rewritten, a clause each with its reason.
-        place: the job or the file that it is of, for people.
-        light: set-up is less than the job says, so that nine of ten tests have to pass with it.
+        left_out: parts left out or rewritten, a clause with its reason each.
+        place: the job or file that it comes from, for people.
+        light: set-up is less than the job's, so that nine of ten tests have to pass with it.
     """
 
     recipe: Recipe
@@ -54,7 +57,7 @@ class Found:
     light: bool = False
 
     def reduced(self, recipe: Recipe, why: str) -> "Found":
-        """Return it with a recipe that lacks steps of this one."""
+        """Return it with a recipe that lacks some of its steps."""
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
         clauses = [f"`{short(line)}`: {why}" for line in lacking]
         places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
@@ -73,8 +76,8 @@ class _Draft:
         tools, env, packages, services, image: see ``Recipe``.
         steps: of set-up: text, folder, variables and place.
         sources, left_out: see ``Found``.
-        doubts: parts of the job that are not understood.
-        test: what runs the tests.
+        doubts: number of parts of the job that are not understood.
+        test: the command that runs the tests.
         light: see ``Found``.
     """
 
@@ -100,7 +103,10 @@ class _Draft:
         self.sources.update({f"{key}.{name}": place for name in values})
 
     def add_tools(self, versions: Mapping[str, str], place: str, has: Has | None) -> None:
-        """Add toolchains; a version that is not to be had gives way to the nearest that is."""
+        """Add toolchains.
+
+        A version that is not available is replaced by the nearest one.
+        """
         for name, version in versions.items():
             nearest = nearest_version(name, version, has) if has is not None else version
             self.add("tools", {name: nearest}, place)
@@ -108,7 +114,7 @@ class _Draft:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def doubt(self, clauses: Sequence[str]) -> None:
-        """Leave out what is not understood."""
+        """Record parts that are not understood and left out."""
         self.left_out += clauses
         self.doubts += len(clauses)
 
@@ -125,10 +131,10 @@ class _Draft:
 
 
 def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[Found]:
-    """Return the recipes that the files of ``tree`` say, best first, at least one; nothing of it is executed.
+    """Return the recipes that the files propose, best first.
 
-    Each job that runs tests says one, with the combination of its matrix that is to be had; then lock and manifest
-    files imply one. Which of them works, only a try can tell.
+    There is at least one, and nothing is executed. Each job that runs tests proposes one, with the combination of its
+    matrix that is available; then lock and manifest files imply one. Only a try shows which of them works.
 
     Args:
         tree: of the whole repository.
@@ -139,7 +145,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
         UsageError: a part of it is nothing that a recipe may say.
     """
     jobs, broken = read_jobs(tree)
-    drafts = [_draft(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
+    drafts = [_draft_of_job(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
     languages = languages_of(tree, path)
     fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages))
     of_jobs: dict[str, _Draft] = {}
@@ -151,7 +157,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     jobs_first = (known or unknown[:1])[:_MOST_JOBS]
     of_files = _from_files(tree, path, jobs, has)
     for draft in (*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)):
-        _finish(draft, tree, path, has)
+        _complete(draft, tree, path, has)
         found = _found(draft, path, [*broken, *draft.left_out], has)
         proposed.setdefault(found.recipe.identity, found)
     whole = [found for found in proposed.values() if found.recipe.tests is not None]
@@ -159,7 +165,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
-    """Yield a job with the set-up that lock and manifest files imply, which takes seconds, not minutes."""
+    """Yield a job with the set-up that lock files imply."""
+    # It takes seconds, not minutes.
     for draft in drafts:
         steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
         if tests and draft.steps:
@@ -171,7 +178,8 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
 
 
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
-    """Yield a set-up with npm's kind of packages and their own build after it, which neighbours in a workspace need."""
+    """Yield a set-up that also runs the packages' own build."""
+    # Neighbours in a workspace of npm packages may need it.
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
         place = f"{folder}/package.json" if folder else "package.json"
@@ -182,8 +190,9 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
             return
 
 
-def _draft(tree: Tree, job: Job, has: Has | None) -> _Draft:
-    """Return a job as a recipe: all before the first step that runs tests is set-up."""
+def _draft_of_job(tree: Tree, job: Job, has: Has | None) -> _Draft:
+    """Return a job as a recipe."""
+    # Everything before the first step that runs tests is set-up.
     draft = _Draft(job.place, job.rank, job.linux, job.stable, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
@@ -241,7 +250,9 @@ def _add_services(draft: _Draft, job: Job) -> None:
             continue
         draft.services.append(kind)
         draft.sources["services"] = draft.place
-        given = {name: text_of(value) for name, value in mapping(service.get("env")).items() if "${{" not in str(value)}
+        given = {
+            name: text_value(value) for name, value in mapping(service.get("env")).items() if "${{" not in str(value)
+        }
         draft.add("env", {name: value for name, value in given.items() if name not in draft.env}, draft.place)
     if job.image:  # in a container's network a server has a name; beside the tests it is on their own loopback
         for name, value in draft.env.items():
@@ -251,7 +262,7 @@ def _add_services(draft: _Draft, job: Job) -> None:
 
 
 def _is_of(draft: _Draft, path: str) -> bool:
-    """Return whether the tests are those of the part of the repository at ``path``."""
+    """Return whether the tests belong to the part at ``path``."""
     if draft.test is None:
         return False
     inside = f"{path}/"
@@ -260,7 +271,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 
 def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
-    """Return the order of preference: the plainest run of most of the tests."""
+    """Return the sort key: the plainest run of most tests first."""
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
     words = shlex.join(test.words)
@@ -283,12 +294,13 @@ def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
 
 
 def _tool(test: TestCommand) -> str:
-    """Return the toolchain that a test command is of."""
+    """Return the toolchain that a test command needs, or ""."""
     return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
 def _from_files(tree: Tree, path: str, jobs: Sequence[Job], has: Has | None) -> _Draft:
-    """Return what lock files imply, else what agents and containers for developers are set up with."""
+    """Return the recipe that lock files imply."""
+    # Without any: the set-up for agents or of a development container.
     commands, tests = implied(tree, path)
     draft = _Draft("")
     for text, place in commands:
@@ -298,7 +310,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[Job], has: Has | None) -> 
         draft.add_tools({"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}, "that codegate runs on", has)
     job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
     if not tests and job is not None:
-        draft = _draft(tree, job, has)
+        draft = _draft_of_job(tree, job, has)
     for name in (f"{path}/{one}" if path else one for one in _DEVCONTAINERS):
         data = _plain_json(read_text(tree, name)) if not (tests or draft.steps) else {}
         for key in ("onCreateCommand", "updateContentCommand", "postCreateCommand"):
@@ -306,7 +318,9 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[Job], has: Has | None) -> 
             texts = [" ".join(map(shlex.quote, strings(value)))] if isinstance(value, list) else strings(value)
             for text in list(map(str, value.values())) if isinstance(value, dict) else texts:
                 draft.run(text, path, {}, f"`{name}`, `{key}`")
-        draft.add("env", {key: text_of(item) for key, item in mapping(data.get("containerEnv")).items()}, f"`{name}`")
+        draft.add(
+            "env", {key: text_value(item) for key, item in mapping(data.get("containerEnv")).items()}, f"`{name}`"
+        )
         draft.image = str(data.get("image") or draft.image)
     for test in Commands(tree, draft.env).tests_in(tests, path):
         draft.test = test
@@ -314,8 +328,8 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[Job], has: Has | None) -> 
     return draft
 
 
-def _finish(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
-    """Add what CI need not say: toolchains of its machine, installs of its tools, and what tests would load."""
+def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
+    """Add what CI leaves out: toolchains, installs, prefetching."""
     folder = draft.test.folder if draft.test is not None else path
     usual = ""
     if draft.test is not None and not draft.test.known:
@@ -332,7 +346,7 @@ def _finish(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
             draft.run(text, folder, {}, place)
     texts = "\n".join(text for text, *_ in draft.steps)
     for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):
-        version, place = declared(tree, folder, name, has) if name and name not in draft.tools else ("", "")
+        version, place = declared_version(tree, folder, name, has) if name and name not in draft.tools else ("", "")
         if version:
             draft.add_tools({name: version}, place, has)
     for text in prefetch(draft.test, tree) if draft.test is not None and draft.test.known else ():

@@ -1,4 +1,4 @@
-"""What decides how a build comes out: the recipe, the files of the tree that set-up reads, and the toolchains."""
+"""The inputs of a build: recipe, files, toolchains."""
 
 import json
 import os
@@ -81,15 +81,15 @@ _INSTALL_SCRIPTS: Final = ("preinstall", "install", "postinstall", "prepare")
 
 
 @dataclass(frozen=True)
-class Base:
-    """What a build of a recipe stands on.
+class BuildBase:
+    """Sandbox and toolchains that a build begins with.
 
     Attributes:
         environment: to open build sandboxes with.
         path: ``PATH`` in them.
-        programs: those of ``bash`` and ``git`` that are there.
-        versions: of the toolchains there, by name.
-        lacking: toolchains that the recipe asks for, which an index has to bring.
+        programs: those of ``bash`` and ``git`` that the sandbox has.
+        versions: of the sandbox's toolchains, by name.
+        lacking: toolchains of the recipe that have to come from a package index.
     """
 
     environment: EnvironmentRecipe
@@ -99,16 +99,21 @@ class Base:
     lacking: tuple[Toolchain, ...]
 
     def open(self, backend: Backend, layer: Layer | None = None) -> BuildSandbox:
-        """Start a build sandbox that begins with ``layer``; raises as ``Backend.open_build``."""
+        """Start a build sandbox that begins with ``layer``.
+
+        Raises as ``Backend.open_build``.
+        """
         return backend.open_build(replace(self.environment, layer=layer), LIMITS)
 
 
-_bases: "WeakKeyDictionary[Backend, dict[str, Base]]" = WeakKeyDictionary()
+_bases: "WeakKeyDictionary[Backend, dict[str, BuildBase]]" = WeakKeyDictionary()
 _looking: Final = threading.Lock()
 
 
 def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
-    """Return the SHA-256 of all that a build is made from; builds of equal inputs are interchangeable.
+    """Return the SHA-256 of all inputs of a build.
+
+    Builds of equal inputs are interchangeable.
 
     Raises:
         SandboxError: the backend cannot show its toolchains.
@@ -118,8 +123,10 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
     return digest([LAYOUT, recipe.identity, manifests(recipe, tree), base.environment.image, base.versions])
 
 
-def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> Base:
-    """Return what a build stands on: the sandbox is asked, once for each backend and set of tools.
+def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
+    """Return the sandbox and toolchains that a build begins with.
+
+    The sandbox is probed once for each backend and set of tools.
 
     Raises:
         SandboxError: the backend cannot show its toolchains.
@@ -135,9 +142,10 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> Base:
 
 
 def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
-    """Return the toolchains that the recipe names, or else those that the tree's manifests stand for.
+    """Return the toolchains that a recipe needs.
 
-    Python is added to named ones where the tree has manifests of it: a virtual environment is made for them.
+    These are the ones that it names, or else those of the tree's manifests. Python is added to named ones if the tree
+    has its manifests, because they get a virtual environment.
     """
     names = {path.rpartition("/")[2] for path in tree if path.startswith(f"{recipe.folder}/" if recipe.folder else "")}
     implied = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, names))}
@@ -145,7 +153,10 @@ def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
 
 
 def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
-    """Return digests by path of what set-up reads: lock, manifest and version files, and what it runs itself."""
+    """Return digests, by path, of the files that set-up reads.
+
+    These are lock, manifest and version files, and files that its commands name.
+    """
     named = {word.removeprefix("./") for line in recipe.setup for word in _words(line)}
     if any(re.search(r"\bmake\b", line) for line in recipe.setup):
         named |= {"Makefile", "makefile", "GNUmakefile"}
@@ -162,28 +173,29 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
     return found
 
 
-def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> Base:
+def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:
     pin = getattr(backend, "pin_image", None)  # a backend without images takes the machine's own
     image = pin(recipe.image) if pin and recipe.image else backend.base_image(recipe.python)
     asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
     try:
-        return _shown(recipe, kinds, backend, image, asked)
+        return _probed(recipe, kinds, backend, image, asked)
     except SandboxError:
         have = [one for one in asked if one.name not in INSTALLABLE]
         if have == asked:
             raise
-        return _shown(recipe, kinds, backend, image, have)  # the index brings the others
+        return _probed(recipe, kinds, backend, image, have)  # the index brings the others
 
 
-def _shown(
+def _probed(
     recipe: Recipe,
     kinds: frozenset[str],
     backend: Backend,
     image: str | None,
     asked: list[Toolchain],
     servers: tuple[str, ...] = (),
-) -> Base:
-    """Return what the sandbox shows, with the packages ``servers`` in its image."""
+) -> BuildBase:
+    """Return the base that a sandbox turns out to have."""
+    # ``servers`` are packages to install in its image.
     system = (*recipe.packages, *servers)
     environment = EnvironmentRecipe(_running(), image=image, toolchains=tuple(asked), system=system)
     sandbox = backend.open_build(environment, LIMITS)
@@ -205,7 +217,7 @@ def _shown(
     path, *there = first.split()
     absent = tuple(word.removeprefix(_ABSENT) for word in there if word.startswith(_ABSENT))
     if absent and image is not None and not servers:  # an image takes packages, a machine has to have them
-        return _shown(recipe, kinds, backend, image, asked, absent)
+        return _probed(recipe, kinds, backend, image, asked, absent)
     versions = {}
     for kind, _, text in (answer.partition("\n") for answer in answers):
         words = _COLOUR.sub("", text)
@@ -223,7 +235,9 @@ def _shown(
             f"environment.tools: {', '.join(missing)} not to be had in the sandbox {backend.name}.",
             "Name an `image` that has it (Docker), install it on this machine (bubblewrap), or change `tools`.",
         )
-    return Base(environment, path, frozenset(place.rpartition("/")[2] for place in there), versions, tuple(lacking))
+    return BuildBase(
+        environment, path, frozenset(place.rpartition("/")[2] for place in there), versions, tuple(lacking)
+    )
 
 
 def _running() -> str:
@@ -238,7 +252,8 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return the tables that an installation reads; all of a file that cannot be read."""
+    """Return the tables that an installation reads."""
+    # If a file cannot be read, all of it counts.
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

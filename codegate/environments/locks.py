@@ -1,4 +1,4 @@
-"""What lock files and manifests imply where no CI says how a project is set up."""
+"""Set-up and tests that lock files and manifests imply."""
 
 import re
 import shlex
@@ -42,10 +42,10 @@ _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
 def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
-    """Return the set-up that files in ``folder`` imply, each command with its file, and the command of the tests.
+    """Return the set-up that files imply, and the test command.
 
-    Go, Rust and Java need none of their own: what their tests load is loaded by them. With ``light``, optional
-    dependencies are those that are named for tests.
+    Each set-up command comes with its file. Go, Rust and Java need no set-up, because their test commands load
+    dependencies themselves. With ``light``, only optional dependencies named for tests are installed.
     """
     inside = f"{folder}/" if folder else ""
     names = set(Part.of(tree, folder))  # with the lock of the workspace that the folder is in
@@ -66,7 +66,10 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
 
 
 def languages_of(tree: Tree, folder: str) -> list[str]:
-    """Return the languages of the test files below ``folder``, that with the most files first."""
+    """Return the languages of test files, most frequent first.
+
+    Only files below ``folder`` count.
+    """
     inside = f"{folder}/" if folder else ""
     paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
     counts = Counter({name: sum(1 for path in paths if like.search(path)) for name, like in _TESTS.items()})
@@ -74,7 +77,7 @@ def languages_of(tree: Tree, folder: str) -> list[str]:
 
 
 def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
-    """Return the folders below the root that are projects with tests of their own, and their languages."""
+    """Return the folders that are projects with tests, and their languages."""
     folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
     found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}
     return dict([(folder, names) for folder, names in found.items() if names][:most])

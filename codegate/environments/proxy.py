@@ -1,7 +1,8 @@
-"""The way out of a build: an HTTP proxy on the host that lets package indexes through, and nothing else.
+"""The network access of a build: a proxy that allows package indexes.
 
-It answers the connections of a command's relay. Tunnels (``CONNECT``) and plain requests are taken; where the machine
-has a proxy of its own, they go on through that. What is refused gets 403 with the line that would allow it.
+It answers the connections of a command's relay. It takes tunnels (``CONNECT``) and plain requests, and passes them on
+through the machine's own proxy if there is one. A refused request gets status 403 with the line of configuration that
+would allow it.
 """
 
 import base64
@@ -44,7 +45,10 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class _Refused(Exception):
-    """A request that is not passed on: its status, and a line for whoever reads the tool's output."""
+    """A request that is not passed on.
+
+    It has a status, and a line for the reader of the tool's output.
+    """
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -52,7 +56,7 @@ class _Refused(Exception):
 
 
 class BuildProxy:
-    """Answers a build's connections, and records what they reached. Thread-safe.
+    """Answers a build's connections, and records their hosts. Thread-safe.
 
     Args:
         hosts: names that the recipe allows beside the indexes; ``*.NAME`` stands for all names below one.
@@ -131,7 +135,7 @@ class BuildProxy:
         above = self._above("http", host)
         path = f"{address.path or '/'}{f'?{address.query}' if address.query else ''}"
         name = host if port == _PORTS["http"] else f"{host}:{port}"
-        headers = [(b"host", name.encode()), (b"connection", b"close"), *_kept(request.headers, b"host")]
+        headers = [(b"host", name.encode()), (b"connection", b"close"), *_passed_on_headers(request.headers, b"host")]
         if above is not None and (known := _authorization(above)):
             headers.append((b"proxy-authorization", known))
         server = h11.Connection(h11.CLIENT)
@@ -142,7 +146,7 @@ class BuildProxy:
                 far.sendall(server.send(event) or b"")
             while not isinstance(event := _next(server, far), h11.ConnectionClosed):
                 if isinstance(event, h11.Response):
-                    kept = [*_kept(event.headers), (b"connection", b"close")]
+                    kept = [*_passed_on_headers(event.headers), (b"connection", b"close")]
                     event = h11.Response(status_code=event.status_code, reason=event.reason, headers=kept)
                 elif isinstance(event, h11.Data):
                     self._count(host, len(event.data))
@@ -152,7 +156,7 @@ class BuildProxy:
                     return
 
     def _allowed(self, address: SplitResult) -> tuple[str, int]:
-        """Return host and port of ``address`` if a build may reach it; all others raise."""
+        """Return host and port if a build may reach them."""
         host, port = _target(address)
         if (host, port) in self._own or (host in INDEXES and port in _PORTS.values()):
             return host, port
@@ -165,7 +169,7 @@ class BuildProxy:
         return host, port
 
     def _connect(self, scheme: str, host: str, port: int) -> socket.socket:
-        """Return a connection to a host that is allowed, or to the machine's own proxy on the way there."""
+        """Return a connection to a host or to the machine's proxy."""
         above = self._above(scheme, host)
         places = self._places(host, port, needed=above is None)
         if above is not None:
@@ -189,12 +193,11 @@ class BuildProxy:
         raise _Refused(_UNREACHABLE, f"{where} cannot be reached: {failure.strerror or failure}")
 
     def _places(self, host: str, port: int, *, needed: bool) -> list[tuple[str, int]]:
-        """Return the addresses of a host. Those that a recipe alone names must be public ones.
-
-        Whoever owns a name decides where it leads, and it could lead to this machine or its neighbours.
-        """
+        """Return the addresses of a host."""
+        # A host that only the recipe names must have public addresses. Whoever owns a name decides where it leads, and
+        # it could lead to this machine or its neighbours.
         try:
-            places = self._looked_up(host, port)
+            places = self._addresses_of(host, port)
         except (OSError, UnicodeError) as error:
             if not needed:
                 return []  # the machine's proxy may know it
@@ -205,8 +208,9 @@ class BuildProxy:
             raise _Refused(403, f"{host} leads to a private network; only an index of your own environment may")
         return places
 
-    def _looked_up(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Return the addresses of a host, asked for once: an installer opens fifty connections at a time."""
+    def _addresses_of(self, host: str, port: int) -> list[tuple[str, int]]:
+        """Return the addresses of a host, looked up once."""
+        # An installer opens fifty connections at a time.
         with self._looking:
             for left in reversed(range(_LOOKUPS)):
                 if (host, port) in self._found:
@@ -221,7 +225,7 @@ class BuildProxy:
             return self._found[host, port]
 
     def _above(self, scheme: str, host: str) -> SplitResult | None:
-        """Return the address of the machine's own proxy for ``host``, or None."""
+        """Return the machine's own proxy for ``host``, or None."""
         if host and urllib.request.proxy_bypass_environment(host, self._proxies):  # type: ignore[attr-defined]
             return None
         address = self._proxies.get(scheme) or self._proxies.get("all") or ""
@@ -233,7 +237,10 @@ class BuildProxy:
 
 
 def _target(address: SplitResult) -> tuple[str, int]:
-    """Return host and port of an address; a ``ValueError`` says that it has none."""
+    """Return host and port of an address.
+
+    Raises ``ValueError`` if it has none.
+    """
     return (address.hostname or "").rstrip(".").lower(), address.port or _PORTS.get(address.scheme, 0)
 
 
@@ -254,7 +261,7 @@ def _is_public(place: str) -> bool:
 
 
 def _authorization(proxy: SplitResult) -> bytes:
-    """Return what a proxy whose address has a user and a password is sent; empty where it has none."""
+    """Return a proxy's credentials as a header, or b""."""
     if proxy.username is None:
         return b""
     known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}".encode()
@@ -262,7 +269,7 @@ def _authorization(proxy: SplitResult) -> bytes:
 
 
 def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None:
-    """Have the machine's own proxy connect to ``target``."""
+    """Connect to ``target`` through the machine's own proxy."""
     asked = h11.Connection(h11.CLIENT)
     known = _authorization(proxy)
     headers = [(b"host", target.encode()), *([(b"proxy-authorization", known)] if known else [])]
@@ -275,7 +282,7 @@ def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None
 
 
 def _next(http: h11.Connection, connection: socket.socket) -> Any:
-    """Return the next event that is no informational one."""
+    """Return the next event that is not an informational one."""
     while (event := http.next_event()) is h11.NEED_DATA:
         http.receive_data(connection.recv(_PIECE))
     return _next(http, connection) if isinstance(event, h11.InformationalResponse) else event
@@ -291,12 +298,13 @@ def _body(client: h11.Connection, connection: socket.socket) -> Iterator[h11.Eve
         yield event
 
 
-def _kept(headers: Iterable[tuple[bytes, bytes]], *left_out: bytes) -> list[tuple[bytes, bytes]]:
+def _passed_on_headers(headers: Iterable[tuple[bytes, bytes]], *left_out: bytes) -> list[tuple[bytes, bytes]]:
     return [(name, value) for name, value in headers if name not in _OF_A_HOP and name not in left_out]
 
 
 def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused) -> None:
-    """Send a refusal. Its words are the reason too: of a tunnel that is refused, clients show nothing else."""
+    """Send a refusal."""
+    # Its words are the status line's reason too: if a tunnel is refused, clients show nothing else.
     words = refused.words.encode("ascii", "replace")
     headers = [("content-type", "text/plain"), ("content-length", str(len(words) + 1)), ("connection", "close")]
     for event in (
@@ -308,7 +316,8 @@ def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused)
 
 
 def _carry(source: socket.socket, sink: socket.socket, count: Any = lambda _: None) -> None:
-    """Pass on bytes until one of both ends closes, then close both for whoever carries the other way."""
+    """Pass bytes on until one end closes, then close both."""
+    # Closing both ends the thread that carries the other direction.
     with contextlib.suppress(OSError):
         while data := source.recv(_PIECE):
             sink.sendall(data)

@@ -1,4 +1,4 @@
-"""A project's own set-up: what its environment is built by, and how its tests are run in it."""
+"""A project's own set-up and test command."""
 
 import shlex
 import sys
@@ -31,7 +31,8 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
 def _words(text: str) -> str:
-    """Return a test command that can be split into words; a ``ValueError`` says why one cannot."""
+    """Return a test command that can be split into words."""
+    # Otherwise ``ValueError`` says why it cannot.
     shlex.split(text)
     return text
 
@@ -44,7 +45,7 @@ class ServiceRecipe(Strict):
 
 
 class Recipe(Strict):
-    """``environment:`` of codegate.yml: how a project is set up, and how its tests are run."""
+    """``environment:`` of codegate.yml: how to set up and test."""
 
     image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
         default=None, description="Image for Docker; null: one that has the tools. Bubblewrap takes the machine's own."
@@ -94,18 +95,21 @@ class Recipe(Strict):
 
     @property
     def python(self) -> str:
-        """Return the minor version of its Python; where it asks for none, or for another kind, the running one."""
+        """Return the minor version of its Python.
+
+        If it asks for none, or for another kind: the version that codegate runs on.
+        """
         asked = self.tools.get("python", "")
         return ".".join(asked.split(".")[:2]) if asked.startswith("3.") else f"3.{sys.version_info[1]}"
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of all that makes one recipe build or test otherwise than another."""
+        """Return the SHA-256 of all that changes builds or tests."""
         return digest(self.model_dump(mode="json", exclude={"seconds"}))
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """Return the recipe as YAML, without what is as by default."""
+    """Return the recipe as YAML, without default values."""
     return yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=120)
 
 
@@ -114,7 +118,7 @@ class _Written(BaseModel):
 
 
 def parse_recipe(value: Any, place: str) -> Recipe:
-    """Return the recipe that ``value``, read from ``place``, describes.
+    """Return the recipe in ``value``, which comes from ``place``.
 
     Raises:
         UsageError: keys are unknown or their values wrong; the message names them.
@@ -148,6 +152,9 @@ def environment_of(
 
 
 def recipe_of(environment: Environment) -> Recipe:
-    """Return the recipe of a suite's environment; raises as ``parse_recipe``."""
+    """Return the recipe of a suite's environment.
+
+    Raises as ``parse_recipe``.
+    """
     place = f"environment {environment.id}: {RECIPE}"
     return parse_recipe(parse_yaml(environment.recipe, place), place)

@@ -1,4 +1,4 @@
-"""The builder's own shell scripts: what it does in the sandbox before and after a project's set-up."""
+"""The builder's own shell scripts, run before and after set-up."""
 
 import re
 import shlex
@@ -56,7 +56,10 @@ for found in importlib.metadata.distributions():
 
 
 def given_files(resolved: str | None) -> dict[str, bytes]:
-    """Return the files that set-up is given, by name: authorities, Maven's settings, and pins of an earlier build."""
+    """Return, by name, the files that set-up is given.
+
+    These are certificates, Maven's settings, and the versions of an earlier build.
+    """
     java = java_authorities()
     pins = "\n".join(_PIN.findall(resolved or ""))
     return {
@@ -68,7 +71,10 @@ def given_files(resolved: str | None) -> dict[str, bytes]:
 
 
 def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
-    """Return what puts given files in their places, and commits the files whose names it reads, each before a NUL."""
+    """Return a script that moves given files to their places.
+
+    It also commits the files whose names it reads, each followed by a NUL.
+    """
     places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
     lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]
     lines += [f"mv {GIVEN}/{name} {place}" for name, place in places.items() if name in given]
@@ -88,7 +94,10 @@ def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
 
 
 def make_python(folder: str, version: str) -> str:
-    """Return what makes the virtual environment, unless there is one of that version; by default, of uv's choice."""
+    """Return a script that makes the virtual environment.
+
+    It keeps one of the right version; without a version, uv chooses.
+    """
     python = f"--python {shlex.quote(version)} " if version else ""
     same = f"{VENV}/bin/python -c 'import sys; sys.exit(not sys.version.startswith(\"{version}\"))' 2>/dev/null"
     enter = f"cd -- {shlex.quote(folder)}\n" if folder else ""
@@ -96,7 +105,7 @@ def make_python(folder: str, version: str) -> str:
 
 
 def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
-    """Return what installs toolchains from package indexes."""
+    """Return a script that installs toolchains from package indexes."""
     lines = []
     packages = []
     for one in lacking:
@@ -114,7 +123,10 @@ def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
 
 
 def list_resolved() -> str:
-    """Return what lists the versions of all that was installed, a heading before each tool's."""
+    """Return a script that lists all installed versions.
+
+    Each tool's list follows a heading.
+    """
     return "\n".join(
         f"if out=$({command} 2>/dev/null); then printf '# %s\\n%s\\n' '{title}' \"$out\"; fi"
         for title, command in _RESOLVED.items()
@@ -122,22 +134,25 @@ def list_resolved() -> str:
 
 
 def copies_of_the_tree() -> str:
-    """Return what prints the packages that were installed from the tree as copies."""
+    """Return a script that prints packages installed as copies.
+
+    These are copies of the tree, which changes of the tree do not reach.
+    """
     return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
 
 
 def compile_python() -> str:
-    """Return what writes byte code for installed packages but pip, with the hash of each source.
+    """Return a script that compiles the installed packages.
 
-    By the hash an audit sees that the source beside it says the same. It may fail: some packages ship files that are
-    for no version.
+    Each byte code file has the hash of its source, so that an audit sees that the source beside it says the same. pip
+    is left out. Compiling may fail, because some packages ship files for other versions.
     """
     compiler = f"{VENV}/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash -x /site-packages/pip/"
     return f"{compiler} {VENV}/lib/python3*/site-packages >/dev/null 2>&1 || true"
 
 
 def clean_up() -> str:
-    """Return what removes the builder's own files from all that is frozen."""
+    """Return a script that removes the builder's own files."""
     return (
         f"if test -e {_OUR_SETTINGS}; then rm -f {HOME}/.m2/settings.xml; fi\n"
         f"rmdir {HOME}/.m2 2>/dev/null || true\n"

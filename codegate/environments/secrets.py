@@ -1,4 +1,4 @@
-"""Secrets of set-up: kept out of texts, and looked for in what was built."""
+"""Keep set-up's secrets out of texts and built archives."""
 
 import base64
 import re
@@ -19,11 +19,11 @@ _USER: Final = re.compile(r"//([^/\s@:]*):([^/\s]*)@")
 
 
 class SecretKept(SandboxError):
-    """What was built holds a secret of set-up."""
+    """Raised when an archive holds a secret of set-up."""
 
 
 def check_lengths(secrets: Mapping[str, str]) -> None:
-    """Refuse secrets that are too short to be looked for.
+    """Refuse secrets that are too short to be searched for.
 
     Raises:
         UsageError: one is.
@@ -36,12 +36,14 @@ def check_lengths(secrets: Mapping[str, str]) -> None:
 
 
 def redactor_of(secrets: Mapping[str, str]) -> Redactor:
-    """Return what takes the secrets, and the passwords in them, out of texts."""
+    """Return a redactor for the secrets and passwords in them."""
     return Redactor(*(part for value in secrets.values() for part in _parts(value)))
 
 
 def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
-    """Refuse an archive with a secret in it, plain, quoted for an address, or in base64.
+    """Refuse an archive that holds a secret.
+
+    It is searched for the plain secret, its form quoted for an address, and base64.
 
     Raises:
         SecretKept: there is one; the message has the file's name.
@@ -57,7 +59,8 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret, and of an address in it the password, alone where it is long enough to be looked for."""
+    """Yield a secret, and the password of an address in it."""
+    # A password alone only if it is long enough to be searched for.
     yield value
     for user, password in _USER.findall(value):
         yield f"{user}:{password}"
@@ -72,7 +75,7 @@ def _forms(part: str) -> Iterator[bytes]:
 
 
 def _pieces(archive: Path) -> Iterator[bytes]:
-    """Yield an archive's bytes; each piece begins with the end of the one before."""
+    """Yield an archive's bytes; pieces overlap by 4096 bytes."""
     end = b""
     with archive.open("rb") as file:
         while data := file.read(_PIECE):
@@ -81,7 +84,8 @@ def _pieces(archive: Path) -> Iterator[bytes]:
 
 
 def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
-    """Return the first member with a secret in it, by its path in sandboxes, and the secret's name."""
+    """Return the path of the first member with a secret."""
+    # Together with the secret's name; the path is the one in sandboxes.
     with tarfile.open(archive, "r:") as members:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None

@@ -1,6 +1,7 @@
-"""Servers beside the tests: made ready by the build, and started in the sandbox of each command that needs them.
+"""Servers beside the tests.
 
-What a server keeps is part of the recorded build, so that every sandbox begins with the same data.
+The build prepares them, and each command that needs them starts them in its own sandbox. A server's data is part of the
+recorded build, so that every sandbox begins with the same data.
 """
 
 import json
@@ -29,13 +30,13 @@ class Server:
     """One program that serves beside the tests.
 
     Attributes:
-        name: of the preset, or the beginning of the command.
+        name: of the preset, or the first word of the command.
         run: the command line that serves, in the foreground.
-        ready: the one that succeeds once it serves.
-        program: what has to be there; empty: the command lines say it themselves.
-        package: of Debian, which has the program.
-        prepare: the command lines that the build runs.
-        variables: where it is, for tests.
+        ready: a command line that succeeds once it serves.
+        program: the program that the sandbox needs; empty: not known.
+        package: Debian's package with the program.
+        prepare: command lines that the build runs.
+        variables: its address, for tests.
     """
 
     name: str
@@ -48,11 +49,11 @@ class Server:
 
     @property
     def present(self) -> str:
-        """Return the command line that succeeds where the program is there."""
+        """Return a command line that succeeds if the program exists."""
         return f"{_FIND}; command -v {shlex.quote(self.program)} {_LOG}" if self.program else "true"
 
     def absent(self) -> UsageError:
-        """Return the error that names the program."""
+        """Return the error that names the missing program."""
         return UsageError(
             f"environment.services: {self.name} needs the program {self.program!r}, which is not in the sandbox.",
             f"Add {self.package} to `packages`, which Docker installs; elsewhere `apt-get install {self.package}`.",
@@ -60,7 +61,9 @@ class Server:
 
 
 def servers_of(recipe: Recipe) -> tuple[Server, ...]:
-    """Return the servers of a recipe; users and databases of presets are what its variables say.
+    """Return the servers of a recipe.
+
+    Users and databases of presets are those of the recipe's variables.
 
     Raises:
         UsageError: there is no preset of a name.
@@ -81,14 +84,17 @@ def servers_of(recipe: Recipe) -> tuple[Server, ...]:
 
 
 def service_variables(recipe: Recipe) -> dict[str, str]:
-    """Return where the servers of a recipe are; its own variables come before them."""
+    """Return the addresses of a recipe's servers, as variables.
+
+    The recipe's own variables override them.
+    """
     return {name: value for server in servers_of(recipe) for name, value in server.variables}
 
 
 class Served:
     """A sandbox whose commands have servers beside them.
 
-    That one of a preset does not start is a fault of the sandbox as long as nothing of the project has run in it.
+    If a preset's server does not start, the sandbox is at fault, as long as nothing of the project has run in it.
     """
 
     def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:
@@ -101,11 +107,11 @@ class Served:
     def run(self, command: Command) -> Completed:
         """See ``Sandbox.run``."""
         fresh, self._fresh = self._fresh, False
-        done = self._sandbox.run(beside(command, self._servers))
-        said = done.stderr.decode("utf-8", "replace")
-        ours = any(said.startswith(f"the service {one.name} ") for one in self._servers if one.program)
+        done = self._sandbox.run(with_servers(command, self._servers))
+        printed = done.stderr.decode("utf-8", "replace")
+        ours = any(printed.startswith(f"the service {one.name} ") for one in self._servers if one.program)
         if fresh and ours and done.exit_code == NOT_STARTED:
-            raise SandboxError(said.strip(), "Look at `services` of `environment:` in codegate.yml.")
+            raise SandboxError(printed.strip(), "Look at `services` of `environment:` in codegate.yml.")
         return done
 
     def close(self) -> None:
@@ -113,16 +119,16 @@ class Served:
         self._sandbox.close()
 
 
-def beside(command: Command, servers: tuple[Server, ...]) -> Command:
-    """Return the command with servers beside it, which are stopped when it has ended.
+def with_servers(command: Command, servers: tuple[Server, ...]) -> Command:
+    """Return the command with servers beside it.
 
-    Its standard input and its records pipe are its own: no server gets them.
+    They stop when it has ended, and get neither its standard input nor its records pipe.
     """
     if not servers:
         return command
-    told = json.dumps([{"name": one.name, "run": one.run, "ready": one.ready} for one in servers])
+    listed = json.dumps([{"name": one.name, "run": one.run, "ready": one.ready} for one in servers])
     program = resources.files("codegate.environments.drivers").joinpath("services_driver.py").read_text("utf-8")
-    return replace(command, argv=("{python}", "-I", "-S", "-B", "-c", program, told, *command.argv))
+    return replace(command, argv=("{python}", "-I", "-S", "-B", "-c", program, listed, *command.argv))
 
 
 def _postgres(env: Mapping[str, str]) -> Server:

@@ -1,4 +1,7 @@
-"""What tox and nox run: their files are read as data, and their set-up goes into the recipe's own environment."""
+"""Read the commands of tox and nox.
+
+Their files are read as data, and their set-up goes into the recipe's own environment.
+"""
 
 import ast
 import re
@@ -16,9 +19,9 @@ _FOR: Final = re.compile(r"^([\w.,-]+):\s+(.*)$")
 def tox_commands(
     tree: Tree, folder: str, words: list[str], python: str, env: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield what ``tox`` with these arguments runs, after the command that installs what it needs.
+    """Yield the commands of ``tox`` after their installation.
 
-    tox installs into its own environment; here that is the recipe's, and the project is no copy.
+    tox installs into its own environment; here that is the recipe's, and the project is installed as editable.
     """
     given = _argument(words, {"-e"}) or env.get("TOXENV") or env.get("TOX_ENV") or ""
     name = given.partition(",")[0]
@@ -33,7 +36,7 @@ def tox_commands(
         own = {**mapping(at(table, "env_run_base")), **mapping(at(table, "env", name))}
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
-        lines = [shlex.join(filter(None, (_filled(word, name) for word in strings(one)))) for one in commands]
+        lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
         plain = "runner" not in own  # a plug-in's: what it installs, the lock file says
         place, section = path, "tool.tox.env_run_base" if path == "pyproject.toml" else "env_run_base"
         if lines:
@@ -46,7 +49,7 @@ def tox_commands(
 
 
 def nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield what a session of ``nox`` installs and runs, as far as its words are literals."""
+    """Yield a ``nox`` session's commands, if they are literals."""
     wanted = re.sub(r"(?:-|\()\d.*$", "", _argument(words, {"-s", "-e", "--session", "--sessions"}))
     path = f"{folder}/noxfile.py" if folder else "noxfile.py"
     try:
@@ -65,7 +68,8 @@ def nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[st
 
 
 def _called(call: ast.Call) -> str | None:
-    """Return the command that a call of a session runs; empty where it runs none, None where it is computed."""
+    """Return the command that a session's call runs."""
+    # Empty if it runs none, None if it is computed.
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if verb not in {"install", "run", "run_install", "run_always"}:
         return ""
@@ -92,18 +96,19 @@ def _argument(words: list[str], options: set[str]) -> str:
 
 
 def _lines(text: str, name: str) -> list[str]:
-    """Return the lines of a setting that count in the environment ``name``."""
+    """Return a setting's lines for the environment ``name``."""
     found = []
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         match = _FOR.match(line.strip())
         if match is not None and not any(set(one.split("-")) <= set(name.split("-")) for one in match[1].split(",")):
             continue
-        found.append(_filled(match[2] if match is not None else line.strip(), name).lstrip("- "))
+        found.append(_substituted(match[2] if match is not None else line.strip(), name).lstrip("- "))
     return [line for line in found if line and not line.startswith("#")]
 
 
-def _filled(text: str, name: str) -> str:
-    """Return a text of tox with its substitutions; those of a run are empty."""
+def _substituted(text: str, name: str) -> str:
+    """Return a text of tox with its substitutions."""
+    # Those that only a run of tox knows are empty.
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
     return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()

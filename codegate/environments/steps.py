@@ -1,4 +1,7 @@
-"""What a step of CI becomes in set-up: its text, without root, copies of the project, and files of GitHub's."""
+"""Turn a step of CI into set-up.
+
+Set-up has no root, no copies of the project, and no files of GitHub's.
+"""
 
 import re
 from collections.abc import Mapping
@@ -32,11 +35,11 @@ class SetUp:
     """A step's text as set-up runs it.
 
     Attributes:
-        text: empty where nothing is left.
-        packages: of the system, which it would install.
+        text: empty if nothing is left.
+        packages: packages of the system that it would install.
         env: variables that it sets for all later steps, and those of GitHub that it reads.
-        left_out: what was left out or rewritten, a clause each.
-        unknown: expressions in it that have no value here; their lines are left out.
+        left_out: parts left out or rewritten, a clause each.
+        unknown: expressions without a value here; their lines are left out.
     """
 
     text: str
@@ -47,7 +50,7 @@ class SetUp:
 
 
 def set_up(text: str) -> SetUp:
-    """Return a step of set-up: no root, no copies of the project, no files of GitHub's."""
+    """Return a step of CI as set-up."""
     packages: list[str] = []
     left_out: list[str] = []
     env: dict[str, str] = {}
@@ -79,7 +82,7 @@ def set_up(text: str) -> SetUp:
     if unknown:
         lines = [] if STRUCTURE.search(text) else [line for line in text.splitlines() if "${{" not in line]
         text = "\n".join(lines)
-    text = _EXPORTED.sub(export, joined(text))
+    text = _EXPORTED.sub(export, one_line_each(text))
     text = text if STRUCTURE.search(text) else _OUTPUT.sub("", text)
     text = _APT.sub(install, text)
     text = _SUDO.sub(lambda match: drop("it needs root", match), text)
@@ -96,7 +99,7 @@ def set_up(text: str) -> SetUp:
     return SetUp("" if done else text, tuple(packages), env, tuple(left_out), unknown)
 
 
-def joined(text: str) -> str:
+def one_line_each(text: str) -> str:
     """Return a shell text with each command on one line."""
     return re.sub(r"\\\n\s*", " ", text)
 

@@ -1,4 +1,7 @@
-"""Recorded builds in the cache: an archive by its SHA-256, and a JSON file beside it that says what it is."""
+"""Recorded builds in the cache.
+
+Each is an archive named by its SHA-256, with a JSON file beside it that describes it.
+"""
 
 import contextlib
 import fcntl
@@ -28,7 +31,7 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LayerFile(Strict):
-    """``<sha256>.json``: what the archive beside it was built from, and how commands in it are run."""
+    """``<sha256>.json``: what the archive beside it was built from."""
 
     schema_: Literal["codegate.layer/1"] = SCHEMA
     sha256: _Sha256
@@ -51,8 +54,8 @@ class LayerFile(Strict):
 
 
 @dataclass(frozen=True)
-class Origin:
-    """The tree that something is built of: its day, and its SHA-256."""
+class TreeOrigin:
+    """The day and the SHA-256 of a build's tree."""
 
     day: date
     tree: str
@@ -63,15 +66,15 @@ class Built:
     """A recorded build.
 
     Attributes:
-        layer: what it left.
+        layer: the frozen result.
         environment: to prepare sandboxes with it.
-        recipe: what it was made by: one that was found lacks what failed.
-        inputs: SHA-256 of what it was made from.
-        resolved: versions of what was installed, as each tool lists them.
+        recipe: what it was made by; a proposed recipe comes without the commands that failed.
+        inputs: SHA-256 of its inputs.
+        resolved: installed versions, as each tool lists them.
         seconds: of the whole build.
         hosts: bytes received from each host.
         steps: seconds of each set-up command.
-        notes: what a person should know, a sentence each.
+        notes: sentences for people.
     """
 
     layer: Layer
@@ -87,7 +90,9 @@ class Built:
 
 @contextlib.contextmanager
 def locked(inputs: str) -> Iterator[None]:
-    """Keep all others, in this process and in others, from a build of the same inputs.
+    """Hold the lock on builds of the same inputs.
+
+    It excludes other threads and processes.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -107,7 +112,9 @@ def locked(inputs: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def unfinished() -> Iterator[Path]:
-    """Give the path of an archive to write, which is removed at the end unless it was kept.
+    """Yield the path of an archive to write.
+
+    It is removed at the end unless it was stored.
 
     Raises:
         SandboxError: the disk refused.
@@ -117,8 +124,10 @@ def unfinished() -> Iterator[Path]:
         yield folder / "archive.tar"
 
 
-def keep(archive: Path, described: LayerFile) -> Built:
-    """Put a finished archive in its place, with what it is beside it; drop others where there are too many.
+def store_built(archive: Path, described: LayerFile) -> Built:
+    """Store a finished archive with its description; return the build.
+
+    If the cache is too large now, other builds are dropped.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -138,13 +147,15 @@ def keep(archive: Path, described: LayerFile) -> Built:
 
 
 def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | None:
-    """Return the newest build of ``inputs`` in the cache, or None. A file that cannot be read counts as none.
+    """Return the newest cached build of ``inputs``, or None.
+
+    A file that cannot be read does not count.
 
     Args:
-        inputs: what ``inputs_of`` returns.
-        tree: SHA-256 of the tree that it is for. What manifests import is in no key: a build of another tree, which may
-            be another repository's, would serve hooks that are not this one's.
-        resolved: the versions it has to have, or to have been told to have; None: any.
+        inputs: the result of ``inputs_of``.
+        tree: SHA-256 of the tree. Modules that manifests import are in no key: a build of another tree, which may be of
+            another repository, would have that tree's hooks.
+        resolved: versions that the build has, or was told to install; None: any.
     """
     for path, described in reversed(kept_layers()):
         if inputs not in {described.inputs, described.asked} or described.tree != tree:
@@ -158,13 +169,18 @@ def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | N
 
 
 def kept_layers() -> list[tuple[Path, LayerFile]]:
-    """Return the recorded builds in the cache, each with its file, the one that was used least recently first."""
+    """Return the cached builds, the least recently used first.
+
+    Each comes with the path of its description.
+    """
     paths = sorted(layers_folder().glob("*.json"), key=_modified)
     return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
 
 
 def drop(path: Path) -> int:
-    """Remove a recorded build that no live command uses; return its size in bytes, 0 where one does.
+    """Remove a build that no live command uses; return its size.
+
+    In bytes; 0 if the build is in use.
 
     Raises:
         OSError: the disk refused.
@@ -182,7 +198,9 @@ def drop(path: Path) -> int:
 
 
 def make_room() -> None:
-    """Drop the builds that were used least recently until all of them fit ``cache_bytes``; say so.
+    """Drop the least recently used builds until all fit.
+
+    The limit is ``cache_bytes``; what is dropped is logged.
 
     Raises:
         UsageError: its variable is no number.
@@ -203,14 +221,18 @@ def make_room() -> None:
 
 
 def _size(path: Path) -> int:
-    """Return how large a recorded build is; bubblewrap has it unpacked, too."""
+    """Return the size of a recorded build."""
+    # Bubblewrap also has it unpacked.
     with contextlib.suppress(OSError):
         return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
     return 0
 
 
 def read_layer_file(path: Path) -> LayerFile | None:
-    """Return what describes a recorded build; None where it cannot be read, or its archive is not there."""
+    """Return the description of a recorded build.
+
+    None if it cannot be read, or if its archive is missing.
+    """
     try:
         document = parse_json(read_text(path, _LARGEST), str(path))
         document["schema_"] = document.pop("schema")
@@ -227,7 +249,8 @@ def _modified(path: Path) -> float:
 
 
 def _built(described: LayerFile) -> Built | None:
-    """Return a build, which stays in the cache as long as its layer lives in this process; None: it is gone."""
+    """Return a build, or None if it is gone."""
+    # It stays in the cache as long as its layer lives in this process.
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
     try:

@@ -1,4 +1,4 @@
-"""Toolchains and their versions: what set-up actions are given, and what a project's version files say."""
+"""Toolchains and versions named by set-up actions and version files."""
 
 import contextlib
 import re
@@ -55,15 +55,18 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def had_by(backend: Backend) -> Has | None:
-    """Return whether a backend has a toolchain; None where images bring any."""
+    """Return the function that tells which toolchains a backend has.
+
+    None if images bring any.
+    """
     return None if hasattr(backend, "pin_image") else on_machine
 
 
 @cache
 def on_machine(name: str, version: str) -> bool:
-    """Return whether sandboxes without images have a toolchain of that version: this machine's, or an index's.
+    """Return whether sandboxes without images have a toolchain.
 
-    ``PACKAGE`` as its name asks for a package of the system.
+    It comes from this machine or from an index. The name ``PACKAGE`` asks for a package of the system.
     """
     if name == PACKAGE:
         with contextlib.suppress(SandboxError):
@@ -74,13 +77,16 @@ def on_machine(name: str, version: str) -> bool:
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return the toolchains that an action brings and the commands that it stands for; None: it is not known."""
+    """Return the toolchains and commands that an action stands for.
+
+    None if the action is not known.
+    """
     name, _, reference = uses.partition("@")
     name = name.casefold()
     if _NEEDLESS.match(name):
         return {}, []
     if name in _RUNS:
-        python = clean("python", given.get("python-version", ""))
+        python = clean_version("python", given.get("python-version", ""))
         return ({"python": python} if python else {}), [_RUNS[name]]
     tool = _BRINGS.get(name)
     if tool is None:
@@ -90,19 +96,22 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
     version = (
         given.get(f"{kind}-version") or given.get("toolchain") or (given.get("version", "") if tool != "python" else "")
     )
-    found = clean(tool, version)
+    found = clean_version(tool, version)
     if not found and file:
-        found = in_file(tree, file.removeprefix("./"), tool)
+        found = version_in_file(tree, file.removeprefix("./"), tool)
     if not found and tool == "rust":
-        found = clean(tool, reference)
+        found = clean_version(tool, reference)
     if not found:
-        found = declared(tree, "", tool)[0]
+        found = declared_version(tree, "", tool)[0]
     install = given.get("run_install") not in {None, "", "false", "null"}
     return ({tool: found} if found else {}), ["pnpm install"] if tool == "pnpm" and install else []
 
 
-def clean(tool: str, version: str) -> str:
-    """Return a version as recipes have it; empty where none is named, ``stable`` for what only has a nickname."""
+def clean_version(tool: str, version: str) -> str:
+    """Return a version in the form that recipes use.
+
+    Empty if none is named, ``stable`` for a nickname.
+    """
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
     found = re.search(r"\d+(?:\.\d+)*", text)
@@ -116,37 +125,43 @@ def clean(tool: str, version: str) -> str:
     return ".".join(parts[: _PARTS.get(tool, 3)])
 
 
-def in_file(tree: Tree, path: str, tool: str) -> str:
-    """Return the version of a tool that a version file says; empty where it says none."""
+def version_in_file(tree: Tree, path: str, tool: str) -> str:
+    """Return the version of a tool in a version file.
+
+    Empty if there is none.
+    """
     name = path.rpartition("/")[2]
     text = read_text(tree, path)
     if name == ".tool-versions":
         pairs = (line.split()[:2] for line in text.splitlines() if len(line.split()) > 1)
-        return next((clean(tool, pair[1]) for pair in pairs if _NAMES.get(pair[0], pair[0]) == tool), "")
+        return next((clean_version(tool, pair[1]) for pair in pairs if _NAMES.get(pair[0], pair[0]) == tool), "")
     if name == "rust-toolchain.toml" or (name == "rust-toolchain" and "[" in text):
         found = at(read_toml(tree, path), "toolchain", "channel") if name.endswith(".toml") else None
-        return clean("rust", str(found or "")) if tool == "rust" else ""
+        return clean_version("rust", str(found or "")) if tool == "rust" else ""
     if name == "package.json":
         return _in_package(read_json(tree, path), tool)
     if name == "go.mod" and tool == "go":
         match = re.search(r"^go (\S+)", text, re.MULTILINE)
-        return clean("go", match[1]) if match else ""
-    return clean(tool, text) if _ONE_WORD.get(name) == tool else ""
+        return clean_version("go", match[1]) if match else ""
+    return clean_version(tool, text) if _ONE_WORD.get(name) == tool else ""
 
 
 def _in_package(data: Mapping[str, Any], tool: str) -> str:
     manager, _, version = str(data.get("packageManager") or "").partition("@")
     if manager == tool:
-        return clean(tool, version.partition("+")[0])
+        return clean_version(tool, version.partition("+")[0])
     for table in ("volta", "engines"):
         named = at(data, table, tool)
         if isinstance(named, str):
-            return clean(tool, named)
+            return clean_version(tool, named)
     return ""
 
 
 def nearest_version(tool: str, version: str, has: Has) -> str:
-    """Return the version of a tool that is to be had and nearest to ``version``, the newer of two; else ``version``."""
+    """Return the available version that is nearest to ``version``.
+
+    Of two equally near ones the newer; ``version`` itself if none is available.
+    """
     first = "3." if tool == "python" else ""
     wanted = re.match(r"\d+", version.removeprefix(first))
     if wanted is None or has(tool, version):
@@ -156,11 +171,14 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
     return next((f"{first}{number}" for number in near if has(tool, f"{first}{number}")), version)
 
 
-def declared(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
-    """Return the version of a tool that files say, the nearest first, and which file; empty where none does."""
+def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
+    """Return the version of a tool in the tree's files.
+
+    Together with the file; the nearest folder comes first. Empty if there is none.
+    """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:
-            if place + name in tree and (version := in_file(tree, place + name, tool)):
+            if place + name in tree and (version := version_in_file(tree, place + name, tool)):
                 return version, f"`{place}{name}`"
         for name in _DESCRIBED if tool == "python" else ():
             versions = _supported(tree, place + name) if has is not None else []
@@ -171,7 +189,8 @@ def declared(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tupl
 
 
 def _supported(tree: Tree, path: str) -> list[str]:
-    """Return the minor versions of Python that a project's classifiers name or its bounds allow, from the newest."""
+    """Return the Python versions that a project supports, newest first."""
+    # By its classifiers, or else by its bounds.
     named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
     wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):

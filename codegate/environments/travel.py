@@ -1,7 +1,8 @@
-"""Built environments in a folder of archives, recorded builds among them: a machine that imports them builds nothing.
+"""Export and import built environments as a folder of archives.
 
-A recorded build is two files there: ``KEY.tar``, its archive, and ``KEY.json``, what it was built from and how commands
-run in it. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the archive's SHA-256 trusts both.
+A machine that imports them builds nothing. A recorded build is two files there: ``KEY.tar``, its archive, and
+``KEY.json``, its description. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the archive's SHA-256
+trusts both.
 """
 
 import contextlib
@@ -27,7 +28,9 @@ _DAY: Final = 24 * 3600
 
 
 def export_built(target: Path) -> dict[str, str]:
-    """Write every environment that is built here to ``target``; return the archives' SHA-256 by key.
+    """Write every built environment to ``target``.
+
+    Returns the archives' SHA-256 by key.
 
     Raises:
         UsageError: ``target`` has an index that cannot be read.
@@ -53,7 +56,7 @@ def export_built(target: Path) -> dict[str, str]:
 
 
 def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
-    """Take the environments in ``source`` that ``trusted`` names and that are not here yet.
+    """Import the trusted environments of ``source`` that are new here.
 
     Args:
         source: a folder that ``export_built`` wrote.
@@ -76,7 +79,7 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
 
 
 def prune_built(days: int) -> tuple[int, int]:
-    """Remove the environments that nothing used for ``days`` days, and their images.
+    """Remove environments unused for ``days`` days, and their images.
 
     Returns:
         How many environments, and how many bytes on this machine and in the images.
@@ -97,7 +100,10 @@ def prune_built(days: int) -> tuple[int, int]:
 
 
 def _take(source: Path, key: str, digest: str) -> str | None:
-    """Take one recorded build; return why it is refused, an empty text where it is here, None where it was taken."""
+    """Import one recorded build.
+
+    Returns why it is refused, "" if it is here already, None if it was imported.
+    """
     place = layers_folder() / f"{digest}.json"
     if place.exists():
         return ""

@@ -1,4 +1,7 @@
-"""The environment variables of set-up and of tests: where each tool keeps its files, and how it reaches an index."""
+"""The environment variables of set-up and of tests.
+
+They set where each tool keeps its files, and how it reaches an index.
+"""
 
 import os
 import re
@@ -102,7 +105,7 @@ _NAMED: Final = re.compile(r"(?:^|(?<=\s))[\w.-]+=(?=https?://)")  # uv's names 
 
 
 def secret_values(recipe: Recipe) -> dict[str, str]:
-    """Return the variables of the caller that set-up alone is given.
+    """Return the caller's variables that only set-up is given.
 
     Raises:
         UsageError: one is not set.
@@ -115,9 +118,9 @@ def secret_values(recipe: Recipe) -> dict[str, str]:
 
 
 def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
-    """Return the indexes of the caller's environment, for each tool that reads variables.
+    """Return the caller's package indexes, as variables of each tool.
 
-    An address has its user and password only where its variable is one of the secrets.
+    An address keeps its user and password only if its variable is one of the secrets.
     """
     found = {}
     for name, value in os.environ.items():
@@ -139,14 +142,14 @@ def index_addresses(variables: Mapping[str, str]) -> list[str]:
 
 
 def path_variable(inherited: str) -> str:
-    """Return ``PATH``: what set-up installs, then the sandbox's own, its toolchains among it."""
+    """Return ``PATH``: installed programs, then the sandbox's own."""
     return ":".join(dict.fromkeys((*_FOLDERS, *filter(None, inherited.split(":")))))
 
 
 def set_up_variables(
     recipe: Recipe, path: str, names: Collection[str], day: date, indexes: Mapping[str, str], python: str | None
 ) -> dict[str, str]:
-    """Return the environment of set-up commands; that of secrets comes on top.
+    """Return the environment of set-up commands, without secrets.
 
     Args:
         recipe: its ``env`` wins over all others.
@@ -178,12 +181,18 @@ def set_up_variables(
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
-    """Return the environment of tests and of what goes before them: the same places, and no index."""
+    """Return the environment of tests and commands before them.
+
+    It has the same folders as that of set-up, and no index.
+    """
     return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
 
 
 def version_variables(pyproject: bytes) -> dict[str, str]:
-    """Return what stands for a version that a project takes from git, for a sandbox without git."""
+    """Return variables that replace a version taken from git.
+
+    For sandboxes without git.
+    """
     text = pyproject.decode("utf-8", "replace")
     if "hatch-vcs" in text:  # it knows the name for all projects alone
         return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
@@ -194,13 +203,16 @@ def version_variables(pyproject: bytes) -> dict[str, str]:
 
 
 def authorities() -> bytes:
-    """Return the certificates of the authorities that this machine trusts, as PEM."""
+    """Return this machine's trusted certificates, as PEM."""
     paths = (os.environ.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile, DEFAULT_CA_BUNDLE_PATH)
     return next(Path(path).read_bytes() for path in paths if path and Path(path).is_file())
 
 
 def java_authorities() -> bytes | None:
-    """Return those of this machine's Java, or None where it has none: Java reads no PEM."""
+    """Return the trusted certificates of this machine's Java, or None.
+
+    Java reads no PEM.
+    """
     try:
         return Path("/etc/ssl/certs/java/cacerts").read_bytes()
     except OSError:
@@ -208,7 +220,10 @@ def java_authorities() -> bytes | None:
 
 
 def maven_settings() -> bytes:
-    """Return a ``settings.xml`` with the way out: Maven reads no variable for it."""
+    """Return a ``settings.xml`` with the build's proxy.
+
+    Maven reads no variable for it.
+    """
     proxies = "".join(
         f"<proxy><id>{scheme}</id><active>true</active><protocol>{scheme}</protocol><host>127.0.0.1</host>"
         f"<port>{PROXY_PORT}</port></proxy>"
@@ -218,10 +233,8 @@ def maven_settings() -> bytes:
 
 
 def _with_own(variables: Mapping[str, str], recipe: Recipe) -> dict[str, str]:
-    """Return ``variables``, over them where servers are, and over all those of the recipe.
-
-    Maven keeps what it loads in ``HOME`` in any case.
-    """
+    """Return ``variables``, overridden by servers and by the recipe."""
+    # Maven always keeps its downloads in ``HOME``.
     options = f"{_MAVEN_HOME} {recipe.env.get('MAVEN_OPTS', '')}".rstrip()
     return {**variables, **service_variables(recipe), **recipe.env, "MAVEN_OPTS": options}
 
@@ -236,11 +249,9 @@ def _java_options() -> list[str]:
 
 
 def _dates(names: Collection[str], folder: str, day: date, python: str) -> dict[str, str]:
-    """Return what keeps packages that were released after ``day`` away; a lock file already does.
-
-    A tree that is older than its interpreter gets those of the interpreter's first year: older ones were never tried
-    on it.
-    """
+    """Return variables that exclude packages released after ``day``."""
+    # A lock file does so already. A tree that is older than its interpreter gets packages of the interpreter's first
+    # year, because older ones were never tried on it.
     minor = re.match(r"3\.(\d+)", python)
     released = date(2011 + int(minor[1]), 10, 1) if minor is not None else day  # 3.8 came in October 2019
     ready = day if day >= released else released.replace(year=released.year + 1)

@@ -1,4 +1,7 @@
-"""The jobs of a repository's GitHub workflows: read as data, with their matrix and their variables filled in."""
+"""Read the jobs of a repository's GitHub workflows.
+
+They are read as data, with matrix and variables filled in.
+"""
 
 import json
 import posixpath
@@ -8,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any, Final
 
-from codegate.environments.expressions import UNKNOWN, evaluate, fill, text_of
+from codegate.environments.expressions import UNKNOWN, evaluate, fill_expressions, text_value
 from codegate.errors import UsageError
 from codegate.sandbox.session import WORKSPACE
 from codegate.suite import Tree, is_plain_path, parse_yaml
@@ -32,12 +35,12 @@ class Step:
 
     Attributes:
         place: where it is written, for people.
-        run: its shell text, filled in; empty where it uses an action.
+        run: its shell text, filled in; empty if it uses an action.
         uses: the action.
-        given: what the action is given.
-        env: variables of it alone.
+        given: the action's inputs.
+        env: variables of this step only.
         folder: where it runs, from the repository's root.
-        unknown: what of it, beside expressions in ``run``, has no value here, a clause each.
+        unknown: other parts than expressions in ``run`` that have no value here, a clause each.
     """
 
     place: str
@@ -55,14 +58,14 @@ class Job:
 
     Attributes:
         place: where it is written, for people.
-        rank: 0 where it runs on pull requests, 1 on pushes, 2 on neither.
-        linux: its runner is one.
+        rank: 0 if it runs on pull requests, 1 on pushes, 2 on neither.
+        linux: its runner is a Linux machine.
         stable: its failure counts.
         image: of the container that it runs in; empty: none.
         services: its servers: image, variables and ports, by host name.
         env: its variables, those of the workflow among them.
-        steps: those that run with this combination.
-        left_out: what of it has no value here, a clause each.
+        steps: the steps that run with this combination.
+        left_out: parts without a value here, a clause each.
     """
 
     place: str
@@ -77,7 +80,10 @@ class Job:
 
 
 def read_jobs(tree: Tree) -> tuple[list[Job], list[str]]:
-    """Return the jobs of every workflow, each combination in order of preference, and which files are unreadable."""
+    """Return the jobs of every workflow, and unreadable files.
+
+    Each combination of a matrix is a job, in order of preference.
+    """
     paths = [path for path in tree if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
     jobs: list[Job] = []
     broken: list[str] = []
@@ -96,7 +102,10 @@ def read_jobs(tree: Tree) -> tuple[list[Job], list[str]]:
 
 
 def mapping_of(value: object) -> dict[str, Any]:
-    """Return a table's entries; YAML reads the key ``on`` as true."""
+    """Return a table's entries.
+
+    YAML reads the key ``on`` as true.
+    """
     items = value.items() if isinstance(value, dict) else ()
     return mapping({"on" if key is True else key: item for key, item in items})
 
@@ -134,9 +143,11 @@ def _job(
     own, more = _variables(job.get("env"), env, scope)
     env |= own
     scope["env"] = env
-    runner, _ = fill(json.dumps(job.get("runs-on")), scope)
+    runner, _ = fill_expressions(json.dumps(job.get("runs-on")), scope)
     container = job.get("container")
-    image, _ = fill(str(container.get("image") or "") if isinstance(container, dict) else str(container or ""), scope)
+    image, _ = fill_expressions(
+        str(container.get("image") or "") if isinstance(container, dict) else str(container or ""), scope
+    )
     folder, shell = "", ""
     for table in (data, job):
         defaults = mapping(mapping(table.get("defaults")).get("run"))
@@ -158,7 +169,8 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[Step]:
-    """Yield the steps that run, those of the repository's own actions in their place."""
+    """Yield the steps that run."""
+    # Those of the repository's own actions take the place of the steps that use them.
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)
@@ -182,11 +194,13 @@ def _steps(
             else:
                 yield Step(place, uses=uses)
         elif isinstance(uses, str):
-            given = {key: fill(text_of(item), inner)[0] for key, item in mapping(step.get("with")).items()}
+            given = {
+                key: fill_expressions(text_value(item), inner)[0] for key, item in mapping(step.get("with")).items()
+            }
             yield Step(place, uses=uses, given=given, env=env)
         elif isinstance(step.get("run"), str):
             words = str(step.get("shell") or shell or "bash").split()
-            where, lost = fill(str(step.get("working-directory") or folder), inner)
+            where, lost = fill_expressions(str(step.get("working-directory") or folder), inner)
             where = posixpath.normpath(where.removeprefix(WORKSPACE).strip("/") or ".")
             if len(step["run"]) > _LONGEST:
                 yield Step(place, unknown=(f"a step of more than {_LONGEST} characters",))
@@ -195,14 +209,15 @@ def _steps(
             elif lost or not (where == "." or is_plain_path(where)):
                 yield Step(place, unknown=(f"a step in the folder `{where[:60]}`",))
             else:
-                run, _ = fill(step["run"], inner)
+                run, _ = fill_expressions(step["run"], inner)
                 if evaluate(_condition(step.get("continue-on-error", False)), inner) is True:
                     run = f"(\n{run.rstrip()}\n) || true"
                 yield Step(place, run, env=env, folder="" if where == "." else where, unknown=tuple(unknown))
 
 
 def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the combinations of a matrix, the newest versions and then what is listed first before all others."""
+    """Return the combinations of a matrix, newest versions first."""
+    # Other values come in the order in which they are listed.
     listed = {key: values for key, values in matrix.items() if isinstance(values, list)}
     axes = {key: values for key, values in listed.items() if key not in {"include", "exclude"}}
     ordered = [[value for _, value in sorted(enumerate(values), key=_preference)] for values in axes.values()]
@@ -220,7 +235,8 @@ def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
-    """Return the rank of a value: versions from the newest, then all else as it is listed."""
+    """Return the sort key of a matrix value."""
+    # Versions come first, the newest at the front, then all others as listed.
     place, value = entry
     if isinstance(value, str | int | float) and _NUMBER.fullmatch(str(value)):
         return 0, [-int(part) for part in str(value).split(".") if part != "x"], place
@@ -228,11 +244,12 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return variables, filled in, and the names of those that only GitHub can fill in."""
+    """Return variables, filled in, and those that cannot be."""
+    # Only GitHub can fill in the latter.
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():
-        text, missing = fill(text_of(value), {**scope, "env": outer})
+        text, missing = fill_expressions(text_value(value), {**scope, "env": outer})
         if missing:
             lost.append(f"the variable `{name[:60]}`: `{missing[0]}` has no value here")
         else:
@@ -246,19 +263,20 @@ def _filled(value: object, scope: Mapping[str, Any]) -> Any:
         return {key: _filled(item, scope) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item, scope) for item in value]
-    return fill(value, scope)[0] if isinstance(value, str) else value
+    return fill_expressions(value, scope)[0] if isinstance(value, str) else value
 
 
 def _inputs(declared: Mapping[str, Any], given: object, scope: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: mapping(one).get("default") for name, one in mapping(declared.get("inputs")).items()}
     for name, value in mapping(given).items():
-        text, missing = fill(text_of(value), scope)
+        text, missing = fill_expressions(text_value(value), scope)
         values[name] = UNKNOWN if missing else text if isinstance(value, str) else value
     return values
 
 
 def _ports(service: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ports of a service by those in its container: a port that GitHub picks is the container's here."""
+    """Return a service's ports by those in its container."""
+    # If GitHub would pick the port, it is the container's here.
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}
@@ -272,5 +290,5 @@ def _readable(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def _condition(value: object) -> str:
-    text = "true" if value is None else text_of(value).strip()
+    text = "true" if value is None else text_value(value).strip()
     return text[3:-2] if text.startswith("${{") and text.endswith("}}") else text

@@ -1,4 +1,7 @@
-"""Writes a recipe that was found as people write one, each line with its source."""
+"""Write a proposed recipe as people write YAML.
+
+Each line has its source as a comment.
+"""
 
 import json
 import re
@@ -13,7 +16,7 @@ _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", 
 
 
 def recipe_yaml(found: Found) -> str:
-    """Return the section ``environment`` of codegate.yml, each line with its source as a comment."""
+    """Return the section ``environment`` of codegate.yml with sources."""
     given = found.recipe.model_dump(mode="json", exclude_defaults=True)
     lines = ["environment:"]
     for key, value in given.items():
@@ -33,7 +36,7 @@ def recipe_yaml(found: Found) -> str:
 
 
 def _entries(key: str, entries: Sequence[tuple[str, object, str]]) -> list[str]:
-    """Return a key with entries; the source of them all stands once."""
+    """Return a key with its entries; a common source stands once."""
     places = {place for _, _, place in entries}
     first = _comment(f"  {key}:", places.pop()) if len(places) == 1 else f"  {key}:"
     return [first, *(_entry(start, item, "" if "#" in first else place) for start, item, place in entries)]
@@ -52,7 +55,7 @@ def _entry(start: str, value: object, source: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """Return a value as YAML: plain where it can mean nothing else."""
+    """Return a value as YAML, plain if it can mean nothing else."""
     text = str(value)
     unlike = text.endswith(" ") or text.lower() in _MEANING
     is_plain = isinstance(value, str) and not unlike and _PLAIN.fullmatch(text)

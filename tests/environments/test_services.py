@@ -11,7 +11,7 @@ import pytest
 
 from codegate.environments import obtain
 from codegate.environments.recipe import Recipe, ServiceRecipe
-from codegate.environments.services import NOT_STARTED, Served, Server, beside, servers_of, service_variables
+from codegate.environments.services import NOT_STARTED, Served, Server, servers_of, service_variables, with_servers
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command, Completed, EnvironmentRecipe, Layer, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -43,7 +43,7 @@ class Built:
         return self.backend.open(self.prepared, LIMITS)
 
     def run(self, sandbox: Sandbox, line: str) -> Completed:
-        return sandbox.run(beside(Command(("bash", "-e", "-c", line), stdin=b"said\n"), self.servers))
+        return sandbox.run(with_servers(Command(("bash", "-e", "-c", line), stdin=b"said\n"), self.servers))
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_any_other_server_is_a_command_and_the_tests_keep_their_input_and_status
         assert (done.stdout.decode().split(), done.exit_code) == (["said", "200"], 3)
         assert world.run(sandbox, f"exit {NOT_STARTED}").exit_code == 1
         assert world.run(sandbox, "kill -9 $$").signal == 9
-        reported = beside(Command(("sh", "-c", "echo told >&3", "{records}"), records=True), world.servers)
+        reported = with_servers(Command(("sh", "-c", "echo told >&3", "{records}"), records=True), world.servers)
         assert sandbox.run(reported).records == b"told\n"
 
 

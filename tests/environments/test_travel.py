@@ -9,12 +9,12 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe, export_built, import_built, prune_built
-from codegate.environments.store import LayerFile, Origin, find_built, keep, unfinished
+from codegate.environments.store import LayerFile, TreeOrigin, find_built, store_built, unfinished
 from codegate.errors import UsageError
 from codegate.sandbox import INDEX, read_index
 from codegate.sandbox.cache import layers_folder
 
-ORIGIN = Origin(date(2026, 6, 1), "b" * 64)
+ORIGIN = TreeOrigin(date(2026, 6, 1), "b" * 64)
 INPUTS = "1" * 64
 
 
@@ -33,7 +33,7 @@ def built(data: bytes = b"an archive") -> Built:
     )  # fmt: skip
     with unfinished() as archive:
         archive.write_bytes(data)
-        return keep(archive, described)
+        return store_built(archive, described)
 
 
 def test_a_recorded_build_is_taken_whole_and_found_again(machine: Callable[[str], None], tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ def remember(folder: Path, put: Callable[[object, str, object], None] = setattr)
 
     show = inputs._look  # replaced below
 
-    def shown(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> inputs.Base:
+    def shown(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> inputs.BuildBase:
         programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
         key = ["toolchains", backend.name, recipe.image, recipe.tools, recipe.packages, sorted(kinds), programs]
-        base: inputs.Base = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
+        base: inputs.BuildBase = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
         return base
 
     def find(texts: Mapping[str, str], runner: RunnerName) -> bytes:

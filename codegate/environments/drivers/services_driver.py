@@ -1,8 +1,8 @@
-"""Starts servers inside a sandbox, waits until they serve, runs a command, and stops them.
+"""Starts servers in a sandbox, runs a command, stops them.
 
 This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
 (``-I -S -B``), so it uses the standard library only. The command gets standard input and all open descriptors; the
-servers get none of them. Argument 1 is what to start, as JSON; the command is behind it.
+servers get none of them. Argument 1 lists the servers as JSON; the command follows it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ GRACE = 10.0
 
 
 def start(server: dict[str, str]) -> subprocess.Popen[Any]:
-    """Return the process of a server that serves; end where it does not."""
+    """Return the process of a server that is ready.
+
+    If it does not get ready, this process ends.
+    """
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the server's, as long as it runs
     process = subprocess.Popen(["/bin/sh", "-c", server["run"]], stdin=subprocess.DEVNULL, stdout=output,
                                stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
@@ -37,16 +40,16 @@ def start(server: dict[str, str]) -> subprocess.Popen[Any]:
             return process
         if ended or time.monotonic() > ends:
             output.seek(max(0, output.seek(0, os.SEEK_END) - 2000))
-            said = output.read().decode("utf-8", "replace").strip()
+            printed = output.read().decode("utf-8", "replace").strip()
             why = "ended with status %s" % process.returncode if ended else "did not serve within %.0f s" % SECONDS
-            sys.stderr.write("the service %s %s; it printed last: %s\n" % (server["name"], why, said or "nothing"))
+            sys.stderr.write("the service %s %s; it printed last: %s\n" % (server["name"], why, printed or "nothing"))
             sys.stderr.flush()
             os._exit(NOT_STARTED)
         time.sleep(WAIT)
 
 
 def stop(process: subprocess.Popen[Any]) -> None:
-    """Stop a server, so that what it keeps is whole."""
+    """Stop a server and let it write its data first."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -59,7 +62,10 @@ def stop(process: subprocess.Popen[Any]) -> None:
 
 
 def main() -> None:
-    """Run the command between start and stop of the servers, and end as it ended."""
+    """Run the command between start and stop of the servers.
+
+    This process ends as the command ended.
+    """
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: servers cannot open our descriptors through /proc
     running = [start(server) for server in json.loads(sys.argv[1])]
     try:
