@@ -20,7 +20,7 @@ from pathlib import Path
 from codegate.candidates import CandidateSpec, Message, Usage
 from codegate.grading import Grade, TestResult
 from codegate.reporting import Evidence, ReportView, build_view, render_html
-from codegate.running import Origin, Outcome, ProblemRecord, Run, RunManifest
+from codegate.running import Outcome, ProblemOrigin, ProblemRecord, Run, RunManifest
 from codegate.solving import AttemptSummary
 
 _MEASURE = (
@@ -71,8 +71,9 @@ def report(problems: int, samples: int, candidates: int) -> ReportView:
     manifest = RunManifest(
         id="bench", created="2025-06-01T12:00:00+00:00", codegate="0", suite="shop", suite_digest="d" * 64,
         sandbox="bwrap", samples=samples, looks=(samples,), candidates=specs, problems=dict.fromkeys(names, "0" * 64),
-        origins={name: Origin(title=f"Fix rounding in {name}", date="2025-03-02", commit="a" * 40, pull_request=number,
-                              project="https://github.com/acme/shop") for number, name in enumerate(names)},
+        origins={name: ProblemOrigin(title=f"Fix rounding in {name}", date="2025-03-02", commit="a" * 40,
+                                     pull_request=number, project="https://github.com/acme/shop")
+                 for number, name in enumerate(names)},
         conditions={"suite": "d" * 64},
     )  # fmt: skip
     outcomes = tuple(outcome(spec, name, sample) for name in names for spec in specs for sample in range(samples))

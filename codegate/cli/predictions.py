@@ -9,7 +9,7 @@ import click
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FILE, Decorated
 from codegate.errors import UsageError
-from codegate.running.predictions import PredictedCandidates, read_predictions
+from codegate.running.predictions import PredictedCandidates, predicted_candidates
 from codegate.suite import load_suite
 
 STAND_IN: Final = (CandidateSpec(provider="reference"),)
@@ -40,5 +40,5 @@ def check_predictions(predictions: Path | None, label: str | None, names: Sequen
 
 
 def given_answers(predictions: Path | None, suite: Path, label: str | None) -> PredictedCandidates | None:
-    """Return the answers in ``predictions``, if given; raises as ``load_suite`` and ``read_predictions``."""
-    return read_predictions(predictions, load_suite(suite), label) if predictions is not None else None
+    """Return the answers in ``predictions``, if given; raises as ``load_suite`` and ``predicted_candidates``."""
+    return predicted_candidates(predictions, load_suite(suite), label) if predictions is not None else None

@@ -7,7 +7,7 @@ import click
 
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import columns, emit, say
-from codegate.operations import sweep
+from codegate.operations import sweep_runs
 from codegate.reporting import render_tables, sweep_tables
 
 
@@ -21,6 +21,6 @@ def command(runs: tuple[Path, ...]) -> None:
     `codegate run` and `codegate report` have the same tables in every report of such runs. No model is called, and
     nothing is gated: the exit code is 0 whatever it shows.
     """
-    found = sweep(runs)
+    found = sweep_runs(runs)
     say(render_tables(sweep_tables(found), width=columns()))
     emit({"schema": "codegate.sweep/1", **asdict(found)})

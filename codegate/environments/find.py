@@ -19,7 +19,7 @@ from codegate.environments.locks import PYTEST, implied, languages_of
 from codegate.environments.recipe import Recipe, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import PACKAGE, Has, declared_version, nearest_version, read_action
-from codegate.environments.workflows import Job, Step, read_jobs
+from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
 from codegate.suite.declared import at, mapping, read_json, read_text, strings
 
@@ -72,7 +72,7 @@ class _Draft:
 
     Attributes:
         place: of the job.
-        rank, linux, stable: see ``Job``.
+        rank, linux, stable: see ``CiJob``.
         tools, env, packages, services, image: see ``Recipe``.
         steps: of set-up: text, folder, variables and place.
         sources, left_out: see ``Found``.
@@ -190,7 +190,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
             return
 
 
-def _draft_of_job(tree: Tree, job: Job, has: Has | None) -> _Draft:
+def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
     """Return a job as a recipe."""
     # Everything before the first step that runs tests is set-up.
     draft = _Draft(job.place, job.rank, job.linux, job.stable, image=job.image)
@@ -226,7 +226,7 @@ def _draft_of_job(tree: Tree, job: Job, has: Has | None) -> _Draft:
     return draft if draft.test is not None or maybe is None else maybe
 
 
-def _add_action(draft: _Draft, tree: Tree, step: Step, has: Has | None) -> None:
+def _add_action(draft: _Draft, tree: Tree, step: CiStep, has: Has | None) -> None:
     name = short(step.uses.partition("@")[0])
     read = read_action(tree, step.uses, step.given)
     if read is None:
@@ -241,7 +241,7 @@ def _add_action(draft: _Draft, tree: Tree, step: Step, has: Has | None) -> None:
                 draft.doubt([f"the `{key}` of a checkout: set-up has the repository's own files"])
 
 
-def _add_services(draft: _Draft, job: Job) -> None:
+def _add_services(draft: _Draft, job: CiJob) -> None:
     for host, service in job.services.items():
         image = str(service.get("image") or "")
         kind = next((kind for kind, like in _PRESETS.items() if re.search(like, image)), None)
@@ -298,7 +298,7 @@ def _tool(test: TestCommand) -> str:
     return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
-def _from_files(tree: Tree, path: str, jobs: Sequence[Job], has: Has | None) -> _Draft:
+def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -> _Draft:
     """Return the recipe that lock files imply."""
     # Without any: the set-up for agents or of a development container.
     commands, tests = implied(tree, path)

@@ -45,7 +45,7 @@ class ServiceRecipe(Strict):
 
 
 class Recipe(Strict):
-    """``environment:`` of codegate.yml: how to set up and test."""
+    """``environment:`` of codegate.yml: set-up and tests of a project."""
 
     image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
         default=None, description="Image for Docker; null: one that has the tools. Bubblewrap takes the machine's own."

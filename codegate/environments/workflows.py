@@ -30,7 +30,7 @@ _GITHUB: Final = {"workspace": WORKSPACE, "job": "test", "run_id": "1", "run_num
 
 
 @dataclass(frozen=True)
-class Step:
+class CiStep:
     """One step of a job.
 
     Attributes:
@@ -53,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Job:
+class CiJob:
     """A job with one combination of its matrix.
 
     Attributes:
@@ -75,17 +75,17 @@ class Job:
     image: str
     services: Mapping[str, Mapping[str, Any]]
     env: Mapping[str, str]
-    steps: tuple[Step, ...]
+    steps: tuple[CiStep, ...]
     left_out: tuple[str, ...]
 
 
-def read_jobs(tree: Tree) -> tuple[list[Job], list[str]]:
+def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
     """Return the jobs of every workflow, and unreadable files.
 
     Each combination of a matrix is a job, in order of preference.
     """
     paths = [path for path in tree if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
-    jobs: list[Job] = []
+    jobs: list[CiJob] = []
     broken: list[str] = []
     for path in paths[:_MOST_FILES]:
         try:
@@ -112,7 +112,7 @@ def mapping_of(value: object) -> dict[str, Any]:
 
 def _jobs(
     tree: Tree, path: str, data: Mapping[str, Any], inputs: Mapping[str, Any], rank: int, depth: int
-) -> Iterator[Job]:
+) -> Iterator[CiJob]:
     for name, one in mapping(data.get("jobs")).items():
         job = mapping(one)
         place = f"`{path}`, job `{name[:60]}`"
@@ -135,7 +135,7 @@ def _jobs(
 
 def _job(
     tree: Tree, place: str, data: Mapping[str, Any], job: Mapping[str, Any], scope: dict[str, Any], rank: int
-) -> Job:
+) -> CiJob:
     services = {name: mapping(_filled(one, scope)) for name, one in mapping(job.get("services")).items()}
     ports = {name: _ports(one) for name, one in services.items()}
     scope["job"] = {"services": {name: {"ports": ports[name]} for name in services}}
@@ -153,7 +153,7 @@ def _job(
         defaults = mapping(mapping(table.get("defaults")).get("run"))
         folder, shell = str(defaults.get("working-directory") or folder), str(defaults.get("shell") or shell)
     steps = list(islice(_steps(tree, place, job.get("steps"), scope, folder, shell, _DEEPEST), _MOST_STEPS))
-    return Job(
+    return CiJob(
         place=place,
         rank=rank,
         linux=not re.search(r"(?i)windows|macos", runner),
@@ -168,7 +168,7 @@ def _job(
 
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
-) -> Iterator[Step]:
+) -> Iterator[CiStep]:
     """Yield the steps that run."""
     # Those of the repository's own actions take the place of the steps that use them.
     for step in map(mapping, steps if isinstance(steps, list) else ()):
@@ -192,27 +192,27 @@ def _steps(
                     own = {"GITHUB_ACTION_PATH": f"{WORKSPACE}/{action}"} if "GITHUB_ACTION_PATH" in one.run else {}
                     yield replace(one, env={**env, **own, **one.env})
             else:
-                yield Step(place, uses=uses)
+                yield CiStep(place, uses=uses)
         elif isinstance(uses, str):
             given = {
                 key: fill_expressions(text_value(item), inner)[0] for key, item in mapping(step.get("with")).items()
             }
-            yield Step(place, uses=uses, given=given, env=env)
+            yield CiStep(place, uses=uses, given=given, env=env)
         elif isinstance(step.get("run"), str):
             words = str(step.get("shell") or shell or "bash").split()
             where, lost = fill_expressions(str(step.get("working-directory") or folder), inner)
             where = posixpath.normpath(where.removeprefix(WORKSPACE).strip("/") or ".")
             if len(step["run"]) > _LONGEST:
-                yield Step(place, unknown=(f"a step of more than {_LONGEST} characters",))
+                yield CiStep(place, unknown=(f"a step of more than {_LONGEST} characters",))
             elif words[:1] not in (["bash"], ["sh"]):
-                yield Step(place, unknown=(f"a step for the shell `{words[0][:20]}`",))
+                yield CiStep(place, unknown=(f"a step for the shell `{words[0][:20]}`",))
             elif lost or not (where == "." or is_plain_path(where)):
-                yield Step(place, unknown=(f"a step in the folder `{where[:60]}`",))
+                yield CiStep(place, unknown=(f"a step in the folder `{where[:60]}`",))
             else:
                 run, _ = fill_expressions(step["run"], inner)
                 if evaluate(_condition(step.get("continue-on-error", False)), inner) is True:
                     run = f"(\n{run.rstrip()}\n) || true"
-                yield Step(place, run, env=env, folder="" if where == "." else where, unknown=tuple(unknown))
+                yield CiStep(place, run, env=env, folder="" if where == "." else where, unknown=tuple(unknown))
 
 
 def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """One function per command, objects in and objects out.
 
-The command line and the action both call these; neither has a way of its own. Nothing here parses arguments, prints or
-chooses an exit code other than the one in what it returns.
+The command line and the action both call these. Nothing here parses arguments, prints, or chooses an exit code other
+than the one in its result.
 """
 
 from codegate.operations.affected import Affected, affected
@@ -9,7 +9,7 @@ from codegate.operations.baselines import append, origin, pin, read_runs, refres
 from codegate.operations.editing import add_problem, review_suite
 from codegate.operations.pooling import pool_suites
 from codegate.operations.project import Repository, look_at
-from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep
+from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep_runs
 from codegate.operations.suites import (
     check_policy,
     comparable_places,
@@ -53,7 +53,7 @@ __all__ = [
     "review_suite",
     "run",
     "samples_of",
-    "sweep",
+    "sweep_runs",
     "try_on_head",
     "validate",
     "validation_words",

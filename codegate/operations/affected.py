@@ -1,6 +1,7 @@
-"""Find the changed files that a gate reads, in two commits and never in the work tree.
+"""Find the changed files that a gate reads.
 
-The configurations of both commits count: a pull request cannot take a file out of what matters by no longer naming it.
+They are read from two commits and never from the work tree. The configurations of both commits count: a pull request
+cannot make a file irrelevant by no longer naming it.
 """
 
 import posixpath
@@ -24,11 +25,13 @@ _EVERYTHING: Final = "."
 
 @dataclass(frozen=True)
 class Affected:
-    """The changed files that matter to the gate, by path from the repository's top.
+    """The changed files that matter to the gate.
+
+    Paths are relative to the repository's top.
 
     Attributes:
-        watched: files and folders that the gate reads, and what each is to it; ``.`` is every file.
-        files: the changed files among them, likewise.
+        watched: files and folders that the gate reads, with their role; ``.`` is every file.
+        files: the changed files among them, with their role.
     """
 
     watched: Mapping[str, str]
@@ -38,8 +41,8 @@ class Affected:
 def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, also: Sequence[str] = ()) -> Affected:
     """Return the changed files that the gate reads.
 
-    Changed is what differs between ``head`` and its merge base with ``base``. Where a configuration or a lock cannot be
-    read, or a path leads over a symbolic link, every changed file counts.
+    Compared are ``head`` and its merge base with ``base``. If a configuration or a lock cannot be read, or a path leads
+    over a symbolic link, every changed file counts.
 
     Args:
         repository: any folder in it.
@@ -59,7 +62,7 @@ def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, 
     for commit in commits:
         watched |= _links(repository, commit, watched)
     changed = sorted(_changed(repository, *commits))
-    return Affected(watched, {path: what for path in changed if (what := _reason(path, watched)) is not None})
+    return Affected(watched, {path: what for path in changed if (what := _role(path, watched)) is not None})
 
 
 def _from_the_top(path: str) -> str:
@@ -70,10 +73,8 @@ def _from_the_top(path: str) -> str:
 
 
 def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
-    """Return the paths that a commit's configuration names, with their meaning.
-
-    Where the configuration or the lock cannot be read, that is every file.
-    """
+    """Return the paths that a commit's configuration names."""
+    # With their role. If the configuration or the lock cannot be read, that is every file.
     settings, baseline = Config.model_construct(candidates=()), ""
     try:
         if (data := _file(repository, commit, config)) is not None:
@@ -97,7 +98,7 @@ def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
 
 
 def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[str]:
-    """Return the files of the candidates' harnesses at a commit, from the repository's top."""
+    """Return the files of the candidates' harnesses at a commit."""
     found: set[str] = set()
     for spec in settings.candidates:
         if spec.harness is None:
@@ -116,13 +117,17 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
 
 
 def _below(file: str, path: str) -> str:
-    """Return ``path``, relative to ``file``, from the repository's top; empty outside."""
+    """Return ``path``, relative to ``file``, from the repository's top."""
+    # Empty if it is outside.
     normal = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
     return normal if path and (normal == _EVERYTHING or is_plain_path(normal)) else ""
 
 
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
-    """Return a file of a commit; raises UsageError for a link and above 1 MiB."""
+    """Return a file of a commit, or None.
+
+    Raises UsageError for a link and above 1 MiB.
+    """
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")
@@ -130,7 +135,7 @@ def _file(repository: Path, commit: str, path: str) -> bytes | None:
 
 
 def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str, str]:
-    """Return every file if one of ``paths`` leads over a symbolic link."""
+    """Return every file if a path leads over a link."""
     places = {place for path in paths for place in (path, *_above(path))}
     listing = git(repository, "ls-tree", "-z", "--full-tree", commit, "--", *sorted(places)).split(b"\0")
     found = [entry.partition(b"\t")[2].decode("utf-8", "replace") for entry in listing if entry.startswith(b"120000 ")]
@@ -143,7 +148,8 @@ def _above(path: str) -> Iterator[str]:
 
 
 def _changed(repository: Path, base: str, head: str) -> set[str]:
-    """Return the paths that differ from any merge base, submodules included."""
+    """Return the paths that differ from any merge base."""
+    # Submodules included.
     try:
         merge_bases = git(repository, "merge-base", "--all", base, head).decode("ascii").split()
     except UsageError as error:
@@ -154,8 +160,8 @@ def _changed(repository: Path, base: str, head: str) -> set[str]:
     return {path.decode("utf-8", "surrogateescape") for path in found.split(b"\0")[:-1]}
 
 
-def _reason(path: str, watched: Mapping[str, str]) -> str | None:
-    """Return what a changed path is to the gate, if anything."""
+def _role(path: str, watched: Mapping[str, str]) -> str | None:
+    """Return a changed path's role for the gate, or None."""
     for place, what in watched.items():
         if path == place or path.startswith(f"{place}/") or place.startswith(f"{path}/"):  # in its place
             return what

@@ -25,15 +25,15 @@ _SECONDS: Final = 10.0
 
 
 def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
-    """Return the samples that each of the runs in ``folders`` has of the candidate called ``name``."""
+    """Return each run's samples of the candidate called ``name``."""
     return [samples_of(load_run(folder), name) for folder in folders]
 
 
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
-    """Return the samples that ``run`` has of the candidate called ``name``.
+    """Return a run's samples of the candidate called ``name``.
 
-    Raises UsageError as ``choose_candidate``, and for reused answers: of a baseline or a night the day counts, and
-    pooled with the run that made them they would count twice.
+    Raises UsageError as ``choose_candidate``, and for reused answers: the day of a baseline's or a night's answers
+    counts, and pooled with the run that made them they would count twice.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):
@@ -63,12 +63,12 @@ def pin(
     environments: Mapping[str, str] | None = None,
     added_to: Baseline | None = None,
 ) -> tuple[Baseline, Lock]:
-    """Write the baseline file ``out`` of all samples of all runs, and the lock that pins it.
+    """Write the baseline file of all runs, and its lock.
 
-    ``added_to`` is a baseline of the same model whose samples stay in it, else as ``refresh``.
-    ``replace`` allows a lock or baseline file of the same model to be there; ``transport`` is where else the bytes will
-    be, and ``environments`` are the archives that may be taken; by default both are as in the lock that is there.
-    Raises UsageError where a file is there or the runs cannot be pinned.
+    ``added_to`` is a baseline of the same model whose samples stay in it, else as ``refresh``. ``replace`` allows a
+    lock or baseline file of the same model to be there; ``transport`` is where else the bytes will be, and
+    ``environments`` are the archives that may be taken; by default both are as in the lock that is there. Raises
+    UsageError if a file is there or the runs cannot be pinned.
     """
     pinned = None
     if os.path.lexists(lock):
@@ -93,7 +93,10 @@ def refresh(
     reason: str = "",
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Lock, Change]:
-    """Add new samples of the pinned model to the baseline that ``lock`` pins; arguments and errors as in gating."""
+    """Add new samples to the baseline that ``lock`` pins.
+
+    Arguments and errors as in gating.
+    """
     made, change = pinning.refresh(
         load_pinned(lock), runs, replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
         min_samples=min_samples,
@@ -110,7 +113,10 @@ def reset(
     out: Path | None = None,
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Lock]:
-    """Pin another model than ``lock`` does, in the file ``out`` or the one that it names; as in gating."""
+    """Pin another model than ``lock`` does.
+
+    The file is ``out`` or the one that the lock names; the rest is as in gating.
+    """
     pinned = load_lock(lock)
     if out is not None:
         _check_new(out)
@@ -138,7 +144,10 @@ def _check_new(path: Path) -> None:
 
 
 def origin() -> Origin:
-    """Return who acts on which commit: of a workflow its actor and commit, else git's user and HEAD here."""
+    """Return who acts, and on which commit.
+
+    In a workflow its actor and commit, else git's user and HEAD here.
+    """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
     return Origin(_git_user(), _commit(_git_here("rev-parse", "--verify", "HEAD")))
@@ -152,7 +161,8 @@ def _git_here(*arguments: str) -> str | None:
 
 
 def _git_user() -> str | None:
-    """Return the name that git would put on a commit: the repository's own setting, else the user's."""
+    """Return the name that git would put on a commit."""
+    # The repository's own setting, else the user's.
     if own := _text(_git_here("config", "--get", "user.name")):
         return own
     program = shutil.which("git")
@@ -169,7 +179,7 @@ def _git_user() -> str | None:
 
 
 def _text(value: str | None) -> str | None:
-    """Return one printable line of at most 200 characters, None where there is none."""
+    """Return one printable line of at most 200 characters, or None."""
     words = "".join(sign if sign.isprintable() else " " for sign in value or "").split()
     return " ".join(words)[:200] or None
 
@@ -182,18 +192,19 @@ def _commit(value: str | None) -> str | None:
 def append(
     history: Path, runs: Sequence[Run], name: str | None = None
 ) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
-    """Append a line for each candidate of finished runs, or the one called ``name``, to the file ``history``.
+    """Append the candidates of finished runs to a history.
 
-    Returns the lines that were added, and those that were there already among them.
+    One line for each candidate, or only for the one called ``name``. Returns the lines that were added, and all lines
+    of these runs.
     """
     entries = tuple(entry for run in runs for entry in _entries(run, name))
     return tuple(append_history(history, entries)), entries
 
 
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
-    """Compare the runs of the pinned model since the pinning with the baseline, night by night.
+    """Compare newer runs of the pinned model with the baseline.
 
-    An alarm is added where no run was made for ``stale_days``.
+    Night by night. An alarm is added if no run was made for ``stale_days``.
     """
     entries = read_history(history)
     found = trend.watch(baseline, entries)
@@ -208,7 +219,8 @@ def _entries(run: Run, name: str | None) -> list[HistoryEntry]:
 
 
 def _dollars(run: Run, spec: CandidateSpec) -> float | None:
-    """Return what the model calls of a candidate cost; None where that of any of them is not known."""
+    """Return the cost of a candidate's model calls."""
+    # None if the cost of any of them is unknown.
     total = Decimal(0)
     for outcome in run.of(spec.key()):
         paid = cost(outcome.attempt.usage, spec.prices) if outcome.attempt else None

@@ -1,4 +1,4 @@
-"""What a maintainer does to a suite by hand: add a problem to fill in, drop others."""
+"""Edit a suite by hand: add a problem, drop others."""
 
 import re
 from collections.abc import Collection
@@ -26,10 +26,10 @@ from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 
 
 def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
-    """Write a problem that is valid as it is, to be filled in, and return the suite anew.
+    """Write a valid problem to be filled in; return the suite.
 
-    It is in the suite's first environment, and its base tree is ``bases/NAME``; ``title`` and ``statement`` stand in
-    for ours.
+    It is in the suite's first environment, and its base tree is ``bases/NAME``; ``title`` and ``statement`` replace the
+    sample ones.
 
     Raises:
         UsageError: the suite has a problem of that name or no environment, or it is no name for one.
@@ -90,12 +90,12 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
 
 
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
-    """Write a maintainer's decisions into the suite's files and return the suite anew; repeating one changes nothing.
+    """Write a maintainer's decisions; return the suite.
 
-    A dropped problem is ``retired``: it stays in the suite, runs and ``validate`` leave it out, and mining gives its
-    commit and its id to no other problem. Its earlier quarantine is kept, so that the drop can be taken back.
-
-    ``drop`` has the ids of problems that runs leave out from now on, ``keep`` those whose drop is taken back.
+    Repeating a decision changes nothing. A dropped problem is ``retired``: it stays in the suite, runs and ``validate``
+    leave it out, and mining gives its commit and its id to no other problem. Its earlier quarantine is kept, so that
+    the drop can be taken back. ``drop`` has the ids of problems that runs leave out from now on, ``keep`` those whose
+    drop is taken back.
 
     Raises:
         UsageError: an id is unknown or decided twice, or mining retired the problem. Nothing is written then.

@@ -1,4 +1,7 @@
-"""Lint: what a suite's files lack, or have too much of, as findings with stable codes. Nothing is executed."""
+"""Lint: flaws of a suite's files, with stable codes.
+
+Nothing is executed.
+"""
 
 import json
 import re
@@ -36,7 +39,7 @@ _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the state
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """One finding; ``place`` is a problem's id or a path in the suite."""
 
     code: str
@@ -47,21 +50,23 @@ class Finding:
         return f"{self.code} {self.place}: {self.message}"
 
 
-def lint_suite(suite: Suite, today: date) -> tuple[Finding, ...]:
-    """Return the findings, problem by problem in the suite's order, then those of the whole."""
+def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
+    """Return the findings, problem by problem, then the suite's."""
     found = [one for problem in suite.problems if problem.manifest.status != "retired" for one in _problem(problem)]
     for problem in suite.problems:
         quarantine = problem.manifest.quarantine
         if problem.expired(today) and quarantine is not None:
             message = f"its quarantine ended on {quarantine.expires}; `codegate validate` releases or renews it"
-            found.append(Finding("CG007", problem.id, message))
-    found += [Finding("CG005", path, f"line 1 has no {suite.manifest.canary}") for path in _without_canary(suite)]
-    found += [Finding("CG008", path, "nothing in suite.yml uses it; remove it") for path in _unused(suite)]
+            found.append(LintFinding("CG007", problem.id, message))
+    found += [LintFinding("CG005", path, f"line 1 has no {suite.manifest.canary}") for path in _without_canary(suite)]
+    found += [LintFinding("CG008", path, "nothing in suite.yml uses it; remove it") for path in _unused(suite)]
     return tuple(found)
 
 
 def take_texts_over(folder: Path) -> tuple[str, ...]:
-    """Write the digests of edited statements into their problem.yml, of edited recipes and versions into suite.yml.
+    """Write the digests of edited texts; return their paths.
+
+    Those of statements go into their problem.yml, those of recipes and versions into suite.yml.
 
     Returns:
         The paths of the texts.
@@ -85,7 +90,7 @@ def take_texts_over(folder: Path) -> tuple[str, ...]:
 
 
 def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
-    """Write the digest of a text over the ``known`` one of a key; return whether it is another."""
+    """Replace a text's ``known`` digest; return whether it changed."""
     now = sha256(read_text(inside(folder, path), MAX_FILE_BYTES).encode())
     if known != now:
         place = inside(folder, manifest)
@@ -97,7 +102,10 @@ def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, beh
 
 
 def fix_suite(suite: Suite) -> Suite:
-    """Write what a suite lacks where no judgement is needed, and return it anew: titles (of ids), and canaries."""
+    """Add missing titles and canaries; return the suite.
+
+    Titles are made of ids: neither needs judgement.
+    """
     for path in _without_canary(suite):
         place = suite.folder / path
         write_atomic(place, f"# {suite.manifest.canary}\n".encode() + place.read_bytes())
@@ -111,22 +119,27 @@ def fix_suite(suite: Suite) -> Suite:
     return load_suite(suite.folder)
 
 
-def _problem(problem: Problem) -> Iterator[Finding]:
+def _problem(problem: Problem) -> Iterator[LintFinding]:
     manifest, words = problem.manifest, len(problem.statement.split())
     if words < _WORDS:
-        yield Finding("CG001", problem.id, f"the statement has {words} words; say what is wrong and what is expected")
+        yield LintFinding(
+            "CG001", problem.id, f"the statement has {words} words; say what is wrong and what is expected"
+        )
     for name in _named(problem):
-        yield Finding("CG002", problem.id, f"the statement names {name!r}, which the model does not see")
+        yield LintFinding("CG002", problem.id, f"the statement names {name!r}, which the model does not see")
     if not manifest.provenance.title:
-        yield Finding("CG003", problem.id, "no `provenance.title`; reports show it beside the id (--fix takes the id)")
+        yield LintFinding(
+            "CG003", problem.id, "no `provenance.title`; reports show it beside the id (--fix takes the id)"
+        )
     if not manifest.tags:
-        yield Finding("CG004", problem.id, "no `tags`; cohorts and floors are by tag")
+        yield LintFinding("CG004", problem.id, "no `tags`; cohorts and floors are by tag")
     if manifest.controls is None and manifest.answer is None:  # a question has no tests, so no controls
-        yield Finding("CG006", problem.id, "never validated; `codegate validate` proves it and finds its controls")
+        yield LintFinding("CG006", problem.id, "never validated; `codegate validate` proves it and finds its controls")
 
 
 def _named(problem: Problem) -> Iterator[str]:
-    """Yield names of hidden tests and their files that stand in the statement, but as tests that the model sees."""
+    """Yield hidden tests and files that the statement names."""
+    # Tests that the model sees do not count.
     public = "|".join(map(re.escape, problem.manifest.public_tests)) or "(?!)"
     statement = re.sub(rf"`(?:{public})::[^`]+`", "", problem.statement)
     tests = (test.rpartition("::")[2].partition("[")[0] for test in problem.tests.expected)
@@ -147,7 +160,7 @@ def _first_line(path: Path) -> str:
 
 
 def _unused(suite: Suite) -> Iterator[str]:
-    """Yield environments that no problem has, and folders of the suite that nothing names."""
+    """Yield environments and folders that nothing in the suite uses."""
     used = {problem.manifest.environment for problem in suite.problems}
     yield from (f"environment {entry.id}" for entry in suite.manifest.environments if entry.id not in used)
     named = {f"problems/{problem.id}" for problem in suite.problems}

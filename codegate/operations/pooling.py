@@ -1,4 +1,7 @@
-"""One suite of several repositories' suites, which carries the base trees of all its problems itself."""
+"""Pool the suites of several repositories into one.
+
+It carries the base trees of all its problems itself.
+"""
 
 import re
 import shutil
@@ -29,13 +32,11 @@ _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path]) -> Suite:
-    """Write all problems of ``suites`` as one suite to ``out``, named after that folder, and return it.
+    """Write all problems as one suite; return it.
 
-    Each problem gets the tag ``repository``, the name of the suite that it is from. What is retired or quarantined
-    stays so.
-
-    ``repositories`` has, by a suite's name, where its base commits are; default as in ``find_repository``. A suite in
-    ``out`` is replaced.
+    The suite is named after its folder ``out``. Each problem gets the tag ``repository``, the name of its suite. What
+    is retired or quarantined stays so. ``repositories`` has, by a suite's name, where its base commits are; default as
+    in ``find_repository``. A suite in ``out`` is replaced.
 
     Raises:
         UsageError: names, problem ids or environments of the suites contradict each other, a base commit is missing,
@@ -107,7 +108,8 @@ def _check(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path])
 
 
 def _copy_bases(suite: Suite, repository: Path | None, bases: Path) -> list[str]:
-    """Copy the base commits of ``suite`` with their trees into the repository ``bases``; return their ids."""
+    """Copy a suite's base commits into ``bases``; return their ids."""
+    # Their trees are copied too.
     bases_of: list[Base | None] = [problem.manifest.base for problem in suite.problems]
     bases_of += [entry.base for entry in suite.manifest.environments]
     commits = sorted({base.commit for base in bases_of if base is not None and base.commit})

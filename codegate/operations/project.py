@@ -1,4 +1,4 @@
-"""What ``init`` finds in the repository that it is called in."""
+"""Inspect a repository for ``init``."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ class Repository:
     """A repository as far as mining is concerned.
 
     Attributes:
-        commits: of the current branch; 0 before the first.
-        shallow: the clone lacks the older ones.
+        commits: number of commits of the current branch; 0 before the first.
+        shallow: the clone lacks the older commits.
         language: of most of its files; None: none that is mined.
-        runner: what runs its tests; None: unknown.
+        runner: its test runner; None: unknown.
         slug: OWNER/NAME on GitHub; None: its origin is elsewhere.
         others: further languages that have test files.
         parts: folders that are projects with tests of their own, each with its languages.
-        proposals: the recipes that its files say, best first.
+        proposals: the recipes that its files propose, best first.
         unread: why its files cannot be read.
     """
 
@@ -45,7 +45,7 @@ class Repository:
     unread: str = ""
 
     def words(self) -> str:
-        """Return what was found as one line."""
+        """Return the facts as one line."""
         if not self.commits:
             return "a git repository without a commit"
         tests = f"tests run by {self.runner}" if self.runner else "no test runner that is known here"
@@ -56,7 +56,9 @@ class Repository:
 
 
 def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Return what is known about the repository, or its part at ``path``; None where the folder is not within one.
+    """Return the facts on a repository, or its part ``path``.
+
+    None if the folder is not within a repository.
 
     Raises:
         UsageError: there is no such part.
@@ -91,7 +93,8 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
 
 
 def _toolchains(sandbox: Choice) -> Has | None:
-    """Return what tells whether a toolchain is to be had; None: an image brings any."""
+    """Return the function that tells which toolchains are available."""
+    # None: an image brings any.
     try:
         backend = select_backend(sandbox, new_run_id())
     except CodegateError:

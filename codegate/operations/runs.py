@@ -1,4 +1,7 @@
-"""Run, gate and merge: each ends with a ``Report``, whose verdicts are computed here and nowhere else."""
+"""Run, gate and merge; each ends with a ``Report``.
+
+Its verdicts are computed here and nowhere else.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -41,9 +44,9 @@ from codegate.suite import load_suite
 class Report:
     """A finished run, compared and reported.
 
-    ``verdicts`` are of each candidate, none without a gate; ``view`` is what was reported, in ``files`` by format;
-    ``exit_code`` is that of the verdicts, and without any 4 where an outcome has no grade. ``trace`` says what became
-    of its OpenTelemetry spans; empty where the environment names no collector.
+    ``verdicts`` are of each candidate, none without a gate; ``view`` is the reported content, in ``files`` by format;
+    ``exit_code`` is that of the verdicts, and without any 4 if an outcome has no grade. ``trace`` describes the export
+    of its OpenTelemetry spans; empty if the environment names no collector.
     """
 
     run: Run
@@ -65,11 +68,11 @@ def run(
     baseline: Baseline | None = None,
     floors: GatePolicy | None = None,
 ) -> Report:
-    """Run candidates on a suite and report; with a gate, compare them. A shard is compared with nothing.
+    """Run candidates on a suite, compare and report.
 
-    ``announce`` gets lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and
-    limits of the reports, ``baseline`` is shown beside a run without a gate, and ``floors`` is the policy whose
-    absolute demands decide where there is no gate.
+    A shard is compared with nothing. ``announce`` gets lines for people, ``reports`` is by default in the run's folder,
+    ``terms`` are prices, weights and limits of the reports, ``baseline`` is shown beside a run without a gate, and
+    ``floors`` is the policy whose absolute demands decide if there is no gate.
     """
     if floors is not None:
         check_policy(floors, load_suite(request.suite))  # better before the model calls than after
@@ -82,7 +85,9 @@ def run(
 def gate(
     journal: Journal, gate: Gate | GatePolicy | None, *, reports: Path | None = None, terms: ReportTerms | None = None
 ) -> Report:
-    """Compare the candidates of a finished run with the baseline, or with floors alone, and report; as ``run``.
+    """Compare a finished run's candidates with the baseline; report.
+
+    Or with floors alone. Arguments as in ``run``.
 
     Raises:
         UsageError: the run is unfinished, or was planned for another gate.
@@ -98,7 +103,10 @@ def report(
     formats: Sequence[str] | None = None,
     terms: ReportTerms | None = None,
 ) -> dict[str, Path]:
-    """Write the reports of one or more runs into the folder ``out``, with their verdicts where there is a gate."""
+    """Write the reports of one or more runs.
+
+    They go into the folder ``out``, with their verdicts if there is a gate.
+    """
     runs = [journal.load() for journal in journals]
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
 
@@ -106,9 +114,10 @@ def report(
 def judge(
     folder: Path, judge: CandidateSpec | None, options: RunOptions, announce: Callable[[str], None]
 ) -> tuple[ReportView, int]:
-    """Return the view of a run with its judge's verdicts, and how many attempts faults left without one.
+    """Return a run's view with its judge's verdicts.
 
-    ``judge`` is asked about the attempts that it has not judged; None: what is recorded is shown.
+    And how many attempts faults left without one. ``judge`` judges the attempts that it has not judged; None: only the
+    record is shown.
 
     Raises:
         UsageError: there is no judge and no record, or as ``judge_run``.
@@ -123,8 +132,11 @@ def judge(
     return view, lost
 
 
-def sweep(folders: Sequence[Path]) -> Sweep:
-    """Return what the settings of the candidates of these runs do; raises UsageError where none can be compared."""
+def sweep_runs(folders: Sequence[Path]) -> Sweep:
+    """Return the effects of the candidates' settings.
+
+    Raises UsageError if no settings can be compared.
+    """
     return sweep_of([load_run(folder) for folder in folders])
 
 
@@ -138,7 +150,9 @@ def merge(
     terms: ReportTerms | None = None,
     floors: GatePolicy | None = None,
 ) -> Report:
-    """Put the shards of a run together in the folder ``out``, compare the whole and report; as ``run``.
+    """Merge the shards of a run, compare and report.
+
+    The whole run goes into the folder ``out``. Arguments as in ``run``.
 
     Raises:
         UsageError: a shard is missing, doubled or another run's, or the run was planned for another gate.
@@ -148,7 +162,8 @@ def merge(
 
 
 def _traced(report: Report, journal: Journal) -> Report:
-    """Send the spans of a whole run where the environment names a collector; that they cannot be sent is no error."""
+    """Send the spans of a whole run to the collector."""
+    # Only if the environment names one. A failure is no error.
     if report.run.manifest.shard is not None or collector() is None:
         return report
     try:
@@ -179,7 +194,8 @@ def _written(
     baseline: Baseline | None = None,
     formats: Sequence[str] | None = None,
 ) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:
-    """Return the verdicts on all runs, what is shown of them, and the files that were written: the only place."""
+    """Return verdicts, view and files of all runs."""
+    # Reports are written only here.
     verdicts = tuple(verdict for run in runs for verdict in gate_run(run, gate)) if gate is not None else ()
     shown = gate.baseline if isinstance(gate, Gate) else baseline
     view = build_view(list(runs), verdicts, gather(journals, shown, terms))

@@ -57,9 +57,10 @@ def mine(
     sandbox: Choice = "auto",
     config: Path | None = None,
 ) -> MineReport:
-    """Mine a suite of proven problems from the history of the clone ``repository`` into the folder ``out``.
+    """Mine a suite of proven problems from a clone.
 
-    The recipe of the environments is as in ``read_recipe``; where none is written, it is found.
+    The suite goes into the folder ``out``. The recipe of the environments is as in ``read_recipe``; if none is written,
+    it is found.
     """
     options = replace(options, recipe=options.recipe or read_recipe(repository, config))
     with opened_backend(sandbox, new_run_id()) as backend:
@@ -76,9 +77,10 @@ def mine_commit(
     sandbox: Choice = "auto",
     config: Path | None = None,
 ) -> MineReport:
-    """Mine one merged change into the suite at ``out``, new or not, whatever kind of change it calls itself.
+    """Mine one merged change into the suite at ``out``.
 
-    Raises UsageError where ``commit`` is no change of the history of ``options.branch``.
+    The suite may be new, and the change of any kind. Raises UsageError if ``commit`` is no change of the history of
+    ``options.branch``.
     """
     full = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").decode("ascii").strip()
     wanted = replace(options, only=full, kinds=KINDS, refresh=(out / "suite.yml").exists())
@@ -86,7 +88,9 @@ def mine_commit(
 
 
 def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
-    """Return title and text of the GitHub issue ``OWNER/NAME#N``, without links, references and code of patches.
+    """Return title and text of the issue ``OWNER/NAME#N``.
+
+    Without links, references and code of patches.
 
     Raises:
         UsageError: it is written otherwise, or nothing is left of its text.
@@ -105,7 +109,10 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError where the policy names a problem or a cohort that the compared problems do not have."""
+    """Raise UsageError if the policy names an unknown problem.
+
+    Or a cohort that the compared problems do not have.
+    """
     tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
     problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
     newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
@@ -155,9 +162,10 @@ def mining_words(report: MineReport) -> list[str]:
 
 
 def read_recipe(repository: Path, config: Path | None = None) -> Recipe | None:
-    """Return the recipe in ``config``, by default the codegate.yml of the repository's work tree; None: it has none.
+    """Return the recipe of a repository, or None.
 
-    Other keys may be missing or wrong: a repository is mined before there are candidates.
+    It is read from ``config``, by default the codegate.yml of the work tree. Other keys may be missing or wrong,
+    because a repository is mined before there are candidates.
 
     Raises:
         UsageError: the file or the recipe cannot be read.
@@ -180,11 +188,11 @@ def validate(
     jobs: int = 2,
     waiting: Callable[[int, int, str], None] | None = None,
 ) -> ValidationReport:
-    """Prove again that on every problem of a suite the reference fix passes and no change fails.
+    """Prove every problem of a suite again; write quarantines.
 
-    What is flaky or fails is quarantined in the suite's files. ``repository`` has the base commits, by default where
-    the suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once. ``waiting`` is called every
-    second with problems done, all problems, and what is under way.
+    The reference fix has to pass and no change has to fail. ``repository`` has the base commits, by default where the
+    suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once. ``waiting`` is called every
+    second with problems done, all problems, and those under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)
@@ -200,7 +208,10 @@ def proof_words(proof: Proof) -> str:
 
 
 def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
-    """Return where else the suite was proved, and whether runs there and here can be compared."""
+    """Return other proved places, and whether runs are comparable.
+
+    Runs there and here.
+    """
     if report.proved is None:
         return []
     here = report.proved.place
@@ -213,7 +224,10 @@ def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bo
 
 
 def validation_words(report: ValidationReport) -> list[str]:
-    """Return faults, releases, expired quarantines, and where runs can be compared, for people."""
+    """Return the results of a validation, for people.
+
+    Faults, releases, expired quarantines, and where runs can be compared.
+    """
     lines = [f"{name}: could not be run: {fault}" for name, fault in report.faults.items()]
     lines += [f"{name}: released, its quarantine has expired and the proof holds" for name in report.released]
     today = datetime.now(UTC).date()

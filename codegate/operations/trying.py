@@ -1,4 +1,7 @@
-"""Try a recipe before anything is mined with it: built on HEAD, whose tests then run once without a network."""
+"""Try a recipe on HEAD before anything is mined.
+
+HEAD's tests run once without a network.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +29,9 @@ _MOST_FILES: Final = 10
 def try_on_head(
     repository: Path, recipe: Recipe | None, path: str, sandbox: Choice, say: Callable[[str], None]
 ) -> tuple[Found | None, Tried]:
-    """Return what the tests of HEAD, at most ten files of them, show in a build of a recipe, and what was found.
+    """Return the recipe found, and HEAD's test run in it.
+
+    At most ten files of tests run.
 
     Args:
         repository: a clone.

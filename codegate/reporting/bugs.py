@@ -5,14 +5,14 @@ from typing import Final
 
 from codegate.reporting.cells import Title
 from codegate.reporting.view import ProblemView
-from codegate.running import Origin
+from codegate.running import ProblemOrigin
 
 # A report may be made from an untrusted result, so an address is checked where it becomes a link.
 _PROJECT: Final = re.compile(r"https://[a-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9_.~-]+)+")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
-def bug(change: Origin | ProblemView) -> Title:
+def bug(change: ProblemOrigin | ProblemView) -> Title:
     """Return the title of a change as ``Keep the last cent (#41, 2025-03-02)``, with its first link."""
     number = f"#{change.pull_request}" if change.pull_request is not None else ""
     facts = ", ".join(filter(None, (number, change.date)))
@@ -20,7 +20,7 @@ def bug(change: Origin | ProblemView) -> Title:
     return Title(f"{title} ({facts})" if title and facts else title or facts, next(iter(links(change).values()), ""))
 
 
-def links(change: Origin | ProblemView) -> dict[str, str]:
+def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
     """Return the pages about a change by name: pull request, commit, issues; paths are as GitHub has them."""
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}

@@ -23,7 +23,7 @@ from codegate.reporting.view import (
     ProblemView,
     TranscriptMessage,
 )
-from codegate.running import Origin, Outcome, ProblemRecord, Run
+from codegate.running import Outcome, ProblemOrigin, ProblemRecord, Run
 
 FEW: Final = 5
 MOST_LISTED: Final = 50
@@ -74,7 +74,7 @@ def problem_view(
         _cell(run, name, found.get(name, []), partial(evidence.transcripts, run.manifest.id), talk, room)
         for (run, _), found in zip(columns, outcomes, strict=True)
     )
-    origin = next((run.manifest.origins[name] for run, _ in columns if name in run.manifest.origins), Origin())
+    origin = next((run.manifest.origins[name] for run, _ in columns if name in run.manifest.origins), ProblemOrigin())
     found = (evidence.problems(run.manifest.id, name) for run, _ in columns if name in run.manifest.problems)
     record = next((each for each in found if each is not None), ProblemRecord(statement="", fix=""))
     return ProblemView(

@@ -1,14 +1,14 @@
-"""Do the work: plan candidates x problems x samples, schedule them, journal every outcome, resume.
+"""Plan, schedule, journal and resume a run.
 
-A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on the disk all the while. What one command
-needs is in its module: ``answers`` (predictions), ``expenses``, ``shards``, ``session``, ``readiness``.
+A suite, candidates and a sandbox backend go in; a ``Run`` comes out, and is on disk all the while. Modules for one
+command each: ``predictions``, ``expenses``, ``shards``, ``session``, ``readiness``.
 """
 
 from codegate.running.config import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.gate import Gate, candidate_samples, choose_candidate, gate_run, run_exit_code
 from codegate.running.journal import Journal, load_run
 from codegate.running.opening import interruptible, opened_backend
-from codegate.running.outcome import Origin, Outcome, ProblemRecord, Run, RunManifest
+from codegate.running.outcome import Outcome, ProblemOrigin, ProblemRecord, Run, RunManifest
 from codegate.running.plan import RunOptions, new_run_id, origin_of, plan_run
 from codegate.running.progress import Progress
 from codegate.running.recording import record_run
@@ -20,8 +20,8 @@ __all__ = [
     "Config",
     "Gate",
     "Journal",
-    "Origin",
     "Outcome",
+    "ProblemOrigin",
     "ProblemRecord",
     "Progress",
     "Run",

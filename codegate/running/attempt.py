@@ -1,8 +1,8 @@
 """The loop of one attempt: solve, grade, record.
 
-An attempt is *kept* (its answer is in the run's journal) or *reused* (an earlier run paid for it) or *made*; with its
-grade, or the fault that stopped it, it is an *outcome*. Answers are on the disk before they are graded, so that none is
-asked for twice.
+An attempt is *kept* (its answer is in the run's journal), *reused* (an earlier run paid for it) or *made*. With its
+grade, or the fault that stopped it, it is an *outcome*. Answers are on disk before they are graded, so that no answer
+is paid for twice.
 """
 
 import threading
@@ -16,7 +16,7 @@ from typing import Final
 
 from codegate.candidates import Provider, redactor_for
 from codegate.grading import Grade, Sandboxes, grade, run_public_tests
-from codegate.running.bases import base_trees, shown_once
+from codegate.running.bases import base_trees, cached_contexts
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import explain_ending, grade_question, harness_recall, verbatim_recall
@@ -36,7 +36,7 @@ _KEPT: Final = 200_000  # characters of a statement, and of a fix
 
 @dataclass(frozen=True)
 class Setup:
-    """What an execution works with.
+    """Everything that an execution works with.
 
     Attributes:
         journal: the run, open for writing.
@@ -89,11 +89,13 @@ class Attempts:
         self._redactor = redactor_for(setup.journal.manifest.candidates)
         self._known: set[str] = set()
         self.base = base_trees(setup.suite, options.repository, options.models + options.sandboxes)
-        self._show = shown_once(setup.suite, self.base)
+        self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
 
     def outcome(self, job: Job, fault: Fault | None) -> Outcome:
-        """Return what becomes of a job; with a ``fault``, nothing is tried.
+        """Return the outcome of a job.
+
+        With a ``fault``, nothing is tried.
 
         Raises:
             CallLimitReached: a limit of model calls came before the first answer.
@@ -120,7 +122,7 @@ class Attempts:
                 # The next execution asks again, and the answers that were lost count then.
                 self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
-            self._keep(problem)
+            self._write_problem(problem)
         outcome = Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
@@ -139,8 +141,9 @@ class Attempts:
         )
         return self._redactor.clean_model(outcome)
 
-    def _keep(self, problem: Problem) -> None:
-        """Keep what people compare an answer with, once: a report is often made where the suite is not."""
+    def _write_problem(self, problem: Problem) -> None:
+        """Write statement and fix of a problem to the journal."""
+        # A report is often made where the suite is not.
         if problem.id not in self._known:
             self._known.add(problem.id)
             fix = make_patch(self.base(problem.id), problem.fix)
@@ -149,8 +152,8 @@ class Attempts:
 
     def _recites(self, attempt: Attempt) -> bool:
         suite = self._setup.suite.manifest
-        said = [message.text for message in attempt.messages if message.role == "assistant"]
-        return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in said)
+        answers = [message.text for message in attempt.messages if message.role == "assistant"]
+        return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in answers)
 
     def _attempt(self, job: Job, lost: set[str]) -> Attempt:
         journal, cache = self._setup.journal, self._setup.cache

@@ -1,4 +1,4 @@
-"""Base trees of a run's problems, and what prompts show of them: that the repository has them, and what is kept."""
+"""Base trees of a run's problems, and the prompts made of them."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -14,7 +14,10 @@ Value = TypeVar("Value")
 
 
 def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | None) -> None:
-    """Raise UsageError where the repository lacks a problem's base commit; no tree is read."""
+    """Raise UsageError if a problem's base commit is missing.
+
+    No tree is read.
+    """
     mined = [problem for problem in problems if problem.manifest.base.commit is not None]
     if not mined:
         return
@@ -26,15 +29,15 @@ def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | No
             load_base(suite, problem, repository)  # raises with cause and remedy
 
 
-class Kept(Generic[Key, Value]):
-    """What is made of a problem and needed again for each of its samples. Thread-safe.
+class ProblemCache(Generic[Key, Value]):
+    """Caches a value per problem for its samples. Thread-safe.
 
-    A run comes back to every problem once a sample, so the values made first are kept, as many as there is room for.
+    A run returns to every problem once per sample, so the values made first are kept, as many as there is room for.
 
     Args:
         make: returns the value of a key.
         size: returns the bytes of a value.
-        most_bytes: of all values that are kept.
+        most_bytes: limit of all cached values together.
     """
 
     def __init__(self, make: Callable[[Key], Value], size: Callable[[Value], int], most_bytes: int) -> None:
@@ -44,7 +47,10 @@ class Kept(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def __call__(self, key: Key) -> Value:
-        """Return the value of ``key``; raises as ``make``."""
+        """Return the value of ``key``.
+
+        Raises as ``make``.
+        """
         if (kept := self._kept.get(key)) is not None:
             return kept
         value = self._make(key)
@@ -56,17 +62,23 @@ class Kept(Generic[Key, Value]):
         return value
 
 
-def base_trees(suite: Suite, repository: Path | None, recent: int) -> Kept[str, Tree]:
-    """Return the base trees of a suite's problems, by problem id; of the rest the ``recent`` last are kept."""
+def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCache[str, Tree]:
+    """Return the cached base trees of problems, by id.
+
+    Beside the trees that fit the cache, the ``recent`` last ones are kept.
+    """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))
-    return Kept(read, lambda tree: sum(len(file.data) for file in tree.values()), 256 << 20)
+    return ProblemCache(read, lambda tree: sum(len(file.data) for file in tree.values()), 256 << 20)
 
 
-def shown_once(suite: Suite, base: Callable[[str], Tree]) -> Shown:
-    """Return ``show_context`` for a suite's problems, which ranks the files of each once."""
+def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
+    """Return ``show_context`` with a cache.
+
+    It ranks the files of each problem only once.
+    """
     problems = {problem.id: problem for problem in suite.problems}
-    shown: Kept[tuple[str, int | None], str] = Kept(
+    shown: ProblemCache[tuple[str, int | None], str] = ProblemCache(
         lambda key: show_context(problems[key[0]], base(key[0]), key[1]), len, 64 << 20
     )
     return lambda problem, _, most: shown((problem.id, most))

@@ -1,7 +1,7 @@
-"""Attempts kept across runs: a folder of them, by all that determines them.
+"""A folder of attempts, reused by later runs.
 
-An unchanged candidate on an unchanged problem is then not paid for twice. What is in the folder is as untrusted as any
-artifact: a file that is no such attempt is not used.
+An unchanged candidate on an unchanged problem is not paid for twice. The folder is as untrusted as any artifact: a file
+that is not such an attempt is not used.
 """
 
 import os
@@ -19,9 +19,10 @@ from codegate.suite import check_model
 
 
 class AttemptCache:
-    """The folder; ``conditions`` are those of the run, and ``announce`` gets a line for each file that is not usable.
+    """The folder of attempts that later runs reuse.
 
-    Thread-safe, also against other runs: files are replaced as a whole.
+    ``conditions`` are those of the run, and ``announce`` gets a line for each file that is not usable. Thread-safe,
+    also against other runs, because files are replaced as a whole.
     """
 
     def __init__(self, folder: Path, conditions: Mapping[str, str], announce: Callable[[str], None]) -> None:
@@ -30,7 +31,10 @@ class AttemptCache:
         self._announce = announce
 
     def take(self, job: Job) -> Attempt | None:
-        """Return the kept attempt, marked as reused; None where none is usable, or a content filter ended it."""
+        """Return the stored attempt, marked as reused, or None.
+
+        None if none is usable, or if a content filter ended it.
+        """
         path = self._path(job)
         if path is None or not os.path.lexists(path):
             return None
@@ -47,16 +51,18 @@ class AttemptCache:
         return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: Job, attempt: Attempt) -> None:
-        """Keep a finished attempt; raises InfrastructureError if the disk refuses."""
+        """Store a finished attempt.
+
+        Raises InfrastructureError if the disk refuses.
+        """
         path = self._path(job)
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))
 
     def _path(self, job: Job) -> Path | None:
-        """Return where the job's attempt is kept; None where its answer is not determined, or costs nothing.
-
-        Tools and agents run in a sandbox, so their answers depend on it too.
-        """
+        """Return the path of the job's attempt, or None."""
+        # None if its answer is not determined, or costs nothing. Tools and agents run in a sandbox, so their answers
+        # depend on it too.
         candidate, agent = job.candidate, job.candidate.agent
         if not candidate.calls_a_model or (agent is not None and (agent.version is None or agent.as_of is None)):
             return None

@@ -1,4 +1,7 @@
-"""``calls.log`` of a run: every model call durably recorded before it is made, at its worst cost, then corrected."""
+"""``calls.log`` of a run: its model calls and their costs.
+
+Every call is recorded durably before it is made, at its worst cost, which is corrected afterwards.
+"""
 
 import os
 import re
@@ -25,13 +28,16 @@ _LINE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Spending:
-    """Model calls made for attempts, and US dollars that all calls cost as far as prices are known."""
+    """Model calls for attempts, and US dollars of all calls.
+
+    Dollars as far as prices are known.
+    """
 
     calls: int = 0
     usd: Decimal = Decimal(0)
 
     def __add__(self, other: "Spending") -> "Spending":
-        """Return what both are together."""
+        """Return the sum of both."""
         return Spending(self.calls + other.calls, self.usd + other.usd)
 
 
@@ -48,26 +54,36 @@ class CallLog:
         self._writing = writing
 
     def record(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
-        """Record durably a call about to be made, with its worst cost, None where unknown.
+        """Record durably a call about to be made.
 
-        ``check``: it only asks whether the candidate answers, and is not of any attempt.
+        With its worst cost, None if unknown. ``check``: the call only tests whether the candidate answers, and belongs
+        to no attempt.
         """
         self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
 
     def record_cost(self, candidate: str, usd: Decimal) -> None:
-        """Correct a recorded call by ``usd``: its cost minus its worst cost."""
+        """Correct a recorded call by ``usd``.
+
+        That is its cost minus its worst cost.
+        """
         self._append(f"cost {candidate} {usd}")
 
     def record_answers(self, candidate: str) -> None:
-        """Record durably that a candidate answers, so that no resumed run asks it for that again."""
+        """Record durably that a candidate answers.
+
+        No resumed run tests that again.
+        """
         self._append(f"answers {candidate} -")
 
     def answering(self) -> frozenset[str]:
-        """Return the keys of the candidates that were asked whether they answer, and do."""
+        """Return the keys of candidates that are known to answer."""
         return frozenset(found["key"].decode() for found in self._lines() if found["what"] == b"answers")
 
     def spending(self, candidate: str | None = None) -> Spending:
-        """Return calls and cost of all executions, or of those of one candidate; an interrupted call at its worst."""
+        """Return calls and cost of all executions.
+
+        Or of those of one candidate. An interrupted call counts at its worst cost.
+        """
         calls, usd = 0, Decimal(0)
         for found in self._lines():
             if candidate is not None and found["key"] != candidate.encode():

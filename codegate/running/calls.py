@@ -1,4 +1,7 @@
-"""Model calls of a run: limited in number, concurrency and cost, retried by the fault table."""
+"""Model calls of a run, limited and retried.
+
+Number, concurrency and cost are limited; the fault table says what is retried.
+"""
 
 import logging
 import threading
@@ -30,11 +33,11 @@ _TOO_FAST: Final[frozenset[ProviderFault]] = frozenset({"rate_limit", "overloade
 
 @dataclass
 class Pace:
-    """How many calls of one candidate may be under way at once.
+    """How many calls of one candidate may run at once.
 
-    Additive increase, multiplicative decrease, as TCP avoids congestion (RFC 5681, section 3.1): a call
-    that the provider has no room for halves ``width``; as many answers as are under way at once widen it
-    by one. While a Retry-After lasts, or a rate limit has nothing left, no call begins at all.
+    Additive increase, multiplicative decrease, as TCP avoids congestion (RFC 5681, section 3.1): a call that the
+    provider has no room for halves ``width``; as many answers as are under way at once widen it by one. While a
+    Retry-After lasts, or a rate limit has nothing left, no call begins at all.
     """
 
     most: int
@@ -53,12 +56,15 @@ class Pace:
         return max(0.0, self._waits_until - time.monotonic())
 
     def answered(self, pause: float) -> None:
-        """Take note of an answer, after which no call may begin for ``pause`` seconds."""
+        """Record an answer; no call begins for ``pause`` seconds."""
         self._waits_until = max(self._waits_until, time.monotonic() + pause)
         self.width = min(self.width + 1 / self.width, self.most)
 
     def failed(self, error: ProviderError, began: float) -> None:
-        """Take note of a failure of a call that began then (``time.monotonic``); calls sent together count once."""
+        """Record the failure of a call that began at ``began``.
+
+        By ``time.monotonic``. Failures of calls that were sent together count once.
+        """
         now = time.monotonic()
         if error.fault not in _TOO_FAST:
             return
@@ -68,7 +74,10 @@ class Pace:
 
 
 class CallLimitReached(UsageError):
-    """The run's own limit of model calls or of dollars is used up; it can be resumed with a higher one."""
+    """The run's own limit of calls or dollars is used up.
+
+    It can be resumed with a higher limit.
+    """
 
 
 class ModelCalls:
@@ -111,7 +120,9 @@ class ModelCalls:
         request_bytes: int,
         lost: set[str] | None = None,
     ) -> Completion:
-        """Return the completion of one call, which ``action`` makes; ``lost`` as for ``with_retries``.
+        """Return the completion of one call, made by ``action``.
+
+        ``lost`` as for ``with_retries``.
 
         Raises:
             Faulted: it failed after its retries, or an earlier call of ``candidate`` showed that every call would.
@@ -123,9 +134,9 @@ class ModelCalls:
     def check(
         self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int, output_limit: int
     ) -> Completion:
-        """Return the answer to a call that only asks whether ``candidate`` answers; raises as ``make``.
+        """Return the answer to a call that tests ``candidate``.
 
-        It counts against the budget, and not against the limit of calls, which is for attempts.
+        Raises as ``make``. It counts against the budget, but not against the limit of calls, which is for attempts.
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
         completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)
@@ -160,7 +171,7 @@ class ModelCalls:
             self._settle(key, pace, number, worst, paid)
 
     def words(self) -> str:
-        """Return what is under way for people; empty when nothing is."""
+        """Return the calls under way, for people, or ""."""
         with self._changed:
             count, now = len(self._under_way), time.monotonic()
             pause = max((pace.pause for pace in self._paces.values()), default=0.0)
@@ -170,7 +181,8 @@ class ModelCalls:
         return ", ".join(part for part in (called, waits) if part)
 
     def _count_failure(self, key: str, error: ProviderError) -> None:
-        """Take note of a failure; after some of them no call of the candidate is made any more."""
+        """Record a failure."""
+        # After some of them the candidate is not called any more.
         cause = cause_of(error)
         self._failures.append(error)
         hopeless = waits_too_long(error)
@@ -181,7 +193,8 @@ class ModelCalls:
             self._fatal.setdefault(key, fault_of(cause, error))
 
     def _reserve(self, key: str, worst: Decimal | None, *, check: bool) -> tuple[Pace, int]:
-        """Count a call and reserve its worst cost; wait for its turn, and while others may release some of theirs."""
+        """Reserve a call's worst cost and wait for its turn."""
+        # It also waits while others may release a part of theirs.
         with self._changed:
             pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
             while True:

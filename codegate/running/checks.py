@@ -1,4 +1,4 @@
-"""Check candidates before a run begins: their prices, their servers, and that each of them answers.
+"""Check candidates before a run: prices, servers, and a first answer.
 
 Environments and problems take minutes to check, a candidate a second or two.
 """
@@ -42,7 +42,7 @@ _OUR_LIMIT: Final = "output limit", "max_tokens", "max_completion_tokens", "max_
 
 
 def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise UsageError where dollars are limited and a candidate's prices are not known."""
+    """Raise UsageError if a budget lacks a candidate's prices."""
     if not options.budgeted:
         return
     for candidate in candidates:
@@ -54,7 +54,10 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
-    """Raise InfrastructureError where every candidate calls a server of this machine, and none of them is there."""
+    """Raise InfrastructureError if no candidate's local server is running.
+
+    Only if every candidate calls a server of this machine.
+    """
     dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
     if dead and len(dead) == len(candidates):
         raise InfrastructureError(
@@ -74,10 +77,10 @@ def check_answering(
     announce: Callable[[str], None],
     resume: str,
 ) -> None:
-    """Make one small call to each candidate that has to answer and has not yet, all at once.
+    """Make one small call to each candidate that must answer.
 
-    ``settled`` candidates are left out; ``resume`` is the command that continues the run. What a later call may cure
-    ends nothing, and is announced.
+    All calls run at once. ``settled`` candidates and those that have answered are left out; ``resume`` is the command
+    that continues the run. A failure that may pass ends nothing, and is announced.
 
     Raises:
         UsageError: a key, a model or a parameter was declined, a list of models has a dated form of a candidate's
@@ -85,7 +88,7 @@ def check_answering(
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
         Interrupted: ``stop`` was set.
     """
-    asked = [one for one in _to_ask(journal, suite, cache) if one.key() not in settled]
+    asked = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
     calls = ModelCalls(
         options.models, None, options.budget_usd, options.spent_before + journal.calls.spending(), journal, stop
     )
@@ -110,13 +113,13 @@ def check_answering(
             arguments = (candidate, smallest_request(candidate, provider))
             threads.append(threading.Thread(target=ask, args=arguments, name="codegate-check", daemon=True))
             threads[-1].start()
-    begun, told = time.monotonic(), False
+    begun, announced = time.monotonic(), False
     # Polling, as the scheduler does: a signal handler sets the event.
     while any(thread.is_alive() for thread in threads) and (waited := time.monotonic() - begun) < PATIENCE_SECONDS:
         if stop.is_set():
             raise Interrupted("interrupted before the first problem.", f"Continue with:\n{resume}")
-        if waited >= _QUIET_SECONDS and not told:
-            told = True
+        if waited >= _QUIET_SECONDS and not announced:
+            announced = True
             announce(f"waiting for the first answer of a model, for {PATIENCE_SECONDS:g} s at most")
         time.sleep(_POLL_SECONDS)
     if failures:
@@ -150,9 +153,9 @@ def check_context(
     options: RunOptions,
     announce: Callable[[str], None],
 ) -> None:
-    """Announce how many first prompts exceed the context that a server's list of models has; most have none.
+    """Announce how many first prompts exceed a model's context.
 
-    Raises UsageError where all of them do: nothing could be answered.
+    Most servers' lists of models do not state the context. Raises UsageError if all prompts exceed it.
     """
     # llama.cpp has one model, under the name of its file, whatever is asked for.
     own = [one for one in listed if one.id == candidate.model] or listed
@@ -173,11 +176,9 @@ def check_context(
     announce(f"{words} {remedy}")
 
 
-def _to_ask(journal: Journal, suite: Suite, cache: AttemptCache | None) -> list[CandidateSpec]:
-    """Return the candidates whose model is called, and of which nothing shows yet that they answer.
-
-    One whose answers for the first look are all kept is never asked.
-    """
+def _unanswered(journal: Journal, suite: Suite, cache: AttemptCache | None) -> list[CandidateSpec]:
+    """Return the candidates that have not answered yet."""
+    # A candidate whose answers for the first look are all kept is not tested.
     known = {*journal.calls.answering(), *(o.candidate for o in journal.load().outcomes if o.attempt is not None)}
     first = [job for job in jobs(journal.manifest, suite) if job.sample < journal.manifest.looks[0]]
     found = []
@@ -197,7 +198,7 @@ def _is_of_our_limit(fault: Fault) -> bool:
 
 
 def _words(candidate: CandidateSpec, answer: Completion | None, fault: Fault | None) -> str:
-    """Return what the first request showed, for people."""
+    """Return the result of the first request, for people."""
     if fault is not None:
         return f"{candidate.label}: the first request failed, and the run goes on: {fault.message}"
     if answer is None:

@@ -1,4 +1,7 @@
-"""``codegate.yml``: candidates, samples, limits, gate policy, baseline. Only candidates have no default."""
+"""``codegate.yml``: candidates, samples, limits, gate policy, baseline.
+
+Only candidates have no default.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -33,8 +36,8 @@ from codegate.suite import is_plain_path, read_yaml
 CONFIG_NAME = "codegate.yml"
 
 
-def _listed(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Return the candidate of an entry, or the tuple of those that its matrix makes."""
+def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Return the candidate of an entry, or those of its matrix."""
     if isinstance(value, str):
         try:
             return parse_candidate(value)
@@ -46,7 +49,7 @@ def _listed(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 
 
 def _judging(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    found = _listed(value, handler)
+    found = _candidates_of(value, handler)
     if not isinstance(found, CandidateSpec) or not (found.calls_a_model or found.provider == "replay"):
         message = "a judge is one model, without a matrix"
         raise ValueError(message)
@@ -65,7 +68,10 @@ def _choice(value: str) -> str:
 
 
 class Concurrency(Strict):
-    """How much happens at once. Model calls and sandboxes have limits of their own."""
+    """How much happens at once.
+
+    Model calls and sandboxes have separate limits.
+    """
 
     models: int = Field(default=4, ge=1, le=256, strict=True, description="Model calls under way at once.")
     sandboxes: int = Field(default=2, ge=1, le=256, strict=True, description="Sandboxes at work at once.")
@@ -81,9 +87,9 @@ class Config(Strict):
         description="How the project is set up and its tests are run, for mining; `codegate init` finds one. On a pull "
         "request the base commit's counts.",
     )
-    candidates: Annotated[tuple[Annotated[CandidateSpec, WrapValidator(_listed)], ...], AfterValidator(_flat)] = Field(
-        min_length=1, description="Each `provider:model[@base_url]`, or the long form."
-    )
+    candidates: Annotated[
+        tuple[Annotated[CandidateSpec, WrapValidator(_candidates_of)], ...], AfterValidator(_flat)
+    ] = Field(min_length=1, description="Each `provider:model[@base_url]`, or the long form.")
     samples: int | None = Field(
         default=None,
         ge=1,
@@ -136,11 +142,10 @@ class Config(Strict):
     gate: GatePolicy = GatePolicy()
 
     def gates_with(self, lock: Path) -> bool:
-        """Return whether a run is gated with ``lock``, the file that ``baseline`` names.
+        """Return whether a run is gated with the lock file.
 
-        A dangling link is a broken lock.
-
-        Only the default may name a missing file; raises UsageError for another one.
+        ``baseline`` names it. A dangling link is a broken lock. Only the default may name a missing file; raises
+        UsageError for another one.
         """
         if os.path.lexists(lock):
             return True
@@ -153,9 +158,10 @@ class Config(Strict):
 
 
 def load_config(path: Path, harness: Path | None = None) -> Config:
-    """Read ``codegate.yml`` and check every candidate's snapshot; raises UsageError naming the file and the key.
+    """Return the configuration, with its candidates checked.
 
-    The candidates' files are beside it. Their harness is read from the folder ``harness``, None: not at all.
+    Raises UsageError naming the file and the key. The candidates' files are beside it. Their harness is read from the
+    folder ``harness``; None: not at all.
     """
     if not path.exists():
         raise UsageError(f"{path} does not exist.", "Write one with `codegate init`, or give --candidate.")
@@ -192,7 +198,7 @@ def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
 
 
 def candidate_files(config: Config) -> tuple[str, ...]:
-    """Return the files that candidates are made of, relative to the configuration's folder."""
+    """Return the files of candidates, relative to the configuration."""
     prompts = [one.prompt for one in config.candidates if one.prompt is not None]
     names = {name for prompt in prompts for name in (prompt.system, prompt.task) if name is not None}
     names.update(name for one in config.candidates if one.agent is not None for name in one.agent.files or ())
@@ -200,7 +206,10 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
-    """Return the candidates with their own prices, else those of ``prices`` by model, else the provider's list's."""
+    """Return the candidates with prices.
+
+    Their own ones, or else those of ``prices`` by model, or else the provider's list prices.
+    """
     return tuple(
         candidate.model_copy(update={"prices": prices.get(candidate.model) or listed(candidate).prices})
         if candidate.prices is None
@@ -210,7 +219,10 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
-    """Return the candidates of these short forms; raises UsageError, beginning with ``place``, for a floating alias."""
+    """Return the candidates of these short forms.
+
+    Raises UsageError, beginning with ``place``, for a floating alias.
+    """
     candidates = tuple(parse_candidate(name) for name in names)
     for candidate in candidates:
         check_candidate(candidate, place)
@@ -218,10 +230,10 @@ def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, .
 
 
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None, default: Path) -> tuple[Config, Path]:
-    """Return the configuration and the folder that its paths are relative to.
+    """Return the configuration and the folder of its paths.
 
-    ``candidates`` replace those of the file, and with them no file is needed: it is ``path``, else ``default`` if it
-    exists.
+    ``candidates`` replace those of the file, and with them no file is needed. The file is ``path``, or else ``default``
+    if it exists.
     """
     if path is None and (default.exists() or not candidates):
         path = default
@@ -234,7 +246,10 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
 
 
 def config_schema() -> dict[str, Any]:
-    """Return the JSON Schema of ``codegate.yml``, for editors and for ``docs/schema/codegate.schema.json``."""
+    """Return the JSON Schema of ``codegate.yml``.
+
+    For editors and for ``docs/schema/codegate.schema.json``.
+    """
     schema = Config.model_json_schema()
     schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = MATRIX_SCHEMA
     long_form = schema["properties"]["candidates"]["items"]
@@ -245,7 +260,8 @@ def config_schema() -> dict[str, Any]:
 
 
 def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a candidate that is written as its agent's name, the agent's settings and a model."""
+    """Return the schema of a candidate written as an agent."""
+    # It has the agent's name, the agent's settings and a model.
     candidate = definitions["CandidateSpec"]["properties"]
     settings = dict(definitions["AgentSettings"]["properties"])
     agent = {"type": "string", "enum": list(AGENTS), "description": "The agent that the model works in."}
@@ -262,7 +278,10 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
-    """Raise UsageError, beginning with ``place``, for a floating alias and for answers from a file."""
+    """Raise UsageError for a floating alias or a predictions file.
+
+    The message begins with ``place``.
+    """
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")
     try:

@@ -1,4 +1,4 @@
-"""Confirm regressions by fresh samples of the pinned model before they are reported.
+"""Confirm regressions by fresh samples of the pinned model.
 
 A stored baseline can be out of date: the provider serves another model under the name, or the machine grades more
 slowly. Fresh samples distinguish that from a worse candidate. A run without a regression makes none.
@@ -20,10 +20,10 @@ from codegate.running.scheduler import execute
 
 
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
-    """Return why the pinned model gets no fresh samples, or None where it may.
+    """Return why the pinned model gets no fresh samples, or None.
 
-    A baseline file must not direct an API key: its address and its key's source count only where the user's candidate
-    has them.
+    A baseline file must not direct an API key: its address and its key's source count only if the user's candidate has
+    them too.
     """
     spec = baseline.spec
     if spec.provider == "predictions":
@@ -36,7 +36,10 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
 def pinned_prices(
     baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> Prices | None:
-    """Return the pinned model's prices from the configuration or the list, not from the baseline file."""
+    """Return the pinned model's prices.
+
+    From the configuration or the list, not from the baseline file.
+    """
     spec = baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
     known = next((known for known in same if known is not None), None)
@@ -46,7 +49,7 @@ def pinned_prices(
 def confirm_regressions(
     setup: Setup, run: Run, gate: Gate, pinned: CandidateSpec, announce: Callable[[str], None]
 ) -> Run:
-    """Return ``run`` with fresh samples of the pinned model, made if a candidate regressed.
+    """Return ``run`` with fresh samples if a candidate regressed.
 
     The samples are a run of their own in the subfolder ``confirmation``, which is resumed if it exists. Calls of both
     runs count against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices.

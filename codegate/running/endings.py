@@ -1,7 +1,7 @@
-"""Read what answers show: how they ended, which limit to raise, what was recited, and whether to go on.
+"""Interpret how answers ended, and decide whether to continue.
 
 A wrong key, a refused parameter or a limit that truncates every answer shows in the first answers, so a run probes each
-candidate with them. They are outcomes of the run, and nothing is paid twice.
+candidate with them. They are outcomes of the run, so nothing is paid twice.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,13 +31,16 @@ _REACHED: Final = 0.98
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
-    """Return the grade of the answer to a question; one that did not end by itself is as good as empty."""
+    """Return the grade of the answer to a question.
+
+    An answer that did not end by itself counts as empty.
+    """
     text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
     return grade_answer(problem, text, contains_code=attempt.contains_code)
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade with the failure class that follows from how the answer ended.
+    """Return the grade with the failure class of the ending.
 
     A resolved problem is resolved however the answer ended, and tampering stays tampering.
     """
@@ -64,7 +67,10 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return which limit to raise, with its cost, by the failure classes and faults in ``CUT``."""
+    """Return, by failure, which limit to raise and its cost.
+
+    The failures are the classes and faults in ``CUT``.
+    """
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -98,7 +104,8 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
 
 
 def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
-    """Return whether the candidate's own output limit truncated the answer; assumed where unknown."""
+    """Return whether the candidate's own limit truncated the answer."""
+    # Assumed if unknown.
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
     return attempt.usage.output_tokens >= _REACHED * candidate.sampling.output_limit
@@ -130,10 +137,10 @@ _MIN_CHARACTERS: Final = 12
 
 
 def verbatim_recall(base: Tree, fix: Changes, patch: str) -> float | None:
-    """Return which share (0-1) of the fix's distinctive added lines ``patch`` adds too.
+    """Return the share (0-1) of the fix that ``patch`` repeats.
 
-    A line is distinctive when it has at least 12 characters other than blanks and its file does not have it in
-    ``base``. None where the fix has fewer than five of those, or the patch does not apply.
+    Distinctive added lines count: at least 12 characters other than blanks, and not in the file in ``base``. None if
+    the fix has fewer than five of them, or if the patch does not apply.
     """
     wanted = _added(base, fix)
     if len(wanted) < MIN_LINES:
@@ -146,7 +153,10 @@ def verbatim_recall(base: Tree, fix: Changes, patch: str) -> float | None:
 
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
-    """Return which share (0-1) of the fix's distinctive added lines a harness holds; None as ``verbatim_recall``."""
+    """Return the share (0-1) of the fix in a harness.
+
+    Lines count as in ``verbatim_recall``.
+    """
     wanted = _added(base, fix)
     if harness is None or len(wanted) < MIN_LINES:
         return None
@@ -180,12 +190,11 @@ def probe_candidates(
     load: Callable[[], Run],
     resume: str,
 ) -> set[tuple[str, str, int]]:
-    """Run a first problem of each new candidate, and more while a limit cuts its answers.
+    """Run first problems of new candidates; return their jobs' keys.
 
-    Return the keys of those jobs.
-
-    ``left`` are jobs that are not done, of ``waiting`` by candidate in all; ``work`` runs some and takes the numbers of
-    finished and of later ones too; ``load`` returns the run so far, and ``resume`` names how to continue it.
+    A candidate gets a second and third problem while a limit cuts its answers. ``left`` are the jobs that are not done,
+    and ``waiting`` is their number by candidate. ``work`` runs some jobs; it also takes the numbers of finished and of
+    later ones. ``load`` returns the run so far, and ``resume`` is the command that continues it.
 
     Raises:
         UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
@@ -218,7 +227,9 @@ def probe_candidates(
 
 
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
-    """Raise where no retry fixes what a first request met; ``faults`` go with their candidates' labels.
+    """Raise if no retry can fix a first request's fault.
+
+    ``faults`` come with their candidates' labels.
 
     Raises:
         UsageError: a key, a model or a parameter was declined.
@@ -249,7 +260,7 @@ def _refuse_cut(job: Job, outcomes: Sequence[Outcome], resume: str) -> None:
 
 
 def mostly_lost(run: Run) -> set[str]:
-    """Return the keys of candidates that lost most samples to faults."""
+    """Return the candidates that lost most samples to faults."""
     return {
         candidate.key()
         for candidate in run.manifest.candidates
@@ -258,6 +269,6 @@ def mostly_lost(run: Run) -> set[str]:
 
 
 def hopeless(run: Run) -> set[tuple[str, str, int]]:
-    """Return the keys of the outcomes with faults that no retry cures."""
+    """Return the outcomes whose faults no retry cures."""
     faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
     return {key for key, rule in faults if rule is not None and not rule.retries}

@@ -1,4 +1,4 @@
-"""Where a run's sandboxes are: on this machine, or on the nodes of a Ray cluster."""
+"""Where a run's sandboxes are: here, or on a Ray cluster."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,8 +14,11 @@ Result = TypeVar("Result")
 Made_co = TypeVar("Made_co", covariant=True)
 
 
-class Task(Protocol[Made_co]):
-    """Work that needs sandboxes: a function of a module, or a ``partial`` of one, so that it can be sent to a node."""
+class SandboxTask(Protocol[Made_co]):
+    """Work that needs sandboxes.
+
+    A function of a module, or a ``partial`` of one, so that it can be sent to a node.
+    """
 
     def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
         """Do the work."""
@@ -27,11 +30,16 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str | None:
-        """Return what was found of the sandboxes, for people; None before the first."""
+        """Return the sandboxes' assurances, for people.
+
+        None before the first sandbox.
+        """
         ...
 
-    def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
-        """Return what ``task`` returns for ``problem`` and its base tree, which ``base`` returns by problem id.
+    def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """Return the result of ``task`` on ``problem``.
+
+        ``base`` returns a base tree by problem id.
 
         Raises:
             SandboxError: a fault of a sandbox, a daemon or the cluster.
@@ -53,11 +61,11 @@ class ThisMachine:
 
     @property
     def words(self) -> str | None:
-        """Return what was found of the sandboxes; None before the first."""
+        """Return the sandboxes' assurances, or None."""
         return self._sandboxes.words
 
-    def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
-        """Return what ``task`` returns for ``problem``; see ``Engine``."""
+    def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """See ``Engine``."""
         return task(problem, base(problem.id), sandboxes=self._sandboxes)
 
     def stop(self) -> None:
@@ -68,10 +76,10 @@ EngineFactory = Callable[[Suite, str, str, Mapping[str, str], Path | None], Engi
 """Makes an engine for a suite, a run's id, the name of its kind of sandbox, its base images, and the repository."""
 
 
-def connect(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> EngineFactory | None:
-    """Connect to the cluster that ``name`` says; None where tasks run on this machine.
+def connect_engine(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> EngineFactory | None:
+    """Connect to the cluster; return its engine factory.
 
-    Ray handles SIGTERM from then on, so connect before signals are caught.
+    None if tasks run on this machine. Ray handles SIGTERM from then on, so connect before signals are caught.
 
     Raises:
         UsageError: Ray is not installed.
@@ -83,7 +91,7 @@ def connect(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -
         from codegate.running import ray_engine  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise UsageError("engine ray needs Ray, which is not installed.", "Install codegate-ci[ray].") from error
-    cpus = ray_engine.connect()
+    cpus = ray_engine.connect_cluster()
     more = f" (--jobs {cpus} uses every CPU)" if sandboxes < cpus else ""
     announce(f"Ray cluster with {count_of(cpus, 'CPU')}; up to {sandboxes} sandboxes at once{more}")
     return ray_engine.RayCluster

@@ -1,4 +1,7 @@
-"""What a candidate's samples take, before any call: from real prompts, prices and limits, and from earlier runs."""
+"""Estimate what samples cost, before any call.
+
+From real prompts, prices and limits, and from earlier runs.
+"""
 
 import math
 import statistics
@@ -21,7 +24,7 @@ ASSUMED_OUTPUT: Final = 2_000
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """Means over ``samples`` samples of runs; None where none reports a value.
+    """Means over ``samples`` samples of runs; None if unknown.
 
     Tokens are those of requests and of answers; ``model_seconds`` is time in calls, ``grading_seconds`` in sandboxes.
     """
@@ -34,14 +37,17 @@ class SampleExpense:
     grading_seconds: float | None
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> float | None:
-        """Return the minutes for ``samples``: the longer of calls and gradings, which run concurrently."""
+        """Return the minutes for ``samples``.
+
+        The longer of calls and gradings, which run concurrently.
+        """
         if self.model_seconds is None or self.grading_seconds is None:
             return None
         return samples * max(self.model_seconds / models, self.grading_seconds / sandboxes) / 60
 
 
 def sample_expense(runs: Sequence[Run], prices: Prices | None) -> SampleExpense:
-    """Return the mean expense of a graded sample in ``runs``, at ``prices``."""
+    """Return the mean expense of a graded sample in ``runs``."""
     made = [outcome for run in runs for outcome in run.outcomes if outcome.attempt and outcome.grade]
     usages = [outcome.attempt.usage for outcome in made if outcome.attempt]
     costs = [sum_ for usage in usages if (sum_ := cost(usage, prices)) is not None]
@@ -65,9 +71,10 @@ def _mean(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Sizes of a candidate's first prompts, one per problem: bytes of text, and of the whole request.
+    """Sizes of a candidate's first prompts, one per problem.
 
-    ``only``: no other request follows, so that they are what an answer takes.
+    In bytes of text, and of the whole request. ``only``: no other request follows, so that they are all that an answer
+    takes.
     """
 
     texts: tuple[int, ...]
@@ -86,9 +93,10 @@ class Prompts:
 
 
 def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None) -> Prompts | None:
-    """Return the sizes of the first prompts on the active problems; None for an agent, which writes its own.
+    """Return the sizes of first prompts, or None for agents.
 
-    A tool loop's grow from call to call, as the model goes. Raises UsageError where a base commit is not there.
+    An agent writes its own prompts. A tool loop's grow from call to call, as the model decides. Raises UsageError if a
+    base commit is missing.
     """
     if candidate.solver == "agent":
         return None
@@ -102,10 +110,10 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 
 @dataclass(frozen=True)
 class SampleDollars:
-    """US dollars of a mean sample, retries left out; None is unknown.
+    """US dollars of a mean sample without retries; None: unknown.
 
-    ``measured``: what is expected is from earlier runs, and not from ``ASSUMED_OUTPUT``. No sample costs more than
-    ``worst`` on average: each call at the most that a budget would reserve for it, and as many as there may be.
+    ``measured``: ``expected`` is from earlier runs, and not from ``ASSUMED_OUTPUT``. No sample costs more than
+    ``worst`` on average: each call at the most that a budget reserves for it, and as many calls as there may be.
     """
 
     expected: Decimal | None
@@ -116,7 +124,7 @@ class SampleDollars:
 def sample_dollars(
     candidate: CandidateSpec, expense: SampleExpense, prompts: Prompts | None, calls_at_once: int
 ) -> SampleDollars:
-    """Return what a sample of ``candidate`` costs, with ``expense`` from earlier runs."""
+    """Return the cost of a sample, by ``expense`` if measured."""
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:
         return SampleDollars(None, False, None)
@@ -134,10 +142,9 @@ def sample_dollars(
 
 
 def _worst_of_several(candidate: CandidateSpec, prices: Prices, at_once: int) -> Decimal | None:
-    """Return the most that an attempt of several calls costs: its limits, each call as large as the model takes.
-
-    An agent's limit of tokens ends it after the calls under way; its limit of dollars is never exceeded.
-    """
+    """Return the most that an attempt of several calls costs."""
+    # Its limits, with each call as large as the model takes. An agent's limit of tokens ends it after the calls under
+    # way; its limit of dollars is never exceeded.
     window, agent = listed(candidate).context_window, candidate.agent
     call = worst_case_call_cost(window, candidate.sampling.output_limit, prices) if window is not None else None
     bounds = [] if call is None else [candidate.max_iterations * call]

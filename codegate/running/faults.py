@@ -1,4 +1,4 @@
-"""The table of infrastructure faults: causes, their retries, and which end a candidate.
+"""The table of infrastructure faults, their retries and consequences.
 
 An error that is not in the table ends the run: a full disk with its own message, a bug in codegate with a traceback.
 """
@@ -62,8 +62,8 @@ FAULTS: Final[dict[str, FaultRule]] = {
 def lost_answers(outcome: Outcome) -> Counter[str]:
     """Count a sample's lost answers, by fault.
 
-    Those are tries that ended in a fault which the answer itself may have caused (``by_answer``), the outcome's own
-    fault included.
+    A lost answer is a try that ended in a fault which the answer itself may have caused (``by_answer``). The outcome's
+    own fault counts too.
     """
     lost = Counter(outcome.lost)
     rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None
@@ -73,7 +73,10 @@ def lost_answers(outcome: Outcome) -> Counter[str]:
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the row of ``FAULTS`` that ``error`` belongs to; raises ``error`` itself where it belongs to none."""
+    """Return the row of ``FAULTS`` that ``error`` belongs to.
+
+    Raises ``error`` itself if it belongs to none.
+    """
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
     if isinstance(error, FilesRefused):
@@ -106,9 +109,10 @@ def check_going(stop: threading.Event) -> None:
 def with_retries(
     action: Callable[[], Result], stop: threading.Event, cause: str | None = None, lost: set[str] | None = None
 ) -> Result:
-    """Return the result of ``action``, retried by the table; ``cause`` is the row, by default each error's own.
+    """Return the result of ``action``, retried by the table.
 
-    ``lost`` receives the faults that the answer may have caused and that a retry follows.
+    ``cause`` is the row, by default each error's own. ``lost`` receives the faults that the answer may have caused and
+    that a retry follows.
 
     Raises:
         Faulted: the retries are used up.
@@ -136,7 +140,7 @@ def with_retries(
 
 
 def waits_too_long(failure: CodegateError) -> bool:
-    """Return whether a provider asks for a pause that no run waits for."""
+    """Return whether Retry-After is longer than a run waits."""
     asked = failure.retry_after if isinstance(failure, ProviderError) else None
     return asked is not None and asked > LONGEST_ASKED_SECONDS
 

@@ -1,4 +1,4 @@
-"""Gate a run: the samples of each verdict, when it is settled, and the exit code."""
+"""Gate a run: samples, verdicts and exit code."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,10 @@ from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
-    """Return the samples per problem at a candidate's last complete look; 0 before the first."""
+    """Return the samples at a candidate's last complete look.
+
+    Per problem; 0 before the first look.
+    """
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     complete = run.manifest.samples
     for sample in range(run.manifest.samples):
@@ -30,7 +33,10 @@ def samples_at_look(run: Run, candidate: str) -> int:
 
 
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
-    """Return the planned samples of ``candidate``; with several looks, those of complete looks; a shard has none."""
+    """Return the planned samples of ``candidate``.
+
+    With several looks, those of complete looks. Raises UsageError for a shard or a part, which have none.
+    """
     if run.manifest.shard is not None:
         raise UsageError(
             f"this is shard {run.manifest.shard.words} of run {run.manifest.id}, not the run.",
@@ -106,26 +112,35 @@ class Gate:
 
     @property
     def digest(self) -> str:
-        """Return the identity of both, without policy fields that are only reported."""
+        """Return the digest of baseline and policy.
+
+        Policy fields that are only reported do not count.
+        """
         shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
         policy = self.policy.model_dump(mode="json", exclude=shown_only)
         return digest({"baseline": self.baseline.digest, "policy": policy})
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
-    """Return the verdict on one candidate, on the samples that every problem has so far."""
+    """Return the verdict on one candidate so far.
+
+    It uses the samples that every problem has.
+    """
     old = _older(run, gate.policy)
     return _with_excluded(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
 
 
 def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
-    """Return whether the policy leaves out a problem with these tags as not newer than its day, or without a date."""
+    """Return whether the policy excludes a problem by its date.
+
+    A problem without a date is excluded too.
+    """
     day = policy.newer_than
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
 
 
 def _older(run: Run, policy: GatePolicy) -> dict[str, str]:
-    """Return the run's problems that the policy leaves out by their age, with the reason."""
+    """Return the problems that are excluded by age, with reason."""
     tags, reason = run.manifest.tags, f"not newer than {policy.newer_than} (`gate.newer_than`)"
     return {name: reason for name in run.manifest.problems if is_older(tags.get(name, ()), policy)}
 
@@ -159,7 +174,8 @@ def _aged(samples: CandidateSamples, age: str) -> CandidateSamples:
 
 
 def _renewal(baseline: Baseline, age: Age) -> str:
-    """Return that the baseline has expired, and the commands that renew it."""
+    """Return the message on an expired baseline."""
+    # It has the commands that renew it.
     spec = baseline.spec
     short = spec.short_form()
     candidate = f"--candidate {short}" if short else "--config FILE"
@@ -172,7 +188,7 @@ def _renewal(baseline: Baseline, age: Age) -> str:
 
 
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
-    """Return the keys of the candidates that need no more samples.
+    """Return the candidates that need no more samples.
 
     A baseline under other conditions, or a policy under which no candidate can pass, settles it before the first look.
     Outcomes settle it only in a run that was planned with several looks.
@@ -189,7 +205,10 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 
 def check_finished(run: Run, settled: Collection[str] = ()) -> None:
-    """Raise UsageError if a planned outcome is missing; candidates in ``settled`` need no more of them."""
+    """Raise UsageError if a planned outcome is missing.
+
+    Candidates in ``settled`` need no more outcomes.
+    """
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
@@ -202,7 +221,10 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the run's looks were planned for another gate, or a model was trained after its day."""
+    """Raise UsageError if the run belongs to another gate.
+
+    Also if a model was trained after the day of `gate.newer_than`.
+    """
     if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
@@ -213,7 +235,10 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> None:
-    """Raise UsageError if a model was trained after the day of `gate.newer_than`."""
+    """Raise UsageError if a model is newer than the problems.
+
+    It was trained after the day of `gate.newer_than`.
+    """
     day = policy.newer_than
     for spec in candidates:
         if day is not None and spec.training_cutoff is not None and spec.training_cutoff > day:
@@ -224,9 +249,10 @@ def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> No
 
 
 def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
-    """Return the verdict on every candidate of ``run``; a policy alone is held against its absolute demands.
+    """Return the verdict on every candidate of ``run``.
 
-    Verdicts warn of an old baseline, and of a regression that fresh samples of the pinned model did not confirm.
+    A policy alone is checked for its absolute demands. Verdicts warn of an old baseline, and of a regression that fresh
+    samples of the pinned model did not confirm.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
@@ -254,7 +280,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
                 "warnings": (
                     *verdict.warnings,
                     *old,
-                    *_own(run, candidate, gate.baseline),
+                    *_self_comparison(run, candidate, gate.baseline),
                     *(("not confirmed by a fresh baseline run",) if unconfirmed(verdict) else ()),
                 )
             }
@@ -263,8 +289,8 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
     )
 
 
-def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
-    """Return a warning where the baseline is compared with its own samples."""
+def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
+    """Return a warning if the baseline meets its own samples."""
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
     if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
@@ -273,7 +299,10 @@ def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, .
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the worst verdict's exit code; without verdicts 4 if an outcome has no grade, else 0."""
+    """Return the worst verdict's exit code.
+
+    Without verdicts: 4 if an outcome has no grade, else 0.
+    """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:
         return deciding.exit_code

@@ -1,7 +1,8 @@
-"""A run on disk: ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/`` and records.
+"""A run on disk.
 
-An attempt is written before it is graded, because it was paid for; outcomes are appended, one fsynced line each. A
-crash loses at most the outcome in flight, and a resumed run repeats no finished one.
+It consists of ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/`` and records. An attempt
+is written before it is graded, because it was paid for; outcomes are appended, one fsynced line each. A crash loses at
+most the outcome in flight, and a resumed run repeats no finished one.
 """
 
 import fcntl
@@ -63,7 +64,10 @@ RUN_FILES: Final = re.compile(
 
 
 class Journal:
-    """The folder of one run. Thread-safe; written to inside ``writing`` only."""
+    """The folder of one run. Thread-safe.
+
+    It is written to inside ``writing`` only.
+    """
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
         self.folder = folder
@@ -74,7 +78,10 @@ class Journal:
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
-        """Return the journal of a new run; raises UsageError where ``folder`` holds files of one."""
+        """Return the journal of a new run.
+
+        Raises UsageError if ``folder`` holds files of a run.
+        """
         for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
@@ -86,16 +93,20 @@ class Journal:
 
     @classmethod
     def open(cls, folder: Path) -> "Journal":
-        """Return the journal in ``folder``; raises UsageError if ``run.json`` is missing or broken."""
+        """Return the journal in ``folder``.
+
+        Raises UsageError if ``run.json`` is missing or broken.
+        """
         if not (folder / MANIFEST).exists():
             raise UsageError(f"{folder} holds no run: it has no {MANIFEST}.", "Give the folder that `run` named.")
         return cls(folder, read_json(folder / MANIFEST, RunManifest))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the run against other processes, and drop an incomplete last line.
+        """Lock the run, and drop an incomplete last line.
 
-        At the end the journal refuses writes of threads that are still running: another process may hold it then.
+        The lock excludes other processes. At the end the journal refuses writes of threads that are still running,
+        because another process may hold it then.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
                            (_PROBLEMS, stat.S_ISDIR)):  # fmt: skip
@@ -134,10 +145,11 @@ class Journal:
                 raise self._refusal from error
 
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Return the outcome that counts for each key, in the order they finished.
+        """Return the outcome that counts for each key.
 
-        A graded outcome wins over a fault, whichever came first; of two faults the later one counts. What counts keeps
-        the number of answers that the others lost; one that was kept and is graded later was not lost.
+        In the order in which they finished. A graded outcome wins over a fault, whichever came first; of two faults the
+        later one counts. The outcome that counts keeps the number of answers that the others lost; an attempt that was
+        kept and is graded later was not lost.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade one
@@ -166,7 +178,10 @@ class Journal:
         return tuple(outcome for _, outcome in counted.values())
 
     def _written(self) -> Iterator[tuple[int, Outcome]]:
-        """Yield every outcome of the journal with its line; raises as ``outcomes``."""
+        """Yield every outcome with its line.
+
+        Raises as ``outcomes``.
+        """
         if not os.path.lexists(self._outcomes):
             return
         candidates = {candidate.key() for candidate in self.manifest.candidates}
@@ -183,9 +198,10 @@ class Journal:
             yield number, outcome
 
     def spent_this_month(self) -> Decimal:
-        """Return US dollars that other runs in the same folder cost, of those that began in this month (UTC).
+        """Return the US dollars of other runs of this month.
 
-        A shared run counts once, whether its parts, their union or both are there.
+        These are the runs in the same folder that began in this month (UTC). A shared run counts once, whether its
+        parts, their union or both are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
         spent: dict[str, dict[bool, Decimal]] = {}
@@ -220,23 +236,29 @@ class Journal:
         path.with_suffix(_PAID).unlink(missing_ok=True)
 
     def write_problem(self, name: str, record: ProblemRecord) -> None:
-        """Write durably what reports show of a problem."""
+        """Write durably the facts on a problem for reports."""
         with self._open_for_writing():
             write_atomic(self._problem(name), json_text(record).encode("ascii"))
 
     def read_problem(self, name: str) -> ProblemRecord | None:
-        """Return what reports show of a problem, or None; raises UsageError if it is broken."""
+        """Return the facts on a problem for reports, or None.
+
+        Raises UsageError if the file is broken.
+        """
         path = self._problem(name)
         if path.parent.is_symlink() or not os.path.lexists(path):
             return None
         return check_model(parse_json(read_text(path, MAX_PROBLEM_BYTES), str(path)), ProblemRecord, str(path))
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
-        """Return the answers that an attempt which is not written yet has paid for."""
+        """Return the paid answers of an attempt not written yet."""
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
-        """Return the written attempt, or None; raises UsageError if it is broken."""
+        """Return the written attempt, or None.
+
+        Raises UsageError if it is broken.
+        """
         path = self._transcript(candidate, problem, sample)
         if not os.path.lexists(path):
             return None
@@ -249,7 +271,10 @@ class Journal:
         return attempt
 
     def record_assurances(self, found: Sequence[Assurance]) -> None:
-        """Record the sandboxes' assurances; a newer one of the same place replaces the older."""
+        """Record the sandboxes' assurances.
+
+        A newer one of the same place replaces the older.
+        """
         kept = {one.place: one for one in (*self.assurances(), *found)}
         self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))
 
@@ -267,17 +292,23 @@ class Journal:
             write_atomic(self.folder / name, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
     def soundness(self) -> SoundnessRecord | None:
-        """Return which problems were sound before the first model call; None without a check."""
+        """Return which problems are sound, or None without a check.
+
+        The check comes before the first model call.
+        """
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
     def confirmation(self) -> "Journal | None":
-        """Return the journal of the run that confirmed a regression, None without one."""
+        """Return the journal of the confirming run, or None."""
         folder = self.folder / CONFIRMATION
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run so far with its confirmation; unsound problems are excluded as quarantined."""
+        """Return the run so far with its confirmation.
+
+        Unsound problems are excluded as quarantined.
+        """
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})
@@ -333,5 +364,8 @@ def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:
 
 
 def load_run(folder: Path) -> Run:
-    """Return the run in ``folder``; raises as ``Journal.open`` and ``Journal.outcomes``."""
+    """Return the run in ``folder``.
+
+    Raises as ``Journal.open`` and ``Journal.outcomes``.
+    """
     return Journal.open(folder).load()

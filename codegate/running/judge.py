@@ -1,8 +1,8 @@
-"""A judge: a model that reads each attempt's patch and no test, and says whether it fixes the bug. It gates nothing.
+"""A judge: a model that reviews patches and gates nothing.
 
-What it said is in ``judge.jsonl`` beside the run: a header, then a line per attempt. Its calls are recorded with the
-run's own, and count against the same limits. Statement and patch are untrusted: they stand between marked lines, and of
-the answer only its last line counts.
+It reads each attempt's patch and no test, and decides whether it fixes the bug. ``judge.jsonl`` beside the run has its
+answers: a header, then a line per attempt. Its calls are recorded with the run's own, and count against the same
+limits. Statement and patch are untrusted: they stand between marked lines, and only the last line of the answer counts.
 """
 
 import re
@@ -66,7 +66,7 @@ class _Line(Strict):
 
 
 class JudgeHeader(_Line):
-    """The first line: who judged, and with which prompt."""
+    """The first line: the judge, and the version of its prompt."""
 
     judge_schema: Literal["codegate.judge/1"] = Field(default="codegate.judge/1", alias="schema")
     judge: str = Field(description="Label of the judge.")
@@ -75,7 +75,10 @@ class JudgeHeader(_Line):
 
 
 class Judgement(_Line):
-    """What the judge said of one attempt; ``passed`` None: its answer had no verdict."""
+    """The judge's verdict on one attempt.
+
+    ``passed`` None: its answer had no verdict.
+    """
 
     candidate: str
     problem: str
@@ -92,7 +95,7 @@ class Judgement(_Line):
 
 @dataclass(frozen=True)
 class Judged:
-    """What is recorded of a run's judge."""
+    """The judge of a run, and its judgements."""
 
     header: JudgeHeader
     judgements: tuple[Judgement, ...]
@@ -104,13 +107,19 @@ class Judged:
 
 
 def verdict_in(answer: str) -> bool | None:
-    """Return the verdict that is the last line of ``answer``, None where it is none or there are several."""
+    """Return the verdict in the last line of ``answer``.
+
+    None if that line is no verdict, or if there are several.
+    """
     found, last = _VERDICT.findall(answer), answer.rstrip().rpartition("\n")[2]
     return found[0] == "pass" if len(found) == 1 and _VERDICT.fullmatch(last) else None
 
 
 def questions(statement: str, patch: str) -> tuple[Message, Message]:
-    """Return the request about one patch; no text of it can end the lines that it stands between."""
+    """Return the request about one patch.
+
+    No text of the patch can end the lines that it stands between.
+    """
     marker = digest([statement, patch])[:16]
     system = SYSTEM.format(marker=marker)
     return (
@@ -120,7 +129,7 @@ def questions(statement: str, patch: str) -> tuple[Message, Message]:
 
 
 def read_judged(folder: Path) -> Judged | None:
-    """Return what is recorded of the judge of the run in ``folder``; None where there is no judge.
+    """Return the judge's record of a run, or None.
 
     Raises:
         UsageError: a line is broken; an incomplete last one is ignored.
@@ -144,7 +153,7 @@ def read_judged(folder: Path) -> Judged | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Ask ``judge`` about each graded attempt that it has not judged; return how many a fault left without.
+    """Judge each new graded attempt; return how many faults prevented.
 
     Raises:
         UsageError: another judge's file is there, the judge is a candidate of the run, or its price has to be known.
@@ -210,7 +219,8 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
 def _judgement(
     journal: Journal, judge: CandidateSpec, provider: Provider, calls: ModelCalls, outcome: Outcome
 ) -> Judgement | None:
-    """Return what the judge says of one attempt; None where there is no patch, or one that is too large."""
+    """Return the judgement on one attempt."""
+    # None if there is no patch, or one that is too large.
     attempt, record = journal.read_attempt(*outcome.key), journal.read_problem(outcome.problem)
     if attempt is None or record is None or not 0 < len(attempt.patch) <= _MAX_PATCH:
         return None

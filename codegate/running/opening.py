@@ -1,4 +1,7 @@
-"""Open the backend and the providers of a run, and close them at its end, however it ends."""
+"""Open backend and providers of a run, and close them.
+
+They are closed at its end, however it ends.
+"""
 
 import signal
 import threading
@@ -18,7 +21,7 @@ _STOP_SECONDS: Final = 2.0
 
 @contextmanager
 def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
-    """Yield a backend; at the end all of its sandboxes are removed."""
+    """Yield a backend; remove all its sandboxes at the end."""
     backend = select_backend(sandbox, run_id)
     try:
         backend.sweep()
@@ -31,7 +34,10 @@ def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
 def opened_providers(
     candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
 ) -> Iterator[dict[str, Provider | None]]:
-    """Yield the providers by candidate key, and close them at the end; raises as ``open_provider``."""
+    """Yield the providers by candidate key; close them afterwards.
+
+    Raises as ``open_provider``.
+    """
     providers: dict[str, Provider | None] = {}
     try:
         for candidate in candidates:
@@ -46,11 +52,11 @@ def opened_providers(
 
 @contextmanager
 def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
-    """Set ``stop`` and close ``backend`` on Ctrl-C or SIGTERM; the block then ends with ``Interrupted``.
+    """Set ``stop`` and close ``backend`` on Ctrl-C or SIGTERM.
 
-    The block has to watch ``stop``. A daemon that is slow to remove the sandboxes is waited for no longer than two
-    seconds, and a second signal ends the process. Outside of the main thread, where signals cannot be caught, this
-    does nothing.
+    The block then ends with ``Interrupted``; it has to watch ``stop``. It waits at most two seconds for a daemon that
+    is slow to remove the sandboxes, and a second signal ends the process. Outside of the main thread, where signals
+    cannot be caught, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,6 +1,7 @@
-"""Outcome, one line of a run's journal; the manifest of a run; and ``result.json``, both without times and machines.
+"""Outcomes, the manifest of a run, and ``result.json``.
 
-Equal results have equal bytes, whatever the order and the number of machines.
+An outcome is one line of a run's journal. ``result.json`` has neither times nor machines: equal results have equal
+bytes, whatever the order and the number of machines.
 """
 
 import json
@@ -35,7 +36,10 @@ BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
 
 
 class Fault(Strict):
-    """Why an outcome has no grade: an infrastructure fault, after its retries."""
+    """Why an outcome has no grade.
+
+    An infrastructure fault, after its retries.
+    """
 
     cause: str = Field(description="Key of the row in the fault table, for example provider.rate_limit.")
     message: str = Field(max_length=2000)
@@ -43,7 +47,7 @@ class Fault(Strict):
 
 
 class Outcome(Strict):
-    """One line of ``outcomes.jsonl``: exactly one of ``grade`` and ``fault`` is set.
+    """One line of ``outcomes.jsonl``, with a grade or a fault.
 
     ``attempt`` is None when the fault came before the model had answered.
     """
@@ -91,7 +95,10 @@ class Outcome(Strict):
         return self
 
     def line(self) -> str:
-        """Return the outcome as one line of JSON; lone surrogates of undecodable bytes are escaped."""
+        """Return the outcome as one line of JSON.
+
+        Lone surrogates of undecodable bytes are escaped.
+        """
         return json_text(self)
 
     def words(self) -> str:
@@ -104,17 +111,23 @@ class Outcome(Strict):
 
     @property
     def reused(self) -> bool:
-        """Return whether its attempt was made and paid for by an earlier run."""
+        """Return whether an earlier run made and paid its attempt."""
         return self.attempt is not None and self.attempt.reused
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return (candidate, problem, sample): at most one counted outcome each."""
+        """Return (candidate, problem, sample).
+
+        At most one outcome counts for each key.
+        """
         return (self.candidate, self.problem, self.sample)
 
 
 class Shard(Strict):
-    """Part ``number`` of ``of``, from 1, of a run that has ``problems`` problems in all."""
+    """Part ``number`` of ``of`` of a run.
+
+    Numbers begin at 1; the whole run has ``problems`` problems.
+    """
 
     number: int = Field(ge=1, strict=True)
     of: int = Field(ge=1, le=MAX_SHARDS, strict=True)
@@ -134,14 +147,20 @@ class Shard(Strict):
 
 
 class ProblemRecord(Strict):
-    """What a report shows beside the answers to a problem: its statement and its reference fix, a unified diff."""
+    """A problem's statement and reference fix, for reports.
+
+    The fix is a unified diff.
+    """
 
     statement: str
     fix: str
 
 
-class Origin(Strict):
-    """The change that a problem was mined from, for reports. It may reveal the fix, so no model sees it."""
+class ProblemOrigin(Strict):
+    """The change that a problem was mined from, for reports.
+
+    It may reveal the fix, so no model sees it.
+    """
 
     title: str = ""
     date: str | None = None
@@ -152,7 +171,9 @@ class Origin(Strict):
 
 
 class RunManifest(Strict):
-    """``run.json``: the plan of a run; two runs with equal ``conditions`` are comparable.
+    """``run.json``: the plan of a run.
+
+    Two runs with equal ``conditions`` are comparable.
 
     Attributes:
         samples: most samples per problem and candidate.
@@ -184,7 +205,7 @@ class RunManifest(Strict):
     excluded: dict[str, str] = {}
     clusters: dict[str, str] = {}
     tags: dict[str, tuple[str, ...]] = {}
-    origins: dict[str, Origin] = Field(default={}, description="By problem, the change that it was mined from.")
+    origins: dict[str, ProblemOrigin] = Field(default={}, description="By problem, the change that it was mined from.")
     conditions: dict[str, str]
     plain: dict[str, str] = {}
     proved: tuple[dict[str, str], ...] = ()
@@ -204,37 +225,49 @@ class RunManifest(Strict):
 
     @property
     def trace_id(self) -> str:
-        """Return the id of the run's OpenTelemetry trace, 32 hexadecimal digits."""
+        """Return the id of the run's trace, 32 hexadecimal digits.
+
+        The trace is OpenTelemetry's.
+        """
         return digest(["trace", self.id])[:32]
 
     def span_id(self, *part: str | int) -> str:
-        """Return the id of a span in the trace, 16 hexadecimal digits; an attempt's from its outcome's ``key``."""
+        """Return a span's id in the trace, 16 hexadecimal digits.
+
+        An attempt's is made of its outcome's ``key``.
+        """
         return digest(["span", self.id, *part])[:16]
 
     @property
     def sequential(self) -> bool:
-        """Return whether the gate compares while the run goes on."""
+        """Return whether the gate compares during the run."""
         return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
-        """Return (problem, sample) of each planned outcome of a candidate, sample by sample."""
+        """Return (problem, sample) of each planned outcome.
+
+        Sample by sample; they are the same for each candidate.
+        """
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def outcome_keys(self) -> tuple[tuple[str, str, int], ...]:
-        """Return the key of each planned outcome, sample by sample and problem by problem."""
+        """Return the key of each planned outcome.
+
+        Sample by sample and problem by problem.
+        """
         candidates = [candidate.key() for candidate in self.candidates]
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
     def fingerprint(self) -> str:
-        """Return the digest of all that is fixed before the first look.
+        """Return the digest of all facts fixed before the first look.
 
-        A repeated gate reuses the run with its fingerprint: repeating a gate until it passes would defeat it.
+        A repeated gate reuses the run with its fingerprint, because repeating a gate until it passes would defeat it.
         """
         plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
 
     def only(self, problems: Collection[str]) -> "RunManifest":
-        """Return the manifest with these of its problems alone."""
+        """Return the manifest with only these problems."""
         kept = {
             name: {problem: value for problem, value in getattr(self, name).items() if problem in problems}
             for name in BY_PROBLEM
@@ -252,7 +285,7 @@ class RunManifest(Strict):
 
 
 class SoundnessRecord(Strict):
-    """``soundness.json``: by problem id why it is not sound here, None where it is.
+    """``soundness.json``: by problem why it is unsound here, or None.
 
     In a sound problem the reference fix passes and the unchanged tree fails, before the first model call.
     """
@@ -265,7 +298,7 @@ class SoundnessRecord(Strict):
 
 
 class SandboxRecord(Strict):
-    """``sandbox.json``: the assurances of the sandboxes of all executions of a run."""
+    """``sandbox.json``: the assurances of all sandboxes of a run."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -274,15 +307,19 @@ class SandboxRecord(Strict):
 
 
 def json_text(model: BaseModel) -> str:
-    """Return ``model`` as one line of JSON in ASCII without workflow commands of CI systems."""
+    """Return ``model`` as one line of JSON in ASCII.
+
+    Without workflow commands of CI systems.
+    """
     text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
     return text.replace("##[", "#\\u0023[")
 
 
 class Run(BaseModel):
-    """A run as read from its folder, with the outcome that counts for each key.
+    """A run as read from its folder.
 
-    ``confirmation`` is the run of fresh samples of the pinned model after a regression, None without one.
+    It has the outcome that counts for each key. ``confirmation`` is the run of fresh samples of the pinned model after
+    a regression, None without one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -303,7 +340,10 @@ _PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prom
 
 
 def result_text(run: Run) -> str:
-    """Return the result of ``run`` as JSON in ASCII, outcomes in the order of the plan."""
+    """Return the result of ``run`` as JSON in ASCII.
+
+    Outcomes are in the order of the plan.
+    """
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}

@@ -1,7 +1,7 @@
-"""Answers that an attempt has paid for, kept until it is whole: a run that is killed pays for none twice.
+"""Paid answers of an attempt, kept until it is complete.
 
-When a run is resumed, its agent starts again. A turn of its conversation that was kept is answered from here; every
-other goes to the model. A tool loop is repeated turn by turn.
+A run that is killed pays for no answer twice. When a run is resumed, its agent starts again: a turn of its conversation
+that was kept is answered from here, every other goes to the model. A tool loop is repeated turn by turn.
 """
 
 import base64
@@ -20,7 +20,10 @@ from codegate.solving.attempt import ModelCall
 
 
 class PaidAnswers:
-    """The answers of one attempt, on the disk; ``redactor`` knows what may not stand there. Thread-safe."""
+    """The paid answers of one attempt, on disk. Thread-safe.
+
+    ``redactor`` removes what must not be stored.
+    """
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path, self._redactor = path, redactor
@@ -33,7 +36,10 @@ class PaidAnswers:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return the next kept answer to the turn with that digest; each is given once."""
+        """Return the next kept answer to a turn, or None.
+
+        ``turn`` is a digest; each answer is returned once.
+        """
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
@@ -50,9 +56,10 @@ class PaidAnswers:
             append_line(self._path, json.dumps(line).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
-        """Return ``call`` for a conversation whose turns are answered from here as far as they were paid for.
+        """Return ``call``, answered from here as far as paid.
 
-        A turn is identified by its number, because the output of a test run, which the model sees, differs each time.
+        It is for one conversation. A turn is identified by its number, because the output of a test run, which the
+        model sees, differs each time.
         """
         turns = count()
 
@@ -70,7 +77,8 @@ class PaidAnswers:
 
 
 def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
-    """Return the reasoning that was kept; none where the file was changed."""
+    """Return the reasoning that was kept."""
+    # None if the file was changed.
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -79,7 +87,8 @@ def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
 
 
 def _read(path: Path) -> list[tuple[str, Forwarded]]:
-    """Return what the file holds; a last line that a crash cut off, and all behind it, is taken away."""
+    """Return the answers in the file."""
+    # The file is truncated before a line that a crash cut off.
     found: list[tuple[str, Forwarded]] = []
     if not path.is_file():
         return found

@@ -1,4 +1,4 @@
-"""Plan a run: candidates x problems x samples, the conditions of comparable runs, and the calls that it takes."""
+"""Plan a run: outcomes, conditions of comparable runs, and calls."""
 
 import secrets
 from collections import Counter
@@ -17,14 +17,16 @@ from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.call_log import Spending
 from codegate.running.engine import EngineName
-from codegate.running.outcome import Origin, RunManifest
+from codegate.running.outcome import ProblemOrigin, RunManifest
 from codegate.solving import prompt_version_of
 from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is carried out; nothing here but ``transcripts``, ``precheck`` and ``cache`` changes its results.
+    """How a run is carried out.
+
+    Only ``transcripts``, ``precheck`` and ``cache`` change its results.
 
     Attributes:
         models: model calls under way at once.
@@ -53,11 +55,17 @@ class RunOptions:
 
     @property
     def budgeted(self) -> bool:
-        """Return whether dollars are limited; prices have to be known then."""
+        """Return whether dollars are limited.
+
+        Prices have to be known then.
+        """
         return self.budget_usd is not None or self.budget_usd_per_month is not None
 
     def within_month(self, spent: Decimal) -> "RunOptions":
-        """Return the options with a budget that the month has left, after the ``spent`` of other runs."""
+        """Return the options with the rest of the month's budget.
+
+        ``spent`` is the cost of other runs.
+        """
         limits = [self.budget_usd] if self.budget_usd is not None else []
         if self.budget_usd_per_month is not None:
             limits.append(max(self.budget_usd_per_month - spent, Decimal(0)))
@@ -79,7 +87,7 @@ class Job:
 
 
 def new_run_id() -> str:
-    """Return an id that sorts by time and collides with no other run."""
+    """Return a unique id that sorts by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
@@ -94,9 +102,10 @@ def plan_run(
     gated_by: str | None = None,
     images: Mapping[str, str] | None = None,
 ) -> RunManifest:
-    """Return the manifest of a new run; ``images`` are the base images of the sandboxes, by version of Python.
+    """Return the manifest of a new run.
 
-    Raises UsageError for no active problem, no candidate, or one given twice.
+    ``images`` are the base images of the sandboxes, by version of Python. Raises UsageError for no active problem, no
+    candidate, or one that is named twice.
     """
     if not candidates:
         raise UsageError("no candidate was given.", "Name one with --candidate, or in codegate.yml.")
@@ -134,9 +143,10 @@ def plan_run(
 
 
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
-    """Return the tags for slices of the results; the date is for training cut-offs.
+    """Return the tags for slices of the results.
 
-    A tag `language` of the problem, such as `sql`, stands in for the language that its tests run in.
+    The date is for training cut-offs. A tag `language` of the problem, such as `sql`, replaces the language that its
+    tests run in.
     """
     known = {"language": manifest.language} | manifest.tags
     if manifest.kind is not None:
@@ -146,9 +156,9 @@ def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
     return tuple(f"{name}:{value}" for name, value in sorted(known.items()))
 
 
-def origin_of(found: Provenance) -> Origin:
-    """Return what reports say of the change that a problem was mined from."""
-    return Origin(
+def origin_of(found: Provenance) -> ProblemOrigin:
+    """Return the change that a problem was mined from."""
+    return ProblemOrigin(
         title=found.title,
         date=found.date.date().isoformat() if found.date is not None else None,
         commit=found.commit,
@@ -159,7 +169,10 @@ def origin_of(found: Provenance) -> Origin:
 
 
 def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
-    """Return the rate model of a suite whose pinned model is expected to pass at ``rate``."""
+    """Return the rate model of a suite.
+
+    The pinned model is expected to pass at ``rate``.
+    """
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -168,7 +181,8 @@ def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return the change that each problem was mined from, where it gave several problems."""
+    """Return the change that several problems were mined from."""
+    # By problem id.
     projects = {_project(problem) for problem in problems}
 
     def source(problem: Problem) -> str | None:
@@ -187,12 +201,18 @@ def _project(problem: Problem) -> str:
 
 
 def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return the settings of ``candidate`` by field, with the run's version of its prompt."""
+    """Return the settings of ``candidate`` by field.
+
+    They include the run's version of its prompt.
+    """
     return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
-    """Raise UsageError if suite, grader or a prompt changed since the run began."""
+    """Raise UsageError if suite, grader or a prompt changed.
+
+    Since the run began.
+    """
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
@@ -212,7 +232,10 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
-    """Raise UsageError if the run began on other base images; names the image to continue with."""
+    """Raise UsageError if the run began on other images.
+
+    Names the base image to continue with.
+    """
     for key, name in place_of(manifest.sandbox, images).items():
         before = manifest.conditions.get(key)
         if before != name:
@@ -223,7 +246,10 @@ def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
 
 
 def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
-    """Return the jobs of a run by sample, problem and candidate, so that candidates advance together."""
+    """Return the jobs of a run, sample by sample.
+
+    And then by problem and candidate, so that candidates advance together.
+    """
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         Job(candidate, problems[problem], sample)
@@ -240,14 +266,20 @@ _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tri
 
 @dataclass(frozen=True)
 class CallNeeds:
-    """Most model calls, without retries, of a baseline and of a gate with its confirmation."""
+    """Most model calls of a baseline and of a gate.
+
+    Without retries; a gate's include its confirmation.
+    """
 
     baseline: int
     gate: int
 
     @property
     def limit(self) -> int:
-        """Return the least limit under which each run can finish, with room for retries."""
+        """Return the least limit that lets each run finish.
+
+        It has room for retries.
+        """
         most = max(self.baseline, self.gate)
         return most + most // _RETRIES + _RETRIES if most else 0
 
@@ -255,11 +287,10 @@ class CallNeeds:
 def call_needs(
     problems: int, candidates: Sequence[CandidateSpec], policy: GatePolicy, samples: int | None = None
 ) -> CallNeeds:
-    """Return the most model calls of a baseline and of a gate of ``candidates``.
+    """Return the most model calls of baseline and gate.
 
-    ``samples`` default to the policy's most.
-
-    The pinned model is taken to need as many calls as the candidate that needs most.
+    ``samples`` default to the policy's most. The pinned model is taken to need as many calls as the candidate that
+    needs most.
     """
     calls = [1 if candidate.solver == "single_shot" else candidate.max_iterations for candidate in candidates
              if candidate.calls_a_model]  # fmt: skip

@@ -1,6 +1,7 @@
-"""Run or grade a predictions file: its models become candidates, its patches their attempts.
+"""Run or grade a predictions file.
 
-No model is called. The run keeps the predictions in its folder, so that it can be resumed without the file.
+Its models become candidates, its patches their attempts. No model is called. The run keeps the predictions in its
+folder, so that it can be resumed without the file.
 """
 
 import threading
@@ -35,10 +36,10 @@ _MAX_LABEL: Final = 200
 
 @dataclass(frozen=True)
 class PredictedCandidates:
-    """The answers in a predictions file, with problem ids; one candidate for each model in it.
+    """Candidates and answers of a predictions file.
 
-    A candidate's identity is its name and the content of its answers; ``samples`` is the least of any answered problem
-    and model, and further ones are not used.
+    There is one candidate for each model in it. Its identity is its name and the content of its answers; ``samples`` is
+    the least of any answered problem and model, and further ones are not used.
     """
 
     candidates: tuple[CandidateSpec, ...]
@@ -46,8 +47,11 @@ class PredictedCandidates:
     predictions: tuple[Prediction, ...]
 
 
-def read_predictions(path: Path, suite: Suite, label: str | None = None) -> PredictedCandidates:
-    """Return the answers in the predictions file ``path``; ``label`` renames its only model."""
+def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> PredictedCandidates:
+    """Return the candidates and answers of a predictions file.
+
+    ``label`` renames its only model.
+    """
     redactor = redactor_for()
     predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
@@ -73,10 +77,10 @@ def read_predictions(path: Path, suite: Suite, label: str | None = None) -> Pred
 
 
 def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
-    """Write the missing attempts of the run's predictions candidates; announce missing and unused answers.
+    """Write missing attempts of the run's predictions candidates.
 
-    A problem that the file lacks has empty answers, which fail as ``no_patch``. Raises UsageError where the run's
-    folder has no answers, or others than the run was planned with.
+    Announces missing and unused answers. A problem that the file lacks has empty answers, which fail as ``no_patch``.
+    Raises UsageError if the run's folder has no answers, or others than the run was planned with.
     """
     wanted = [
         (candidate, problem, sample)
@@ -88,7 +92,7 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
     if not wanted:
         return
     path = journal.folder / ANSWERS
-    answers = read_predictions(path, suite)
+    answers = predicted_candidates(path, suite)
     known = {candidate.key() for candidate in answers.candidates}
     patches = {candidate.label: _patches(answers.predictions, candidate.label) for candidate in answers.candidates}
     missing: dict[str, list[str]] = {}
@@ -114,10 +118,11 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 def run_predictions(
     runs: Sequence[Run], suite: Suite | None = None, slug: str | None = None
 ) -> tuple[tuple[Prediction, ...], int]:
-    """Return the predictions of ``runs``, and the number of samples that a fault left without an answer.
+    """Return the predictions of ``runs``, and the faulted samples.
 
-    Samples of one candidate in several runs follow each other. With ``suite``, and its repository's ``slug``, instances
-    have the ids of an export; without, those of problems.
+    The latter is the number of samples that a fault left without an answer. Samples of one candidate in several runs
+    follow each other. With ``suite``, and its repository's ``slug``, instances have the ids of an export; without,
+    those of problems.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -149,7 +154,7 @@ def _instance(ids: Mapping[str, str] | None, problem: str, suite: Suite | None) 
 
 
 def _patches(predictions: Sequence[Prediction], label: str) -> dict[str, list[str]]:
-    """Return the patches of one model by problem, sample by sample."""
+    """Return the patches of one model, by problem and sample."""
     patches: dict[str, list[str]] = {}
     for prediction in predictions:
         if prediction.model_name_or_path == label:

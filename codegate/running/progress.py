@@ -1,4 +1,4 @@
-"""The progress of a run, for people who wait for it."""
+"""The progress of a run, for people."""
 
 import threading
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from codegate.running.outcome import Outcome
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a run: so many of so many outcomes are in.
+    """One step of a run: how many outcomes are done.
 
     ``outcome`` is the newest, ``candidate`` its label. A step that only says what the run is doing, one a second, has
     neither.
@@ -29,10 +29,10 @@ class Progress:
 
 
 class Doing:
-    """What an execution is doing beside its model calls. Thread-safe.
+    """What an execution does beside model calls. Thread-safe.
 
     Attributes:
-        preparing: what is done before the first job; empty afterwards.
+        preparing: the work before the first job; empty afterwards.
     """
 
     def __init__(self) -> None:
@@ -52,6 +52,9 @@ class Doing:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Return all of it for people; ``calls`` says the same of model calls."""
+        """Return the work under way, for people.
+
+        ``calls`` describes the model calls.
+        """
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"

@@ -1,8 +1,9 @@
-"""Runs tasks on the nodes of a Ray cluster; model calls, budgets and the journal stay in this process.
+"""Run tasks on the nodes of a Ray cluster.
 
-A task takes one CPU of a node and its problem's memory, and opens its sandboxes there. Where the cluster can grow,
-waiting tasks make it start nodes. A task whose node is lost fails like any sandbox and is retried by the same rule
-(``faults``), never by Ray.
+Model calls, budgets and the journal stay in this process. A task takes one CPU of a node and its problem's memory, and
+opens its sandboxes there. If the cluster can grow, waiting tasks make it start nodes. A task whose node is lost fails
+like any sandbox and is retried by the same rule (``faults``), never by Ray.
+
 Ray's documentation of tasks: https://docs.ray.io/en/latest/ray-core/tasks.html.
 """
 
@@ -20,7 +21,7 @@ from ray.exceptions import RayError, RaySystemError, RayTaskError, TaskCancelled
 from codegate import __version__
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.grading import Sandboxes, base_images
-from codegate.running.engine import Result, Task
+from codegate.running.engine import Result, SandboxTask
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxUnavailable, select_backend
 from codegate.suite import Base, Environment, Problem, Suite, Tree, load_tree
 
@@ -30,16 +31,16 @@ _REMEDY: Final = "Set RAY_ADDRESS to HOST:6379, the address of its head node."
 _REACH_SECONDS: Final = 5.0
 
 
-def connect() -> int:
-    """Connect to the cluster at RAY_ADDRESS, else to one on this machine, and return its number of CPUs.
+def connect_cluster() -> int:
+    """Connect to a Ray cluster; return its number of CPUs.
 
-    Where there is none, Ray starts one of this machine alone.
+    The cluster is the one at RAY_ADDRESS, or else one on this machine, which Ray starts if there is none.
 
     Raises:
         InfrastructureError: the cluster does not answer, or has no CPU.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    _reach(os.environ.get("RAY_ADDRESS", ""))
+    _check_reachable(os.environ.get("RAY_ADDRESS", ""))
     try:
         ray.init(log_to_driver=False, logging_level="error", include_dashboard=False, ignore_reinit_error=True)
     except (RayError, OSError, RuntimeError, ValueError) as error:
@@ -50,8 +51,9 @@ def connect() -> int:
     return cpus
 
 
-def _reach(address: str) -> None:
-    """Open a connection to ``address`` where it is HOST:PORT: Ray itself tries for more than three minutes."""
+def _check_reachable(address: str) -> None:
+    """Raise InfrastructureError if nothing answers at ``address``."""
+    # Only for HOST:PORT. Ray itself would try for more than three minutes.
     host, _, port = address.rpartition(":")
     if not host or "/" in address or not port.isdecimal():
         return
@@ -64,7 +66,7 @@ def _reach(address: str) -> None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a node needs to know of the run."""
+    """What a node has to know about the run."""
 
     version: str
     run: str
@@ -75,7 +77,7 @@ class _Plan:
 
 
 class RayCluster:
-    """An ``Engine`` on the cluster that ``connect`` connected to.
+    """An ``Engine`` on the cluster that ``connect_cluster`` connected to.
 
     Args:
         suite: the run's.
@@ -101,12 +103,12 @@ class RayCluster:
 
     @property
     def words(self) -> str | None:
-        """Return what was found of the nodes' sandboxes; None before the first."""
+        """Return the assurances of the nodes' sandboxes, or None."""
         with self._lock:
             return "; ".join(self._words)[:1000] or None
 
-    def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
-        """Return what ``task`` returns for ``problem`` on one of the nodes; see ``Engine``."""
+    def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """See ``Engine``."""
         memory = _memory(problem)
         with self._lock:
             if self._stopped:
@@ -142,7 +144,10 @@ class RayCluster:
         return result  # type: ignore[no-any-return]
 
     def stop(self) -> None:
-        """Kill the processes of tasks under way; a sandbox ends with the process that holds it."""
+        """Kill the processes of tasks under way.
+
+        A sandbox ends with the process that holds it.
+        """
         with self._lock:
             self._stopped = True
             running = list(self._under_way)
@@ -151,7 +156,8 @@ class RayCluster:
 
 
 def _memory(problem: Problem) -> int:
-    """Return the bytes that a task reserves: what its sandbox may use, but no more than a node has."""
+    """Return the bytes that a task reserves."""
+    # As much as its sandbox may use, but no more than a node has.
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     largest = max((int(node.get("memory", 0)) for node in nodes if "CPU" in node), default=None)
     wanted = problem.manifest.limits.memory_mb << 20
@@ -159,12 +165,14 @@ def _memory(problem: Problem) -> int:
 
 
 def _is_of_loading(cause: object) -> bool:
-    """Return whether a task failed before its work: its function (RuntimeError) or arguments (RaySystemError)."""
+    """Return whether a task failed before its work."""
+    # Its function (RuntimeError) or its arguments (RaySystemError) could not be loaded.
     return isinstance(cause, ImportError | RaySystemError) or "remote function failed to import" in str(cause)
 
 
 def _words(error: Exception) -> str:
-    """Return the beginning of Ray's message, which goes on for pages."""
+    """Return the beginning of Ray's message."""
+    # Ray's messages go on for pages.
     return " ".join(str(error).split())[:300].rstrip(".")
 
 
@@ -172,8 +180,9 @@ _SANDBOXES: Final[dict[str, Sandboxes]] = {}
 """Sandboxes of this process of a node, by run: a process serves many tasks, one after the other."""
 
 
-def _on_node(plan: _Plan, work: tuple[Problem, Tree], task: Task[Result]) -> tuple[Result, str | None]:
-    """Do ``task`` on a node; return its result, and in words what was found of the sandboxes."""
+def _on_node(plan: _Plan, work: tuple[Problem, Tree], task: SandboxTask[Result]) -> tuple[Result, str | None]:
+    """Return the result of ``task`` and the sandboxes' assurance."""
+    # This runs on a node.
     if plan.run not in _SANDBOXES:
         _SANDBOXES[plan.run] = _opened(plan)
     sandboxes = _SANDBOXES[plan.run]

@@ -1,8 +1,8 @@
-"""Check what a run needs before its first model call: nothing is spent on what cannot be graded.
+"""Check a run's environments and problems before the first call.
 
-A problem whose reference fix fails here counts against every candidate: two of forty raise false alarms from 5 % to
-14 %. Unsound problems are quarantined on both sides. A problem that a fault kept from being checked is not: its samples
-are lost, and a resumed run checks it again.
+So nothing is spent on answers that cannot be graded. A problem whose reference fix fails here counts against every
+candidate: two of forty raise false alarms from 5 % to 14 %. Unsound problems are quarantined on both sides. A problem
+that a fault kept from being checked is not: its samples are lost, and a resumed run checks it again.
 """
 
 import os
@@ -28,11 +28,10 @@ SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
 
 
 def check_images(suite: Suite) -> None:
-    """Raise UsageError for what ``suite`` may not have here: base images and secrets that nobody allowed.
+    """Raise UsageError for images and secrets nobody allowed.
 
     A suite is untrusted: the daemon fetches an image from any registry with its own credentials, and the image's
-    interpreter runs the sandbox's supervisor. A recipe's set-up may send the secrets that it is given to a host that it
-    names.
+    interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that it names.
     """
     allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
     given = frozenset(os.environ.get(SECRETS_VARIABLE, "").split())
@@ -53,7 +52,10 @@ def check_images(suite: Suite) -> None:
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
-    """Announce the problems whose quarantine has expired, and the command that renews it."""
+    """Announce problems whose quarantine has expired.
+
+    With the command that renews it.
+    """
     expired = suite.expired(datetime.now(UTC).date())
     if expired:
         announce(
@@ -63,7 +65,7 @@ def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
 
 
 def prepare_environments(sandboxes: Sandboxes, problems: Iterable[Problem], stop: threading.Event) -> dict[str, Fault]:
-    """Build the environments of ``problems``; return the faults by environment id."""
+    """Build the environments of ``problems``; return faults by id."""
     broken: dict[str, Fault] = {}
     for environment in {problem.environment.id: problem.environment for problem in problems}.values():
         try:
@@ -88,10 +90,10 @@ def check_soundness(
     stop: threading.Event,
     checked: Callable[[int, int], None],
 ) -> dict[str, Fault]:
-    """Check the problems that the run has not checked yet, record which are sound, return why some could not be run.
+    """Check new problems and record which are sound.
 
-    ``base`` returns a problem's base tree by its id; ``at_once`` problems are checked concurrently, and ``checked``
-    is told how many of how many are done.
+    Returns the faults of those that could not be run. ``base`` returns a problem's base tree by its id; ``at_once``
+    problems are checked concurrently, and ``checked`` is called with the number of problems done and of all.
 
     Raises:
         InfrastructureError: too many are unsound.
@@ -117,9 +119,10 @@ def check_soundness(
 
 
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
-    """Raise InfrastructureError where too many of the run's ``total`` problems are unsound, or could not be run.
+    """Raise InfrastructureError if too many problems are unsound.
 
-    ``found`` may be of a part of them, all of which may be unsound; the message names some.
+    Or could not be run. ``found`` may be of a part of the run's ``total`` problems, all of which may be unsound; the
+    message names some.
     """
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}
@@ -142,7 +145,8 @@ def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
 def _unsound(
     problem: Problem, base: Callable[[str], Tree], engine: Engine, stop: threading.Event
 ) -> str | Fault | None:
-    """Return why ``problem`` is not sound, after a second try for busy machines."""
+    """Return why ``problem`` is unsound, or None."""
+    # A second try allows for busy machines.
     reason: str | Fault | None = None
     for _ in range(_TRIES):
         try:

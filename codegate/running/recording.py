@@ -1,4 +1,7 @@
-"""Recording: a run's answers as files of transcripts, which ``replay`` candidates answer from without a network."""
+"""Record a run's answers as transcripts for ``replay`` candidates.
+
+They need no network.
+"""
 
 import re
 from pathlib import Path
@@ -11,9 +14,10 @@ from codegate.solving import record_attempt
 
 
 def record_run(journal: Journal, out: Path) -> dict[Path, CandidateSpec]:
-    """Write one file into ``out`` for each candidate that called a model; return the candidates that replay them.
+    """Write a transcript per candidate; return the replaying candidates.
 
-    Attempts that a fault took are in no file. Nothing is in a file that was not in the run, where keys are redacted.
+    Candidates that call no model have none, and attempts that a fault took are missing. A transcript holds nothing that
+    was not in the run, where keys are redacted.
 
     Raises:
         UsageError: no candidate called a model, or a file is there already.

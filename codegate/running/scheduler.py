@@ -1,6 +1,6 @@
-"""The scheduler: workers take jobs, have each attempted (see ``codegate.running.attempt``) and journal the outcomes.
+"""The scheduler: workers take jobs and journal their outcomes.
 
-Model calls and sandboxes each have their own concurrency limit.
+``codegate.running.attempt`` makes the attempts. Model calls and sandboxes have separate concurrency limits.
 """
 
 import queue
@@ -29,14 +29,14 @@ from codegate.running.readiness import check_soundness, prepare_environments
 from codegate.suite import Problem
 
 _POLL_SECONDS: Final = 0.1
-_TOLD_SECONDS: Final = 1.0
+_PROGRESS_SECONDS: Final = 1.0
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
 
 
 def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = None, *, probe: bool = True) -> Run:
-    """Execute what is left of the run, and return the run.
+    """Execute the rest of the run, and return the run.
 
     Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear
     (``settled`` returns its key) gets no more samples, and samples that faults took are repeated at the next look.
@@ -99,7 +99,10 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
 
 
 class _Execution:
-    """One execution of a run; its threads are daemons, so that a blocked one cannot keep the process alive."""
+    """One execution of a run.
+
+    Its threads are daemons, so that a blocked one cannot keep the process alive.
+    """
 
     def __init__(self, setup: Setup) -> None:
         journal, suite, options = setup.journal, setup.suite, setup.options
@@ -130,20 +133,29 @@ class _Execution:
         self._attempts = Attempts(setup, self._calls, self._sandboxes, self._engine, self._stop, self._doing)
 
     def prepare(self, left: list[Job]) -> None:
-        """Build the environments of ``left`` and check its problems' soundness; raises as ``work``."""
+        """Build environments and check the soundness of problems.
+
+        Those of the jobs in ``left``. Raises as ``work``.
+        """
         self._total = len(left)
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
     def first(self, left: list[Job]) -> list[Job]:
-        """Return the jobs on the first problems, to ask before all others are checked, which takes minutes."""
+        """Return the jobs on the first problems.
+
+        They run before the other problems are checked, which takes minutes.
+        """
         if not self._setup.options.precheck:
             return []
         problems = tuple(dict.fromkeys(job.problem.id for job in left if job.candidate.calls_a_model))[:MOST_FIRST]
         return [job for job in left if job.problem.id in problems and job.candidate.calls_a_model]
 
     def probe(self, first: list[Job], left: list[Job], over: Callable[[Run], Collection[str]]) -> None:
-        """Run one of ``first`` for each new candidate that is not ``over``, once; raises as ``probe_candidates``."""
+        """Run a first job of each new candidate.
+
+        Candidates that are ``over`` or were probed are left out. Raises as ``probe_candidates``.
+        """
         no_more = {*self._probed, *over(self._setup.journal.load())}
         ready = [job for job in first if self._fault(job.problem) is None and job.candidate.key() not in no_more]
         before, self._tried = self._tried, set()
@@ -153,7 +165,7 @@ class _Execution:
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[Job], done: int, later: int) -> None:
-        """Execute the jobs in ``left``; raises what ended the run early.
+        """Execute the jobs in ``left``; raise early ends.
 
         ``done`` outcomes precede them and ``later`` jobs may follow, for the progress.
         """
@@ -180,7 +192,10 @@ class _Execution:
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
-        """Raise the infrastructure fault that took most samples of the candidates in ``down``."""
+        """Raise the fault that took most samples.
+
+        Those of the candidates in ``down``.
+        """
         faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
         labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)
         raise InfrastructureError(
@@ -189,7 +204,10 @@ class _Execution:
         )
 
     def give_up(self, run: Run, left: list[Job]) -> None:
-        """Record as lost what faults keep some candidates from: the others are compared and reported."""
+        """Record jobs as lost to their candidate's most frequent fault.
+
+        The other candidates are compared and reported.
+        """
         made = {outcome.key for outcome in run.outcomes}
         for key in {job.candidate.key() for job in left}:
             faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)
@@ -197,7 +215,10 @@ class _Execution:
         self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
-        """Release the sandboxes that wait; on an interrupt the backend's owner does."""
+        """Release waiting sandboxes.
+
+        On an interrupt the backend's owner does so.
+        """
         if not self._setup.interrupt.is_set():
             self._sandboxes.close()
 
@@ -208,18 +229,19 @@ class _Execution:
         return f"Continue with:\n{self._setup.again}"
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
-        """Run each of ``tasks`` in a thread; when the run ends early, cut their model calls and return."""
+        """Run each of ``tasks`` in a thread."""
+        # When the run ends early, their model calls are cut and this returns.
         threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
         for thread in threads:
             thread.start()
         # Polling: an event that a signal handler sets while the main thread waits for it can deadlock.
-        alive, told = threads, time.monotonic()
+        alive, reported = threads, time.monotonic()
         while alive and not (self._setup.interrupt.is_set() or self._stop.is_set()):
             alive[0].join(_POLL_SECONDS)
             alive = [thread for thread in alive if thread.is_alive()]
-            if time.monotonic() - told >= _TOLD_SECONDS:
-                told = time.monotonic()
-                self._tell()
+            if time.monotonic() - reported >= _PROGRESS_SECONDS:
+                reported = time.monotonic()
+                self._report_progress()
         if self._setup.interrupt.is_set() or self._stop.is_set():
             self._stop.set()
             self._engine.stop()
@@ -230,8 +252,8 @@ class _Execution:
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _tell(self) -> None:
-        """Say what the run is doing."""
+    def _report_progress(self) -> None:
+        """Report what the run is doing."""
         with self._lock:
             self._setup.progress(Progress(self._done, self._total, doing=self._doing.words(self._calls.words())))
 
@@ -265,7 +287,7 @@ class _Execution:
         self._doing.preparing = ""
 
     def _fault(self, problem: Problem) -> Fault | None:
-        """Return why ``problem`` cannot be run here, None where it can."""
+        """Return why ``problem`` cannot run here, or None."""
         return self._broken.get(problem.environment.id) or self._not_run.get(problem.id)
 
     def _work(self, pending: "queue.SimpleQueue[Job]") -> None:

@@ -25,7 +25,7 @@ from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
 from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
-from codegate.running.engine import connect
+from codegate.running.engine import connect_engine
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
@@ -35,7 +35,14 @@ from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_pre
 from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, warn_of_expired
 from codegate.running.scheduler import execute
-from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
+from codegate.running.shards import (
+    ShardChoice,
+    ShardPlan,
+    check_planned_gate,
+    plan_parts,
+    shard_manifest,
+    shared_options,
+)
 from codegate.sandbox import Choice, check_choice
 from codegate.suite import Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
@@ -106,7 +113,7 @@ def run_suite(
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
     check_prices(request.options, candidates)
-    cluster = connect(request.options.engine, request.options.sandboxes, announce)
+    cluster = connect_engine(request.options.engine, request.options.sandboxes, announce)
     stop = threading.Event()
     with (
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
@@ -160,11 +167,14 @@ def run_suite(
 
 
 def check_same_plan(folder: Path, request: RunRequest) -> None:
-    """Raise UsageError where ``request`` plans another run than ``folder`` holds; names what differs."""
+    """Raise UsageError if ``request`` plans another run.
+
+    Names what differs from the run in ``folder``.
+    """
     before = Journal.open(folder).manifest
     now = _plan(load_suite(request.suite), request, before.sandbox, before.id, fixed=request.shard is not None)
     if request.shard is not None:
-        now = part_of(now, request.shard)
+        now = shard_manifest(now, request.shard)
     # Conditions of the sandboxes are compared once these are open.
     now = now.model_copy(update={"conditions": {**before.conditions, **now.conditions}})
     if before.id == now.id and before.fingerprint() == now.fingerprint():
@@ -180,8 +190,11 @@ def check_same_plan(folder: Path, request: RunRequest) -> None:
 
 
 def plan_shards(request: RunRequest, of: int) -> ShardPlan:
-    """Return the id and the parts of a shared run: ``of``, or one per problem where these are fewer."""
-    return share(_plan(load_suite(request.suite), request, "", new_run_id(), fixed=True), of)
+    """Return id and parts of a shared run.
+
+    ``of`` parts, or one per problem if these are fewer.
+    """
+    return plan_parts(_plan(load_suite(request.suite), request, "", new_run_id(), fixed=True), of)
 
 
 def _new_journal(
@@ -204,7 +217,7 @@ def _new_journal(
         words = f"{len(chosen)} of {len(manifest.problems)} problems"
         manifest = manifest.only(chosen).model_copy(update={"part": words})
     if choice is not None:
-        part = part_of(manifest, choice)
+        part = shard_manifest(manifest, choice)
         return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)
     journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
     return journal or _created(request.out or _RUNS / run_id, manifest, request)
@@ -235,7 +248,8 @@ def _open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned model and open its provider; announce why it cannot get fresh samples."""
+    """Return the pinned model with its provider opened."""
+    # Announces why it cannot get fresh samples.
     spec = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, request.prices)})
     if not gate.policy.confirm_samples:
         return None
@@ -282,7 +296,8 @@ def _plan(
 
 
 def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
-    """Return the plan with the user's prices and time limits, which are no part of a candidate's key."""
+    """Return the plan with the user's prices and time limits."""
+    # They are no part of a candidate's key.
     own = {candidate.key(): candidate for candidate in candidates}
     return manifest.model_copy(
         update={"candidates": tuple(own.get(candidate.key(), candidate) for candidate in manifest.candidates)}
@@ -290,7 +305,8 @@ def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) 
 
 
 def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
-    """Return the newest run of the same gate: new samples would be a second chance."""
+    """Return the newest run of the same gate, or None."""
+    # New samples would be a second chance.
     if os.environ.get("CI"):
         return None  # such a folder would come with an untrusted checkout
     found: list[Journal] = []
@@ -307,7 +323,10 @@ def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 
 
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
-    """Return the function that lists settled candidates; raises as ``check_gate`` and ``check_planned_gate``."""
+    """Return the function that lists settled candidates, or None.
+
+    Raises as ``check_gate`` and ``check_planned_gate``.
+    """
     check_gate(manifest, gate)
     if manifest.shard is not None:
         check_planned_gate(manifest, gate)

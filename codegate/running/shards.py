@@ -1,9 +1,10 @@
-"""Split a run over machines, each with all samples and candidates of some problems, and merge the shards.
+"""Split a run over machines, and merge the shards.
 
-Only the run's id passes between them. It ends with a digest of the whole plan: each machine plans the run again and
-checks that digest before anything is spent. Problems are distributed round-robin in the order of the suite, because
-neighbours cost about the same. Shards are untrusted artifacts of other machines: what contradicts the plan is refused.
-A shard with forged outcomes of its own cannot be detected.
+A shard has all samples and candidates of some problems. Only the run's id passes between the machines. It ends with a
+digest of the whole plan: each machine plans the run again and checks that digest before anything is spent. Problems are
+distributed round-robin in the order of the suite, because neighbours cost about the same. Shards are untrusted
+artifacts of other machines: what contradicts the plan is refused. A shard with forged outcomes of its own cannot be
+detected.
 """
 
 import contextlib
@@ -44,7 +45,10 @@ _CENT: Final = Decimal("0.000001")
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """The part ``number`` of ``of``, from 1, of the run with this id."""
+    """The part ``number`` of ``of`` of a run.
+
+    Numbers begin at 1.
+    """
 
     number: int
     of: int
@@ -53,21 +57,27 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A shared run: its id, its parts as for ``--shard``, and its samples per problem."""
+    """A shared run: its id, its parts, its samples.
+
+    Parts are as for ``--shard``; samples are per problem.
+    """
 
     run_id: str
     shards: tuple[str, ...]
     samples: int
 
     def document(self) -> dict[str, Any]:
-        """Return the outputs for a workflow; ``matrix`` is for ``strategy.matrix: ${{ fromJSON(…) }}``."""
+        """Return the outputs for a workflow.
+
+        ``matrix`` is for ``strategy.matrix: ${{ fromJSON(…) }}``.
+        """
         return {"run_id": self.run_id, "matrix": {"shard": list(self.shards)}}
 
 
 def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
-    """Return the part that was chosen as ``2/3``.
+    """Return the part chosen as ``2/3``, or None.
 
-    None without one. Raises UsageError where one of the two is missing.
+    Raises UsageError if only one of part and run is given.
     """
     if shard is None and run_id is None:
         return None
@@ -85,22 +95,31 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
     return ShardChoice(number, of, run_id)
 
 
-def share(plan: RunManifest, of: int) -> ShardPlan:
-    """Return the parts of ``plan``: ``of``, or one per problem where these are fewer."""
+def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
+    """Return the parts of ``plan``.
+
+    ``of`` parts, or one per problem if these are fewer.
+    """
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
     return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return the digest of what shards must agree on before there is a sandbox."""
+    """Return the digest that all shards must agree on.
+
+    It is known before there is a sandbox.
+    """
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
 
 
-def part_of(plan: RunManifest, choice: ShardChoice) -> RunManifest:
-    """Return the manifest of one part of ``plan``; raises UsageError where the run of that id was planned otherwise."""
+def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
+    """Return the manifest of one part of ``plan``.
+
+    Raises UsageError if the run of that id was planned otherwise.
+    """
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(
             f"run {choice.run_id} was planned otherwise than shard {choice.number}/{choice.of} is here: another suite, "
@@ -112,10 +131,10 @@ def part_of(plan: RunManifest, choice: ShardChoice) -> RunManifest:
     return plan.only(mine).model_copy(update={"id": choice.run_id, "shard": shard})
 
 
-def joined(parts: Sequence[RunManifest]) -> RunManifest:
+def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
     """Return the manifest of the whole run.
 
-    Raises UsageError where the parts are not those of the plan in the run's id.
+    Raises UsageError if the parts are not those of the plan in the run's id.
     """
     first = parts[0]
     shares = [list(part.problems) for part in parts]
@@ -135,7 +154,7 @@ def joined(parts: Sequence[RunManifest]) -> RunManifest:
 
 
 def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError unless the shared run was planned for ``gate``."""
+    """Raise UsageError if the run was planned for another gate."""
     if (gate.digest if gate is not None else None) == manifest.gated_by:
         return
     if manifest.gated_by is None:
@@ -150,7 +169,10 @@ def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
-    """Return ``options`` with the shard's share of the limits; shares never exceed the whole."""
+    """Return ``options`` with the shard's share of the limits.
+
+    Shares never exceed the whole.
+    """
     before, after = _problems_up_to(shard, shard.number - 1), _problems_up_to(shard, shard.number)
     calls, budget = options.max_model_calls, options.budget_usd
     if calls is not None:
@@ -161,7 +183,7 @@ def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
 
 
 def _problems_up_to(shard: Shard, number: int) -> int:
-    """Return how many problems the first ``number`` shards have together."""
+    """Return the number of problems in the first shards."""
     each, more = divmod(shard.problems, shard.of)
     return each * number + min(number, more)
 
@@ -183,9 +205,10 @@ class _Part:
 
 
 def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return each folder that is a run, and the runs in each other folder; raises UsageError where there is none.
+    """Return the runs in and below ``folders``.
 
-    In a folder of downloaded artifacts a run is one level down, or in a folder ``run`` there, beside its reports.
+    Raises UsageError if a folder has none. In a folder of downloaded artifacts a run is one level down, or in a folder
+    ``run`` there, beside its reports.
     """
     found: list[Path] = []
     for folder in folders:
@@ -210,17 +233,17 @@ def _runs_in(folder: Path) -> list[Path]:
 def merge_shards(
     folders: Sequence[Path], out: Path | None = None, *, run_id: str | None = None, gate: Gate | None = None
 ) -> Journal:
-    """Write the run of the shards in ``folders``, in the order of the plan, and return its journal.
+    """Write the run of the shards; return its journal.
 
-    ``out`` is by default ``runs/<id>``; ``run_id`` is the id that the run must have, and ``gate`` as it was planned
-    with.
+    In the order of the plan. ``out`` is by default ``runs/<id>``; ``run_id`` is the id that the run must have, and
+    ``gate`` the one that it was planned with.
 
     Raises:
         UsageError: a shard is missing, doubled, unfinished, broken, or of another run; names it.
         InfrastructureError: too many problems were not sound where the shards ran, or the disk refused.
     """
     parts = _complete([_opened(folder) for folder in folders], run_id)
-    whole = joined([part.journal.manifest for part in parts])
+    whole = whole_manifest([part.journal.manifest for part in parts])
     check_planned_gate(whole, gate)
     soundness = _soundness(parts, len(whole.problems))
     over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if gate is not None else frozenset()
@@ -240,7 +263,8 @@ def _opened(folder: Path) -> tuple[Journal, Shard]:
 
 
 def _complete(found: Sequence[tuple[Journal, Shard]], run_id: str | None) -> list[_Part]:
-    """Return the parts in order; refuse missing and doubled ones, and those of other runs."""
+    """Return the parts in order."""
+    # Missing and doubled ones, and those of other runs, are refused.
     if not found:
         raise UsageError("no shard was given.", "Give the folder of each.")
     first, shard = found[0]
@@ -296,7 +320,10 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
 
 
 def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
-    """Return which problems were sound; None without checks. Raises where too many were not."""
+    """Return which problems were sound, or None without checks.
+
+    Raises if too many were not.
+    """
     records = [(part, record) for part in parts if (record := part.journal.soundness()) is not None]
     problems: dict[str, str | None] = {}
     for part, record in records:
@@ -325,7 +352,8 @@ def _check_finished(part: _Part, unsound: Mapping[str, str], over: Collection[st
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder, renamed to ``out`` at the end: an incomplete run is never visible."""
+    """Yield a temporary folder that becomes ``out``."""
+    # It is renamed at the end, so that an incomplete run is never visible.
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise UsageError(f"{out} exists already.", "Choose another --out.")
     try:

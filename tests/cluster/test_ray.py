@@ -178,7 +178,7 @@ def test_a_task_reserves_the_memory_of_its_problem_and_at_most_a_node(
     limits = small.manifest.limits.model_copy(update={"memory_mb": 65_536})
     large = replace(small, manifest=small.manifest.model_copy(update={"limits": limits, "id": "large"}))
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    ray_engine.connect()
+    ray_engine.connect_cluster()
     try:
         engine = ray_engine.RayCluster(suite, "reserved", "bwrap", {})
         assert engine.run(reserved, small, lambda _: Tree({})) == {"CPU": 1, "memory": 1 << 30}

@@ -16,7 +16,7 @@ from codegate.gating.baseline import write_baseline, write_lock
 from codegate.github import reap_action, run_action
 from codegate.github.step import OUTPUTS
 from codegate.running import Gate, candidate_samples, load_run
-from codegate.running.shards import share
+from codegate.running.shards import plan_parts
 from tests.github.runner import Step, commands, outputs, run_step
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit.model_server import Reply, WireServer, as_json, chat_answer
@@ -190,7 +190,7 @@ def test_on_inconclusive(act: Act, workspace: Path) -> None:
     gate = Gate(pinned_by_hand(workspace, spec), GatePolicy(max_samples=1))
     whole = plan(2, 1, (spec,), gated_by=gate.digest)
     write_shards(workspace / "shards", whole, 1)
-    merge = {"suite": "s", "mode": "merge", "run_id": share(whole, 1).run_id, "shards_path": "shards"}
+    merge = {"suite": "s", "mode": "merge", "run_id": plan_parts(whole, 1).run_id, "shards_path": "shards"}
     config = workspace / "codegate.yml"
     config.write_text("candidates: [empty]\ngate: {max_samples: 1}\n")
     for choice, code, level in (("neutral", 0, "warning"), ("pass", 0, "notice"), ("fail", 3, "error")):

@@ -9,7 +9,7 @@ from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
 from codegate.reporting import Evidence, ReportTerms, ReportView, build_view
 from codegate.running import Outcome, Run, RunManifest
-from codegate.running.outcome import Fault, Origin, ProblemRecord
+from codegate.running.outcome import Fault, ProblemOrigin, ProblemRecord
 from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath
 
@@ -140,7 +140,7 @@ def run_of(
             problems=dict.fromkeys(problems, "0" * 64),
             excluded=excluded or {},
             origins={
-                name: Origin(
+                name: ProblemOrigin(
                     title=f"Fix {name} losing a cent",
                     date="2025-03-02",
                     commit=f"{number:040x}",

@@ -6,7 +6,7 @@ from pathlib import Path
 from codegate.candidates import CandidateSpec, Message
 from codegate.running import Journal, Outcome, RunManifest
 from codegate.running.outcome import ProblemRecord, json_text
-from codegate.running.shards import part_of, shard_choice, share
+from codegate.running.shards import plan_parts, shard_choice, shard_manifest
 from codegate.solving import Attempt
 from tests.kit.runs import SPECS, manifest, outcome
 
@@ -31,9 +31,9 @@ def plan(
 
 def parts(whole: RunManifest, of: int) -> list[RunManifest]:
     """Return the manifests of all parts, in order."""
-    shared = share(whole, of)
+    shared = plan_parts(whole, of)
     choices = [shard_choice(shard, shared.run_id) for shard in shared.shards]
-    return [part_of(whole, choice) for choice in choices if choice is not None]
+    return [shard_manifest(whole, choice) for choice in choices if choice is not None]
 
 
 def attempt(key: Key) -> Attempt:

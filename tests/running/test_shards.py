@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from codegate.errors import UsageError
 from codegate.running import RunOptions
 from codegate.running.outcome import Shard
-from codegate.running.shards import ShardChoice, joined, part_of, shard_choice, share, shared_options
+from codegate.running.shards import (
+    ShardChoice,
+    plan_parts,
+    shard_choice,
+    shard_manifest,
+    shared_options,
+    whole_manifest,
+)
 from tests.kit.runs import SPECS
 from tests.running.sharded import parts, plan
 
@@ -26,7 +33,7 @@ def test_every_job_is_in_exactly_one_shard(problems: int, samples: int, of: int)
     assert len(set(done)) == len(done)
     sizes = [len(part.problems) for part in shards]
     assert max(sizes) - min(sizes) <= 1
-    together = joined(shards)
+    together = whole_manifest(shards)
     assert together == whole.model_copy(update={"id": shards[0].id})
     assert list(together.problems) == list(whole.problems), "in the order of the suite"
 
@@ -67,21 +74,21 @@ def test_no_limit_is_shared_as_none() -> None:
     ],
 )
 def test_a_shard_that_was_planned_otherwise_is_refused(change: dict[str, object]) -> None:
-    shared = share(plan(), 3)
+    shared = plan_parts(plan(), 3)
     choice = ShardChoice(1, 3, shared.run_id)
-    assert part_of(plan(), choice).id == shared.run_id
+    assert shard_manifest(plan(), choice).id == shared.run_id
     with pytest.raises(UsageError, match=r"planned otherwise than shard 1/3 is here.*the same files and options"):
-        part_of(plan().model_copy(update=change), choice)
+        shard_manifest(plan().model_copy(update=change), choice)
 
 
 def test_a_shard_of_another_number_of_shards_is_refused() -> None:
     with pytest.raises(UsageError, match="planned otherwise"):
-        part_of(plan(), ShardChoice(1, 2, share(plan(), 3).run_id))
+        shard_manifest(plan(), ShardChoice(1, 2, plan_parts(plan(), 3).run_id))
 
 
 def test_the_sandbox_is_not_known_before_there_is_one() -> None:
     unknown = plan().model_copy(update={"sandbox": "", "conditions": plan().conditions | {"sandbox": ""}})
-    assert share(unknown, 3) == share(plan(), 3)
+    assert plan_parts(unknown, 3) == plan_parts(plan(), 3)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +96,7 @@ def test_the_sandbox_is_not_known_before_there_is_one() -> None:
 )
 def test_what_is_no_shard_is_refused(shard: str) -> None:
     with pytest.raises(UsageError, match=r"is no shard\. Write it as 2/3"):
-        shard_choice(shard, share(plan(), 3).run_id)
+        shard_choice(shard, plan_parts(plan(), 3).run_id)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +109,6 @@ def test_what_is_no_id_of_a_shared_run_is_refused(run_id: str) -> None:
 
 def test_a_shard_needs_its_run_and_a_run_its_shard() -> None:
     assert shard_choice(None, None) is None
-    for shard, run_id in (("1/3", None), (None, share(plan(), 3).run_id)):
+    for shard, run_id in (("1/3", None), (None, plan_parts(plan(), 3).run_id)):
         with pytest.raises(UsageError, match="needs its part and its run"):
             shard_choice(shard, run_id)
