@@ -14,13 +14,14 @@ import click
 
 import codegate
 from codegate.candidates import CandidateSpec
+from codegate.cli.demo_agent import PROBLEMS, gate_instructions
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import columns, json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
 from codegate.mining import MineOptions
-from codegate.operations import gate, mine, mining_words, pin, samples_of
+from codegate.operations import Report, gate, mine, mining_words, pin, samples_of
 from codegate.reporting import render_console, render_json
 from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, new_run_id, run_suite
 from codegate.sandbox import Choice, SandboxUnavailable, cache_folder, select_backend
@@ -33,12 +34,15 @@ _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "code
 
 @click.command()
 @click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Folder of the demo.")
+@click.option("--agent", is_flag=True, help="Gate a change of AGENTS.md, with a small agent, in place of models.")
 @click.option("--fresh", is_flag=True, help="Prove every problem again, without the results of an earlier demo.")
 @jobs_option
 @sandbox_option
 @json_option
-def command(out: Path, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
+def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
     """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
+
+    With --agent, a change of AGENTS.md that makes an agent worse, and one that does not, are gated instead.
 
     Exits 0 when the gate says exactly that, and 3 when it does not. With --sandbox auto, bubblewrap is preferred where
     it works: it needs no image. A later demo remembers the proofs of an earlier one of the same version, and says so.
@@ -53,31 +57,41 @@ def command(out: Path, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
         # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
         memory = cache_folder() / "mining"
         options = MineOptions(
-            name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1, memory=memory, fresh=fresh
+            name="quickstart",
+            max_problems=PROBLEMS if agent else _PROBLEMS,
+            concurrency=jobs,
+            rounds=1,
+            memory=memory,
+            fresh=fresh,
         )
         mined = mine(out / "repository", out / "suite", options, progress, sandbox=chosen)
     for line in mining_words(mined):
         say(f"   {line}")
+    reports = dict(gate_instructions(out, _bundle(), chosen, say)) if agent else {"": _gate_models(out, chosen)}
+    for report in reports.values():
+        say(render_console(report.view, width=columns()))
+        for verdict in report.verdicts:
+            say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
+        for name in ("html", "junit", "json"):
+            say(f"{name:6} {report.files[name]}")
+    say(f"Done in {time.monotonic() - started:.0f} s.")
+    if json_wanted():
+        click.echo(render_json(report.view))
+    kinds = [verdict.kind for report in reports.values() for verdict in report.verdicts]
+    return (
+        ExitCode.PASS if kinds == (["regressed", "pass"] if agent else ["pass", "regressed"]) else ExitCode.INCONCLUSIVE
+    )
+
+
+def _gate_models(out: Path, chosen: Choice) -> Report:
+    """Return the gate's report on two candidates that answer from a file."""
     say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
     pinned, _ = _run(out, "pinned", ("pinned",), chosen)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
     baseline, _ = pin([samples_of(pinned)], out / "baseline.json", out / "codegate.lock", min_samples=1)
     say("4. A good and a worse candidate, compared with it")
     _, journal = _run(out, "upgrade", ("good", "worse"), chosen)
-    report = gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
-    say(render_console(report.view, width=columns()))
-    for verdict in report.verdicts:
-        say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
-    for name in ("html", "junit", "json"):
-        say(f"{name:6} {report.files[name]}")
-    say(f"Done in {time.monotonic() - started:.0f} s.")
-    if json_wanted():
-        click.echo(render_json(report.view))
-    return (
-        ExitCode.PASS
-        if [verdict.kind for verdict in report.verdicts] == ["pass", "regressed"]
-        else ExitCode.INCONCLUSIVE
-    )
+    return gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
 
 
 def _quick_sandbox() -> Choice:

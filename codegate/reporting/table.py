@@ -184,12 +184,11 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
         _by_candidate(
             "harness", "Parts of the harness", ("Use",), everyone, lambda e: [(e.harness,)] if e.harness else []
         ),
-        _by_candidate(
+        Table(
             "harness-changes",
             "Harness against the baseline's",
             ("Change",),
-            everyone,
-            lambda entry: ((Name(line),) for line in entry.harness_changes),
+            tuple((Name(line),) for entry in everyone for line in _headed(entry, len(everyone) > 1)),
         ),
         _by_candidate(
             "served", "Models without a date", ("What answered",), everyone, lambda e: ((x,) for x in e.served)
@@ -212,6 +211,11 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             tuple(dict.fromkeys(_left_out(view))),
         ),
     )
+
+
+def _headed(entry: CandidateView, several: bool) -> tuple[str, ...]:
+    """Return how a candidate's harness differs from the baseline's, below its name where there are several."""
+    return (entry.label, *entry.harness_changes) if several and entry.harness_changes else entry.harness_changes
 
 
 def _left_out(view: ReportView) -> Iterator[tuple[str, ...]]:

@@ -69,6 +69,18 @@ def test_a_shorter_demo_runs_to_its_end_and_decides_nothing(demo: Demo) -> None:
     assert "Traceback" not in demo.errors
 
 
+@pytest.mark.full
+def test_a_demo_of_an_agent_gates_its_instructions(tmp_path: Path) -> None:
+    done = codegate("demo", "--agent", "--out", "demo", "--sandbox", "bwrap", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert re.findall(r"^(worse|good) AGENTS.md .*: (REGRESSED|PASS)\.", done.stdout, re.MULTILINE) == [
+        ("worse", "REGRESSED"), ("good", "PASS"),
+    ]  # fmt: skip
+    assert done.stdout.count("also changed: harness: AGENTS.md") == 2
+    assert done.stdout.count("Harness: 1 of 1 part used") == 2
+    assert "+Keep every change to a single line." in done.stdout
+
+
 def test_it_says_how_far_it_is(demo: Demo) -> None:
     steps = re.findall(r"^\[(\d+)/(\d+)\]", demo.errors, re.MULTILINE)
     assert len(steps) >= 4

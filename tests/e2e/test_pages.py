@@ -23,7 +23,10 @@ PAGES: dict[str, tuple[set[str], dict[str, float]]] = {
     "README.md": ({"api.openai.com", "api.anthropic.com"}, {"pinned": 1.0}),
     "docs/tutorial.md": ({"127.0.0.1"}, {"pinned": 1.0, "upgrade": 0.0, "local": 1.0}),
     "docs/how-to.md": ({"api.openai.com"}, {"pinned": 1.0, "functions": 0.0}),
+    "docs/harness.md": ({"api.anthropic.com"}, {"pinned": 1.0}),
 }
+SLOW = {"docs/harness.md"}
+"""Pages with a real agent."""
 LEFT_OUT = {
     "make demo": "sets up an environment; what it calls is run by test_demo.py",
     "make test": "runs this test",
@@ -41,7 +44,7 @@ def follow(page: str, folder: Path, stand_in: StandIn, left_out: Mapping[str, st
     people = {
         f"GIT_{who}_{what}": "reader@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
     }
-    own = {"DOCKER_HOST": "unix:///nonexistent/docker.sock", "EDITOR": EDITOR, "HISTFILE": ""}
+    own = {"DOCKER_HOST": "unix:///nonexistent/docker.sock", "EDITOR": editor(page, folder), "HISTFILE": ""}
     terminal = Terminal(folder, {**os.environ, **people, **own, **stand_in.environment})
     for step in steps(page):
         if not any(step.command.startswith(begin) for begin in left_out):
@@ -50,18 +53,32 @@ def follow(page: str, folder: Path, stand_in: StandIn, left_out: Mapping[str, st
             yield step, done
 
 
+def editor(page: str, folder: Path) -> str:
+    """Return what edits a file as the page says: its block of YAML is the whole file, a text gets one line more."""
+    if page not in SLOW:
+        return EDITOR
+    [block] = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    (folder.parent / "block.yml").write_text(block)
+    script = folder.parent / "edit"
+    script.write_text(f'case "$1" in *.yml) cp {folder.parent}/block.yml "$1";; *) echo Shorter. >>"$1";; esac\n')
+    return f"sh {script}"
+
+
 def project(page: str, folder: Path) -> None:
     """Make what a page presumes in the folder where it begins."""
     if page == "docs/tutorial.md":
         write_history(folder / "codegate-demo" / "repository")
         return
     history = write_history(folder, fixed=2)
+    if page in SLOW:
+        history.commit("Instruct agents", {"AGENTS.md": "Fix the cause.\n", ".gitignore": "runs/\n"})
+        return
     if page == "docs/how-to.md":
         add_service(history)
     shutil.copytree(ROOT / "suites" / "functions", folder / "suites" / "functions")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.full] * (page in SLOW)) for page in PAGES])
 def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path) -> None:
     hosts, rates = PAGES[page]
     project(page, tmp_path / "reader")
@@ -69,6 +86,10 @@ def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path
         assert list(follow(page, tmp_path / "reader", stand_in, LEFT_OUT))
     assert {request.host for request in stand_in.model.requests} == hosts
     assert stand_in.refused == []
+    if page in SLOW:
+        told = [json.dumps(request.body) for request in stand_in.model.requests]
+        assert all("Fix the cause." in each for each in told if "tools" in each)
+        assert any("Shorter." in each for each in told)
     for run, rate in rates.items():
         [report] = tmp_path.rglob(f"runs/{run}/reports/report.json")
         assert json.loads(report.read_text())["candidates"][0]["pass_rate"]["value"] == rate, run

@@ -66,12 +66,13 @@ class ScriptedModel:
     failures: int = 0
     refuses: str = ""
     served: Mapping[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
     requests: list[Request] = field(default_factory=list)
     answered: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __enter__(self) -> "ScriptedModel":
-        self.server = Server(self.respond)
+        self.server = Server(self.respond, self.host)
         self.url = self.server.url
         return self
 

@@ -23,7 +23,7 @@ from tests.kit.http import Reply, Request, Server, as_json, tls_context
 from tests.kit.scripted_model import Part, ScriptedModel
 
 KEY: Final = "sk-canary-of-the-stand-in-0123456789"
-_INDEXES: Final = ("pypi.org", "files.pythonhosted.org")
+_INDEXES: Final = ("pypi.org", "files.pythonhosted.org", "registry.npmjs.org")
 
 
 class StandIn:

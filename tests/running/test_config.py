@@ -13,6 +13,7 @@ from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.config import candidate_files, load_config
 from codegate.suite import read_yaml
+from tests.kit.repository import make_repository, run_git
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "codegate.schema.json"
 EVERY_KEY = """\
@@ -336,3 +337,13 @@ def test_a_matrix_varies_the_settings_of_an_agent_however_it_is_written(tmp_path
         assert [one.agent.minutes for one in found if one.agent] == [5, 10]
     with pytest.raises(UsageError, match="`minutes` is set twice"):
         load(tmp_path, entry % "{name: aider, version: 0.86.2, minutes: 7}")
+
+
+def test_a_matrix_varies_the_harness_of_an_agent(tmp_path: Path) -> None:
+    make_repository(tmp_path / "r", {"CLAUDE.md": b"long", "terse/CLAUDE.md": b"short"})
+    run_git(tmp_path / "r", "reset", "--quiet", "--hard")
+    line = "{agent: claude-code, version: '1', model: 'anthropic:m-2025-01-01', matrix: {harness: [., terse, null]}}"
+    (tmp_path / "r" / CONFIG_NAME).write_text(f"candidates: [{line}]")
+    found = load_config(tmp_path / "r" / CONFIG_NAME, tmp_path / "r").candidates
+    assert [one.settings()["harness"].count(".md") for one in found] == [2, 1, 0]
+    assert len({one.key() for one in found}) == 3
