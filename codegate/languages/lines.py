@@ -291,6 +291,18 @@ def needed(
     return [text_of(node) for node in nodes if node in shown]
 
 
+def steps_for(dialect: Dialect, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
+    """Return the ``shared`` steps that a test's ``text`` needs; names that are its ``own`` it declares anew."""
+    kept: list[Step] = []
+    wanted = dialect.used(text) - own
+    for step in reversed(shared):
+        bound, used = dialect.bound(step.text), dialect.used(step.text)
+        if wanted & bound or (not bound and wanted & used):
+            kept.insert(0, step)
+            wanted |= used - own
+    return tuple(kept)
+
+
 def probes_at(source: str, places: Iterable[str], head: re.Pattern[str]) -> frozenset[str]:
     """Return the probes that lines of a file are in, by the last line before them that fits ``head``."""
     lines = source.splitlines()

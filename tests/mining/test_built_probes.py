@@ -129,6 +129,25 @@ class TestRust:
             "cart.load()",
         )  # fmt: skip
 
+    def test_constants_come_first_and_what_asserts_of_itself_is_checked_whole(self) -> None:
+        source = """
+            const NAMES: &[&str] = &["pear"];
+            static UNUSED: u8 = 1;
+            #[test]
+            fn finds() {
+                let shop = Shop::with(NAMES);
+                #[cfg(unix)]
+                shop.assert_output(&["plum"], "");
+                shop.command().arg("fig").assert().success().stdout("figs");
+            }
+        """
+        [line] = rust(source, "finds")
+        assert line.code.splitlines() == ['const NAMES: &[&str] = &["pear"];', "let shop = Shop::with(NAMES);"]
+        whole = 'shop.assert_output(&["plum"], "")'
+        assert checked(line) == (whole, 'shop.command().arg("fig").output().unwrap()')
+        shown = RUST.shown("tests/a.rs", "", (), whole, ("x", "no plum"), ("v", "()"))
+        assert (shown.observed, shown.expected) == ("panics: no plum", "no panic")
+
     def test_values_of_loops_and_functions_that_assert_are_written_out(self) -> None:
         source = """
             fn check(given: &str, size: usize) { assert_eq!(parse(given).len(), size); }

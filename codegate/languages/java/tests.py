@@ -20,6 +20,7 @@ from codegate.languages.lines import (
     lines_through,
     needed,
     probes_at,
+    steps_for,
 )
 from codegate.languages.syntax import ancestors, edited, field, parse, text_of, walk
 
@@ -31,6 +32,7 @@ _BEFORE: Final = frozenset({"Before", "BeforeEach"})
 _LITERALS: Final = frozenset(
     ("string_fragment", "multiline_string_fragment", "decimal_integer_literal", "decimal_floating_point_literal")
 )
+_DECLARATIONS: Final = frozenset({"variable_declarator", "formal_parameter", "resource"})
 _OLD: Final = re.compile(r"^import (?:static )?org\.junit\.(?!jupiter)", re.MULTILINE)
 _METHOD: Final = "testCodegateProbe"
 _HELPERS: Final = """
@@ -126,8 +128,9 @@ class JavaTests:
                 if any("expected" in text_of(each) for each in annotations(node)):
                     text = f"try {{ {text} fail(); }} catch (Throwable expected) {{ }}"
                 text = re.sub(r"\bthis\.(?=[a-z])", "", text)
+                own = frozenset(text_of(field(each, "name")) for each in walk(node) if each.type in _DECLARATIONS)
+                used = steps_for(self, shared, text, own)
                 for row in reader.table(node, methods) if parameters(node) else ((),):
-                    used = self._needed(shared, node, text)
                     for steps in lines_through(reader, text, (*used, *row)):
                         yield Line(names[test], steps)
 
@@ -151,19 +154,6 @@ class JavaTests:
                 declared = f"{open_fields.pop(name[1])} " if name is not None and name[1] in open_fields else ""
                 if "comment" not in statement.type and not text.startswith("super."):
                     yield Step(declared + text)
-
-    def _needed(self, shared: tuple[Step, ...], method: "Node", text: str) -> tuple[Step, ...]:
-        """Return the shared steps that a test needs and does not declare anew."""
-        declarations = ("variable_declarator", "formal_parameter", "resource")
-        own = {text_of(field(node, "name")) for node in walk(method) if node.type in declarations}
-        kept: list[Step] = []
-        wanted = set(self.used(text)) - own
-        for step in reversed(shared):
-            bound, used = self.bound(step.text), self.used(step.text)
-            if wanted & bound or (not bound and wanted & used):
-                kept.insert(0, step)
-                wanted |= used - own
-        return tuple(kept)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
         """See ``Dialect.literals``; names of tests, and what explains a failure, are none."""

@@ -41,7 +41,7 @@ class RustReader:
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         """See ``Reader.read``; what a function would return for an error is a panic."""
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
-        if "comment" in inner.type or text_of(inner).startswith("Ok("):
+        if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
             return None
         if inner.type == "block":
             return [Branch((), text_of(inner)[1:-1])]
@@ -60,6 +60,8 @@ class RustReader:
             return self._helped(helper, inner, before)
         if self._fails(inner):
             return None
+        if (made := _commanded(inner)) is not None:
+            return made
         text = unfailing(statement)
         return Step(text if text.endswith((";", "}")) else f"{text};")
 
@@ -123,6 +125,17 @@ class RustReader:
         roots = (self.parse(step.text) for step in reversed(before))
         lets = (node for root in roots for node in root.named_children if node.type == "let_declaration")
         return field(next((node for node in lets if text_of(field(node, "pattern")) == name), None), "value")
+
+
+def _commanded(call: "Node") -> Step | None:
+    """Return what a method that asserts something is asked of: a command's output, else whether it panics."""
+    if called(call).startswith("assert"):
+        checked = unfailing(call)
+        if called(call) == "assert":
+            checked = f"{unfailing(field(call, 'function', 'value') or call)}.output().unwrap()"
+        return Step(checked=(checked,))
+    owner = field(call, "function", "value") if call.type == "call_expression" else None
+    return _commanded(owner) if owner is not None else None
 
 
 def called(node: "Node") -> str:

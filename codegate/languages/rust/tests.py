@@ -17,6 +17,7 @@ from codegate.languages.lines import (
     lines_through,
     needed,
     probes_at,
+    steps_for,
 )
 from codegate.languages.rust.statements import RustReader, called, fails
 from codegate.languages.syntax import edited, field, parse, text_of, walk
@@ -29,6 +30,7 @@ _TEST: Final = re.compile(r"#\[\s*(?:\w+::)*test\s*\]")
 _ITEMS: Final = frozenset(
     ("function_item", "const_item", "static_item", "struct_item", "enum_item", "type_item", "macro_definition")
 )
+_DATA: Final = frozenset({"const_item", "static_item"})
 _ASSIGNMENTS: Final = frozenset({"assignment_expression", "compound_assignment_expr"})
 _PROBE: Final = "codegate_probe_"
 _HELPERS: Final = """
@@ -105,13 +107,15 @@ class RustTests:
         wanted, root = frozenset(tests), self.parse(source)
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
         helpers = asserting(named, fails, lambda node: map(called, walk(node)))
+        shared = [Step(text_of(node)) for node in root.named_children if node.type in _DATA]
         for node, modules in _functions(root):
             name = text_of(field(node, "name"))
             attributes = "".join(map(text_of, _attributes(node)))
             head = text_of(node).partition("{")[0]
             if "::".join((*modules, name)) in wanted and "should_panic" not in attributes and "async" not in head:
                 reader = RustReader(base, {each: helper for each, helper in helpers.items() if each != name})
-                for steps in lines_through(reader, text_of(field(node, "body"))[1:-1], ()):
+                text = text_of(field(node, "body"))[1:-1]
+                for steps in lines_through(reader, text, steps_for(self, shared, text, frozenset())):
                     yield Line(name, steps, frame="::".join(modules))
 
     def literals(self, node: "Node") -> Iterator["Node"]:
@@ -200,7 +204,9 @@ class RustTests:
         after: Value,
     ) -> Shown:
         """See ``Dialect.shown``: values are in the form of ``Debug``."""
-        old, new = (f"panics: {text}" if kind == "x" else text for kind, text in (before, after))
+        old, new = (
+            f"panics: {text}" if kind == "x" else "no panic" if text == "()" else text for kind, text in (before, after)
+        )
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
