@@ -67,6 +67,16 @@ class TestJava:
         ]  # fmt: skip
         assert line.test == "Full.total"
 
+    def test_a_block_that_asserts_nothing_stays_in_its_place(self) -> None:
+        members = """
+            @Test void prints() {
+              try (Printer printer = new Printer(out)) { printer.print("pear"); }
+              assertEquals("PEAR", out.toString());
+            }
+        """
+        [line] = java(members, "prints")
+        assert line.code == 'try (Printer printer = new Printer(out)) { printer.print("pear"); }'
+
     def test_each_new_row_and_value_is_a_line(self) -> None:
         members = """
             @ParameterizedTest @ValueSource(strings = {"pear", "plum"}) void one(String name) { assertNull(f(name)); }

@@ -39,9 +39,9 @@ class JavaReader:
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         """See ``Reader.read``; a name that an assertion gives the error it asks for stands for nothing."""
-        if statement.type == "block":
+        if statement.type == "block" and self._fails(statement):
             return [Branch((), text_of(statement)[1:-1])]
-        if statement.type.startswith("try_"):
+        if statement.type.startswith("try_") and self._fails(statement):
             return _guarded(statement)
         if statement.type == "enhanced_for_statement" and self._fails(statement):
             return list(self._rows(statement, before))

@@ -43,7 +43,7 @@ class RustReader:
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
             return None
-        if inner.type == "block":
+        if inner.type == "block" and self._fails(inner):
             return [Branch((), text_of(inner)[1:-1])]
         if inner.type == "for_expression" and self._fails(inner):
             return list(self._rows(inner, before))
