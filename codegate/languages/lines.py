@@ -163,6 +163,11 @@ class Dialect(Protocol):
         """Return what begins a comment."""
         ...
 
+    @property
+    def ending(self) -> str:
+        """Return what ends a statement; empty where the end of its line does."""
+        ...
+
     def named(self, probe: str, line: Line) -> str:
         """Return the name of a probe's test in its file."""
         ...

@@ -8,6 +8,7 @@ import pytest
 from codegate.languages.java.tests import JavaTests
 from codegate.languages.lines import Line
 from codegate.languages.rust.tests import RustTests
+from codegate.mining.examples.variants import slices
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.kit.environment import recorded, sandboxes_of
 from tests.mining.statement_world import cut_of
@@ -104,6 +105,12 @@ class TestJava:
         assert checked(line) == ("size", "parse(given).size()")
         [line] = java(members, "fails")
         assert (line.code, checked(line), line.steps[-1].panics) == ("start();", ('load("x")',), True)
+
+    def test_an_earlier_check_that_changes_a_value_becomes_a_statement(self) -> None:
+        members = '@Test void a() { Basket all = open("x"); assertEquals(1, all.next()); assertEquals(2, all.next()); }'
+        [line] = java(members, "a")
+        found = slices(JAVA, line, len(line.steps) - 1, "all.next()")
+        assert [each.code.splitlines()[1:] for each in found] == [[], ["all.next();"]]
 
     def test_a_compilers_message_names_the_probes(self) -> None:
         [line] = java("@Test void a() { assertNull(f(1)); }", "a")

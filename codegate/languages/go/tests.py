@@ -93,6 +93,7 @@ class GoTests:
 
     suffixes: tuple[str, ...] = (".go",)
     remark: str = "//"
+    ending: str = ""
     fence: str = "go"
 
     def parse(self, text: str) -> "Node":

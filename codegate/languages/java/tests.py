@@ -90,6 +90,7 @@ class JavaTests:
 
     suffixes: tuple[str, ...] = (".java",)
     remark: str = "//"
+    ending: str = ";"
     fence: str = "java"
 
     def parse(self, text: str) -> "Node":

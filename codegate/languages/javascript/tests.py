@@ -79,6 +79,7 @@ class JavaScriptTests:
     fence: str
     suffixes: tuple[str, ...] = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
     remark: str = "//"
+    ending: str = ""
 
     def parse(self, text: str) -> "Node":
         """See ``Dialect.parse``."""

@@ -60,6 +60,7 @@ class PythonTests:
 
     suffixes: tuple[str, ...] = (".py",)
     remark: str = "#"
+    ending: str = ""
     fence: str = "python"
 
     def parse(self, text: str) -> "Node":

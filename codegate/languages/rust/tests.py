@@ -96,6 +96,7 @@ class RustTests:
 
     suffixes: tuple[str, ...] = (".rs",)
     remark: str = "//"
+    ending: str = ";"
     fence: str = "rust"
 
     def parse(self, text: str) -> "Node":

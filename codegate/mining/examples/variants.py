@@ -148,7 +148,8 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
         for before in reversed(line.steps[:step]):
             text = before.text
             if everything and not text:
-                text = "\n".join(checked for checked in before.checked if _acts(dialect, checked, local))
+                acting = (checked for checked in before.checked if _acts(dialect, checked, local))
+                text = "\n".join(f"{checked}{dialect.ending}" for checked in acting)
             bound, used = dialect.bound(text), dialect.used(text)
             if text and (bound & needed if bound else everything or used & needed):
                 # What a declaration gives a value needs none from before.
