@@ -249,11 +249,9 @@ class _Process(Member):
         super().__init__(fleet)
 
     def kill(self) -> None:
-        """See ``Member.kill``."""
         self._process.kill()
 
     def remove(self) -> None:
-        """See ``Member.remove``."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_SECONDS)
         if self._group is not None:
@@ -263,16 +261,13 @@ class _Process(Member):
         self._errors.close()
 
     def out_of_memory_kills(self) -> int:
-        """See ``session.Enclosure``."""
         self._kills = 0 if self._group is None else self._group.out_of_memory_kills()
         return self._kills
 
     def died_of_memory(self) -> bool:
-        """See ``session.Enclosure``."""
         return self._kills < self.out_of_memory_kills()
 
     def post_mortem(self) -> str:
-        """See ``session.Enclosure``."""
         with contextlib.suppress(OSError, ValueError):
             self._errors.seek(0)
             text = self._errors.read(1 << 16).decode("utf-8", "replace").strip()

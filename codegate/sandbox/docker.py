@@ -315,20 +315,17 @@ class _Container(Member):
         super().__init__(fleet)
 
     def kill(self) -> None:
-        """See ``Member.kill``: a supervisor ends with its connection."""
+        # A supervisor ends with its connection.
         if self.connection is not None:
             self.connection.close()
 
     def remove(self) -> None:
-        """See ``Member.remove``."""
         self._backend.remove(self.id)
 
     def died_of_memory(self) -> bool:
-        """See ``session.Enclosure``."""
         return self._backend.out_of_memory(self.id)
 
     def post_mortem(self) -> str:
-        """See ``session.Enclosure``."""
         said = self.connection.errors.decode("utf-8", "replace").strip() if self.connection else ""
         return f"It said: {said[-1000:]}" if said else "The container or the Docker daemon went away."
 

@@ -3,17 +3,17 @@
 import contextlib
 import threading
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from codegate.sandbox.contract import SandboxClosed, SandboxLimits
-from codegate.sandbox.session import SandboxSession, Scope
+from codegate.sandbox.session import Enclosure, SandboxSession, Scope
 from codegate.sandbox.stream import Connection, SupervisorStream
 
 
-class Member(ABC):
-    """One process, container or machine of a fleet: the ``session.Enclosure`` of its sandbox."""
+class Member(Enclosure):
+    """One process, container or machine of a fleet."""
 
     def __init__(self, fleet: "Fleet") -> None:
         self._fleet = fleet
@@ -22,7 +22,7 @@ class Member(ABC):
         fleet.add(self)
 
     def destroy(self) -> None:
-        """See ``session.Enclosure``."""
+        """See ``Enclosure.destroy``."""
         with self._lock:
             if self._removal is None:
                 self.kill()
@@ -41,18 +41,6 @@ class Member(ABC):
     @abstractmethod
     def remove(self) -> None:
         """Remove what is left of it; this may take a while."""
-
-    def out_of_memory_kills(self) -> int:
-        """See ``session.Enclosure``."""
-        return 0
-
-    @abstractmethod
-    def died_of_memory(self) -> bool:
-        """See ``session.Enclosure``."""
-
-    @abstractmethod
-    def post_mortem(self) -> str:
-        """See ``session.Enclosure``."""
 
 
 class Fleet:

@@ -6,9 +6,10 @@ import logging
 import posixpath
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from codegate.sandbox.contract import (
     Command,
@@ -58,24 +59,24 @@ class _OutOfMemory(StreamBroken):
     """The kernel killed the supervisor for memory."""
 
 
-class Enclosure(Protocol):
+class Enclosure(ABC):
     """What a backend keeps of one sandbox next to its stream."""
 
+    @abstractmethod
     def destroy(self) -> None:
         """Kill and remove the sandbox in the background; idempotent."""
-        ...
 
     def out_of_memory_kills(self) -> int:
         """Return how often the kernel killed in it for memory; 0 where only the supervisor can tell."""
-        ...
+        return 0
 
+    @abstractmethod
     def died_of_memory(self) -> bool:
         """Return, once the stream is broken, whether the kernel killed the supervisor for memory."""
-        ...
 
+    @abstractmethod
     def post_mortem(self) -> str:
         """Return why the supervisor is gone, as far as the host can tell; empty when it cannot."""
-        ...
 
 
 @dataclass(frozen=True)
