@@ -67,7 +67,7 @@ class SocketConnection:
                     part.close()
 
 
-class AttachedConnection:
+class AttachedConnection(SocketConnection):
     """A container's attached stream: bytes go in as they are and come out in frames of two channels.
 
     The framing is that of ``POST /containers/{id}/attach`` in the Docker Engine API: a byte for the channel,
@@ -75,20 +75,16 @@ class AttachedConnection:
     """
 
     def __init__(self, attached: Any) -> None:
+        super().__init__(getattr(attached, "_sock", attached))
         self._attached = attached  # keeps the response, and with it the socket, alive
-        self._plain = SocketConnection(getattr(attached, "_sock", attached))
         self._buffer = bytearray()
         self.errors = b""
-
-    def send(self, data: bytes, deadline: float) -> None:
-        """Send all of ``data``."""
-        self._plain.send(data, deadline)
 
     def receive(self, count: int, deadline: float) -> bytes:
         """Return exactly ``count`` bytes of standard output."""
         while len(self._buffer) < count:
-            channel, length = _CHANNEL.unpack(self._plain.receive(_CHANNEL.size, deadline))
-            data = self._plain.receive(length, deadline)
+            channel, length = _CHANNEL.unpack(super().receive(_CHANNEL.size, deadline))
+            data = super().receive(length, deadline)
             if channel == _STANDARD_OUTPUT:
                 self._buffer += data
             elif len(self.errors) < _ERROR_BYTES:
@@ -101,16 +97,12 @@ class AttachedConnection:
         """Return what is ready among ``selector``'s."""
         if self._buffer:
             return [(selector.get_key(self.fileno()), selectors.EVENT_READ)]
-        return self._plain.wait(selector, deadline)
+        return super().wait(selector, deadline)
 
-    def fileno(self) -> int:
-        """Return the socket's descriptor."""
-        return self._plain.fileno()
-
-    def close(self) -> None:
+    def close(self, *around: Any) -> None:
         """Cut the connection, waking a blocked call, and let go of the response around it."""
-        around = (getattr(self._attached, "_response", None), self._attached)
-        self._plain.close(*(part for part in around if part is not None))
+        own = (getattr(self._attached, "_response", None), self._attached)
+        super().close(*(part for part in (*around, *own) if part is not None))
 
 
 def _read_ahead(raw: Any) -> int:
