@@ -9,7 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from codegate.sandbox.contract import SandboxClosed, SandboxLimits
 from codegate.sandbox.session import Enclosure, SandboxSession, Scope
-from codegate.sandbox.stream import Connection, SupervisorStream
+from codegate.sandbox.sockets import SocketConnection
+from codegate.sandbox.stream import SupervisorStream
 
 
 class Member(Enclosure):
@@ -82,7 +83,7 @@ class Fleet:
         with self._changed:
             self._members.add(member)
 
-    def open(self, member: Member, connection: Connection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
+    def open(self, member: Member, connection: SocketConnection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
         """Return the session over ``connection``; arguments and errors are those of ``SandboxSession``."""
         try:
             session = SandboxSession(SupervisorStream(connection), member, scope, limits)

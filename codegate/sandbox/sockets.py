@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 _PART: Final = 1 << 20
 _CHANNEL: Final = struct.Struct(">BxxxI")
@@ -14,21 +14,24 @@ _STANDARD_OUTPUT: Final = 1
 _ERROR_BYTES: Final = 1 << 14
 
 
+Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
+
+
 class SocketConnection:
-    """A connection that is a plain byte stream in both directions."""
+    """A byte stream to a supervisor, in both directions. ``close`` may come from any thread and ends a blocked call."""
 
     def __init__(self, raw: socket.socket) -> None:
         self._raw = raw
         self._busy = threading.Lock()  # a descriptor is not closed under a call that waits on it
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Send all of ``data``."""
+        """Send all of ``data`` before the monotonic time ``deadline``; raise OSError otherwise."""
         with self._busy:
             self._raw.settimeout(_remaining(deadline))
             self._raw.sendall(data)
 
     def receive(self, count: int, deadline: float) -> bytes:
-        """Return exactly ``count`` bytes."""
+        """Return exactly ``count`` bytes; raise OSError at the end of the stream or the deadline."""
         parts = []
         while count:
             with self._busy:
@@ -40,8 +43,8 @@ class SocketConnection:
             count -= len(part)
         return b"".join(parts)
 
-    def wait(self, selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return what is ready among ``selector``'s."""
+    def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
+        """Return what is ready among ``selector``'s, of which this is one; raise OSError at the deadline."""
         with self._busy:
             if self.fileno() < 0:
                 raise ConnectionError("it was closed")
@@ -54,11 +57,11 @@ class SocketConnection:
         return found
 
     def fileno(self) -> int:
-        """Return the socket's descriptor."""
+        """Return the descriptor that is readable when something comes."""
         return self._raw.fileno()
 
     def close(self, *around: Any) -> None:
-        """Close the connection and what is ``around`` it; blocked calls return."""
+        """Close the connection and what is ``around`` it; idempotent. Blocked calls return."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
         with self._busy:
@@ -93,7 +96,7 @@ class AttachedConnection(SocketConnection):
         del self._buffer[:count]
         return data
 
-    def wait(self, selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
+    def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
         """Return what is ready among ``selector``'s."""
         if self._buffer:
             return [(selector.get_key(self.fileno()), selectors.EVENT_READ)]

@@ -13,10 +13,11 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final
 
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.relay import Relay, relayed
+from codegate.sandbox.sockets import Ready, SocketConnection
 
 BOOTSTRAP: Final = """\
 import os
@@ -39,35 +40,8 @@ _FRAME = struct.Struct(">QQ")
 _LENGTH = struct.Struct(">I")
 
 
-Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
-
-
 class StreamBroken(SandboxError):
     """The stream ended, timed out, or carried something that the supervisor cannot have sent."""
-
-
-class Connection(Protocol):
-    """A byte stream to a supervisor. ``close`` may come from any thread and ends a blocked call."""
-
-    def send(self, data: bytes, deadline: float) -> None:
-        """Send all of ``data`` before the monotonic time ``deadline``; raise OSError otherwise."""
-        ...
-
-    def receive(self, count: int, deadline: float) -> bytes:
-        """Return exactly ``count`` bytes; raise OSError at the end of the stream or the deadline."""
-        ...
-
-    def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Return what is ready among ``selector``'s, of which this connection is one; raise OSError at the deadline."""
-        ...
-
-    def fileno(self) -> int:
-        """Return the descriptor that is readable when something comes."""
-        ...
-
-    def close(self) -> None:
-        """Cut the connection; idempotent."""
-        ...
 
 
 @cache
@@ -90,7 +64,7 @@ class Reply:
 class SupervisorStream:
     """Requests and signed replies, one at a time."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SocketConnection) -> None:
         self._connection = connection
         self._key = secrets.token_bytes(32)
         self._sequence = 0
