@@ -38,7 +38,8 @@ def tox_commands(
         commands: list[object] = listed if isinstance(listed, list) else []
         lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
         plain = "runner" not in own  # a plug-in's: what it installs, the lock file says
-        place, section = path, "tool.tox.env_run_base" if path == "pyproject.toml" else "env_run_base"
+        # Not of the table that it derives from: older versions of tox override nothing by that.
+        place, section = path, f"tool.tox.env.{name}" if path == "pyproject.toml" else f"env.{name}"
         if lines:
             break
     if lines:
