@@ -73,12 +73,18 @@ class Repository:
         }
 
 
-def make_repository(folder: Path, problems: tuple[HandwrittenProblem, ...] = PROBLEMS) -> Repository:
-    """Make the repository with the shipped workflows, the way that the documentation says."""
+def make_repository(
+    folder: Path,
+    problems: tuple[HandwrittenProblem, ...] = PROBLEMS,
+    files: Mapping[str, str] | None = None,
+) -> Repository:
+    """Make the repository with the shipped workflows and ``files``, the way that the documentation says."""
     folder.mkdir(parents=True)
     write_suite(folder / "suites" / "handwritten", problems)
     made = Repository(folder)
     made.configure("reference")
+    for name, text in (files or {}).items():
+        (folder / name).write_text(text)
     for path in TEMPLATES.glob("*.yml"):
         install(folder, path.name)
     git(folder, "init", "--quiet", "--initial-branch=main", ".")
