@@ -96,13 +96,33 @@ def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
 
 
 def fits(path: str, patterns: Iterable[str]) -> bool:
-    """Return whether ``path`` is, or lies below, one of ``patterns``, in which ``**`` spans folders."""
+    """Return whether ``path`` is, or lies below, one of ``patterns``, in which ``**`` spans folders.
+
+    It takes no longer for a hostile pattern than for another.
+    """
+    names = path.split("/")
     for pattern in patterns:
-        parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-        meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-        if re.fullmatch("".join(meant.get(part, re.escape(part)) for part in parts) + "(?:/.*)?", path):
+        reached = {0}
+        for part in pattern.split("/"):
+            if part == "**":
+                reached = set(range(min(reached, default=len(names) + 1), len(names) + 1))
+            else:
+                reached = {at + 1 for at in reached if at < len(names) and _name_fits(names[at], part)}
+        if reached:
             return True
     return False
+
+
+def _name_fits(name: str, pattern: str) -> bool:
+    """Return whether a name without a slash fits a pattern, in which ``*`` stands for any text."""
+    first, *others = pattern.split("*")
+    if not others:
+        return name == pattern
+    at = len(first) if name.startswith(first) else len(name) + 1
+    for piece in others[:-1]:
+        found = name.find(piece, at)
+        at = found + len(piece) if found >= 0 else len(name) + 1
+    return len(name) - at >= len(others[-1]) and name.endswith(others[-1])
 
 
 def longest_line(text: str) -> str:

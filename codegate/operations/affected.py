@@ -110,7 +110,8 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
         known = [name.removeprefix(top) for name in names if name.startswith(top)]
 
         def read(path: str, top: str = top) -> tuple[bytes, bool]:
-            return read_commit(repository, commit, (f"{top}{path}",))[f"{top}{path}"].data, False
+            file = read_commit(repository, commit, (f"{top}{path}",)).get(f"{top}{path}")
+            return file.data if file is not None else b"", False  # a submodule has none
 
         found |= {f"{top}{path}" for path, *_ in chosen_files(spec, known, read)}
     return found

@@ -89,6 +89,7 @@ def chosen_files(
             f"candidate {candidate.label}: {agent.name} reads no file of a repository by itself.",
             "Name `files` in its `harness`, or remove `harness`.",
         )
+    known = {path for path in known if is_plain_path(path)}
     named = list(harness.files or ()) + [one for one in (harness.mcp, harness.skills) if one is not None]
     for pattern in named:
         if not any(fits(path, [pattern]) for path in known):
@@ -99,8 +100,7 @@ def chosen_files(
     wanted = [
         path
         for path in sorted(known)
-        if is_plain_path(path)
-        and (fits(path, named) or (harness.files is None and part_of(path, agent.places) is not None))
+        if (fits(path, named) or (harness.files is None and part_of(path, agent.places) is not None))
     ]
     skills = next((place for place, part in agent.places.items() if part == "skill"), None)
     own = harness.skills is None or part_of(f"{harness.skills}/x", agent.places) == "skill"
@@ -116,7 +116,7 @@ def chosen_files(
         if kind == "servers":
             try:
                 agent.servers(path, text)
-            except (ValueError, RecursionError) as error:
+            except ValueError as error:
                 message = f"the harness's file {shown(path)!r} is broken: {error}."
                 raise UsageError(message, "Correct it.") from error
         names = map(posixpath.normpath, agent.imports(path, text) if kind in _IMPORTING else ())

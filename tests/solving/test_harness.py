@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
-from codegate.candidates.harness import Harness
+from codegate.candidates.harness import Harness, fits
 from codegate.errors import UsageError
 from codegate.sandbox import AgentRecipe, Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, read_harness
@@ -22,7 +22,7 @@ from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.problem import changes
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Use
-from tests.solving.worlds import FIX, FIXED, PLAIN_TREE, KeepsNothing, agent_spec, once, small_problem
+from tests.solving.worlds import FIX, FIXED, PLAIN_TREE, KeepsNothing, agent_spec, fixing_by_blocks, once, small_problem
 
 # A server of the model context protocol, with one tool.
 SERVER = """\
@@ -183,6 +183,18 @@ def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
     assert set(done.agent.used) == {"CLAUDE.md", "MCP server own"}
 
 
+@pytest.mark.bwrap
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_aider_is_given_its_files_to_read(bwrap_backend: Backend, tmp_path: Path) -> None:
+    here = repository(tmp_path / "here", marked("mine"))
+    with ScriptedModel(fixing_by_blocks) as model:
+        done = attempt(bwrap_backend, model, read_harness(agent_spec("aider", model, minutes=3, harness="."), here))
+    assert apply_patch(PLAIN_TREE, done.patch) == {"src/pkg/maths.py": TreeFile(FIXED.encode())}
+    # The base's program is a source file like any other, which no MCP server of its harness names.
+    assert (sent(model, "mine"), sent(model, "base")) == ({"agents"}, {"tool", "result"})
+
+
 # What is read of a repository.
 
 
@@ -300,3 +312,29 @@ def test_a_problem_about_a_file_of_a_harness_keeps_it() -> None:
     tree = Tree({**PLAIN_TREE, ".claude/hooks/check.py": TreeFile(b"x = 1\n"), ".claude/hooks/other.py": TreeFile(b"")})
     laid = lay_harness(tree, spec_of(None), problem)
     assert {path for path in laid if path.startswith(".claude")} == {".claude/hooks/check.py"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("docs", {"docs/a.md", "docs/api/b.md"}),
+        ("docs/*.md", {"docs/a.md"}),
+        ("docs/**/*.md", {"docs/a.md", "docs/api/b.md"}),
+        ("**/b*d", {"docs/api/b.md"}),
+        ("**", {"a.md", "docs/a.md", "docs/api/b.md"}),
+        ("*a*.*m*", {"a.md"}),
+        ("docs/a.md/x", set()),
+        ("*/" * 50 + "x", set()),
+    ],
+)
+def test_a_pattern_names_files_and_what_lies_below_folders(pattern: str, found: set[str]) -> None:
+    assert {path for path in ("a.md", "docs/a.md", "docs/api/b.md") if fits(path, [pattern])} == found
+
+
+def test_a_hostile_pattern_or_file_costs_no_more_than_another(tmp_path: Path) -> None:
+    assert not fits("a" * 4000, ["*a" * 90 + "b"])
+    deep = {".codex/config.toml": "a." * 3000 + "command = 'x'\n", "opencode.json": "[" * 5000}
+    here = repository(tmp_path / "r", deep)
+    assert paths(read_harness(spec_of(".", "codex"), here)) == [".codex/config.toml"]
+    with pytest.raises(UsageError, match=r"'opencode.json' is broken"):
+        read_harness(spec_of(".", "opencode"), here)

@@ -7,6 +7,8 @@ from typing import Any
 from codegate.candidates.agents.contract import HOME, MODULES, WORKSPACE, Agent, Start, Task
 from codegate.candidates.harness import part_of
 
+_HOOKS = "--dangerously-bypass-hook-trust"  # it warns of this flag, which is ours
+
 
 class Codex(Agent):
     """One static program, of the package for this kind of machine."""
@@ -47,7 +49,7 @@ stream_idle_timeout_ms = 3600000 }}"""
         else:
             trust = "trusted"
             own = any(part_of(file.path, self.places) == "settings" for file in harness.laid or ())
-            more = ["--dangerously-bypass-hook-trust"] if harness.hooks and own else []
+            more = [_HOOKS] if harness.hooks and own else []
             if harness.mcp is not None and (named := harness.file(harness.mcp)) is not None:
                 for name, server in self.servers(harness.mcp, named.text).items():
                     if "command" in server:  # of a server elsewhere there is none here
@@ -70,7 +72,7 @@ stream_idle_timeout_ms = 3600000 }}"""
             with contextlib.suppress(ValueError, RecursionError):
                 event = json.loads(line)
                 item = event.get("item") if isinstance(event, dict) else None
-                if isinstance(item, dict) and item.get("type") == "error":
+                if isinstance(item, dict) and item.get("type") == "error" and _HOOKS not in str(item.get("message")):
                     found.append(str(item.get("message")))
         return tuple(found)
 

@@ -1,7 +1,6 @@
 """What an agent is to codegate."""
 
 import contextlib
-import json
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from codegate.candidates.harness import Harness, Part
+from codegate.errors import UsageError
+from codegate.strict import parse_json
 
 WORKSPACE = "/workspace"
 HOME = "/tmp/home"  # noqa: S108 - inside the sandbox
@@ -103,7 +104,7 @@ class Agent(ABC):
         Those are the programs of MCP servers and hooks, at least.
         """
         found: Any = {}
-        with contextlib.suppress(ValueError, RecursionError):  # the agent itself says that the file is broken
+        with contextlib.suppress(ValueError):  # the agent itself says that the file is broken
             found = _document(path, text)
         for words in _commands(found):
             for word in words.split():
@@ -127,19 +128,23 @@ class Agent(ABC):
 
 
 def _document(path: str, text: str) -> Any:
-    """Return what a file in JSON or TOML holds, {} for any other."""
-    if path.endswith(".toml"):
-        return tomllib.loads(text)
-    return json.loads(text) if path.endswith(".json") else {}
+    """Return what a file in JSON or TOML holds, {} for any other; raises ValueError for a broken one."""
+    try:
+        if path.endswith(".toml"):
+            return tomllib.loads(text)
+        return parse_json(text, path) if path.endswith(".json") else {}
+    except (UsageError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _commands(value: Any) -> Iterator[str]:
     """Yield every text below a key ``command`` or ``args``."""
-    if isinstance(value, list):
-        for one in value:
-            yield from _commands(one)
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            own = one if isinstance(one, list) and key in _RUN else [one]
-            yield from (text for text in own if isinstance(text, str) and key in _RUN)
-            yield from _commands(one)
+    left = [value]
+    while left:
+        found = left.pop()
+        if isinstance(found, list):
+            left += found
+        elif isinstance(found, dict):
+            left += found.values()
+            for texts in (found.get(key) for key in _RUN):
+                yield from (one for one in (texts if isinstance(texts, list) else [texts]) if isinstance(one, str))
