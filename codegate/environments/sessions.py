@@ -31,19 +31,20 @@ def tox_commands(
     own = {**sections.get("testenv", {}), **sections.get(f"testenv:{name}", {})}
     lines = [line for key in ("commands_pre", "commands") for line in _lines(own.get(key, ""), name)]
     variables = _lines(own.get("setenv", own.get("set_env", "")), name)
-    place, plain, section = "tox.ini", True, "testenv"
+    place, plain, tables = "tox.ini", True, ["testenv"]
     for path, table in _tables(tree, inside).items() if not sections else ():
         own = {**mapping(at(table, "env_run_base")), **mapping(at(table, "env", name))}
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
         lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
         plain = "runner" not in own  # a plug-in's: what it installs, the lock file says
-        # Not of the table that it derives from: older versions of tox override nothing by that.
-        place, section = path, f"tool.tox.env.{name}" if path == "pyproject.toml" else f"env.{name}"
+        above = "tool.tox." if path == "pyproject.toml" else ""
+        # Which of the two counts depends on tox's version, and on whether the first is there.
+        place, tables = path, [f"{above}env.{name}", f"{above}env_run_base"]
         if lines:
             break
     if lines:
-        options = f"-x {section}.env_dir=$VIRTUAL_ENV -x {section}.package=editable"
+        options = " ".join(f"-x {one}.env_dir=$VIRTUAL_ENV -x {one}.package=editable" for one in tables)
         install = [f"uv tool run tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
         exports = [f"export {shlex.quote(line.replace(' = ', '=', 1))}" for line in variables if "=" in line]
         yield "\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`"

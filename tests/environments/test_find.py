@@ -469,8 +469,9 @@ TOX_TOML = '[tool.tox.env_run_base]\ncommands = [["pytest", "-v", {replace = "po
 def test_tox_installs_into_the_recipes_own_environment(files: dict[str, str], tests: str, env: dict[str, str]) -> None:
     action = "- uses: actions/setup-python@v5\n  with: {python-version: '3.13'}"
     found = find_recipe(tree({CI: workflow(f"{action}\n- run: pip install tox\n- run: tox -e py"), **files}))
-    section = "testenv" if "tox.ini" in files else "tool.tox.env.py313"
-    own = f"uv tool run tox run --notest -e py313 -x {section}.env_dir=$VIRTUAL_ENV -x {section}.package=editable"
+    sections = ["testenv"] if "tox.ini" in files else ["tool.tox.env.py313", "tool.tox.env_run_base"]
+    own = "uv tool run tox run --notest -e py313"
+    own += "".join(f" -x {one}.env_dir=$VIRTUAL_ENV -x {one}.package=editable" for one in sections)
     assert [text.splitlines()[0] for text in found.recipe.setup] == ["pip install tox", own]
     assert (found.recipe.tests, found.recipe.env) == (tests, env)
 
