@@ -1,7 +1,8 @@
-"""What happened: apply, compile, hidden tests, lint, measure, classify.
+"""Grade patches by execution.
 
-A problem, its base tree and a patch go in; a ``Grade`` comes out, from execution in a fresh sandbox alone.
-``run_tests`` is the same machinery for mining, validation and the model's own public test runs.
+The stages: apply, compile, hidden tests, lint, measure, classify. A problem, its base tree and a patch go in; a
+``Grade`` comes out, from execution in a fresh sandbox alone. ``run_tests`` is the same machinery for mining, validation
+and the model's own public test runs.
 """
 
 from codegate.grading.behaviour import Behaviour

@@ -1,9 +1,9 @@
-"""Behaviour: what the code under test tried to do, as far as it was seen, and when that is why it failed.
+"""What the code under test tried to do, as far as seen.
 
-Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``); of all languages count
-what the sandbox saw from outside (limits, and packets that had no route) and what failing tests died of. It is
-evidence, not proof: code that shares the process with the hook can hide from it, and forge it. No grade passes or fails
-by it.
+Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``). For all languages there
+is also what the sandbox saw from outside (limits, and packets that had no route) and the exceptions of failing tests.
+It is evidence, not proof: code that shares the process with the hook can hide from it, and forge it. No grade passes or
+fails by it.
 """
 
 import errno
@@ -59,23 +59,26 @@ class Behaviour(Strict):
 
     @property
     def notable(self) -> bool:
-        """Return whether something was tried that honest code under test seldom does."""
+        """Return whether it did something that honest code seldom does."""
         return bool(self.limits) or any(self.counts.get(kind) for kind in ("network", "files", "writes", "signals"))
 
     @property
     def summary(self) -> str:
-        """Return one line, for example ``network 3, processes 1, limit: memory``; empty when nothing was seen."""
+        """Return one line, or an empty one if nothing was seen.
+
+        For example ``network 3, processes 1, limit: memory``.
+        """
         parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]
         return ", ".join([*parts, *(f"limit: {name}" for name in self.limits)])
 
 
-def observed(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
-    """Return what one process of a runner showed.
+def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
+    """Return the behaviour of one process of a runner.
 
     Args:
-        attempted: what its driver reported.
-        crashes: what its failing tests died of.
-        completed: what the supervisor saw.
+        attempted: its driver's records.
+        crashes: the exceptions of its failing tests.
+        completed: the supervisor's observation.
     """
     parts = [
         Behaviour(
@@ -113,7 +116,7 @@ def observed(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed
 
 
 def merge_behaviour(parts: Iterable[Behaviour]) -> Behaviour:
-    """Return what several processes showed together."""
+    """Return the behaviour of several processes together."""
     parts = tuple(parts)
     counts: dict[AttemptKind, int] = {}
     details: dict[AttemptKind, tuple[str, ...]] = {}
@@ -131,15 +134,16 @@ def merge_behaviour(parts: Iterable[Behaviour]) -> Behaviour:
 
 
 def reaches_out(crash: Crash) -> bool:
-    """Return whether an exception is of a network that is not there."""
+    """Return whether an exception came from a missing network."""
     return crash.errno in UNREACHABLE or _NO_LOOK_UP in crash.causes
 
 
 def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
-    """Return whether what a process tried, and was refused, is what an exception came from.
+    """Return whether a refused attempt caused an exception.
 
-    That is an unreachable network, a forbidden file that the exception names, or a program or disk without bounds. That
-    something was tried does not do: honest code, and honest tests, start programs and talk to themselves.
+    Such attempts are an unreachable network, a forbidden file that the exception names, or a program or disk use
+    without bounds. An attempt alone is not enough: honest code, and honest tests, start programs and talk to
+    themselves.
     """
     if reaches_out(crash) or crash.errno in _DISK:
         return True
@@ -157,7 +161,7 @@ def _lacks_processes(crash: Crash) -> bool:
 
 
 def _forbidden(crash: Crash) -> str | None:
-    """Return the forbidden file that an exception names because it was refused."""
+    """Return the forbidden file that an exception names, or None."""
     found = _FORBIDDEN.search(crash.message) if crash.errno in _REFUSED or "PermissionError" in crash.parents else None
     return f"use {found.group()[:200]}" if found else None
 

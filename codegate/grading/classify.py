@@ -1,4 +1,4 @@
-"""The failure class: which of the fixed list a failing grade belongs to, from what execution reported."""
+"""Classify a failing grade by the reported failures."""
 
 import errno
 from collections.abc import Collection, Sequence
@@ -23,11 +23,11 @@ _ASSERTIONS: Final = frozenset({"AssertionError", "_pytest.outcomes.Failed", "Fa
 def classify_failure(
     report: TestReport, failing: Sequence[TestResult], expected: Collection[str] = ()
 ) -> tuple[FailureClass, str]:
-    """Return the class of a run that resolved nothing, and a line of evidence.
+    """Return the failure class and a line of evidence.
 
-    What stopped the run comes first (interference, limits, a file that cannot be imported), then the tests that
-    failed: when all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the
-    class, else the exception of the first one decides. Last come tests that did not run to their end.
+    Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
+    tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else
+    the exception of the first one decides. Last come tests that did not run to their end.
 
     Args:
         report: the run.
@@ -65,7 +65,7 @@ def classify_failure(
 
 
 def _renamed(report: TestReport, failing: Sequence[TestResult], expected: Collection[str]) -> str:
-    """Return a hint where a missing test's id differs between runs."""
+    """Return a hint if a missing test's id is unstable."""
     for test in failing:
         name = test.id.partition("[")[0]
         for other in report.results:
@@ -75,7 +75,7 @@ def _renamed(report: TestReport, failing: Sequence[TestResult], expected: Collec
 
 
 def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> CollectionError | None:
-    """Return the first collection error that an expected test is missing for."""
+    """Return the first collection error that lost an expected test."""
     missing = [test.id for test in failing if test.status == "missing"]
     for error in report.collection_errors:
         if any(test.startswith(f"{error.id}::") for test in missing):
@@ -105,7 +105,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
 
 
 def is_assertion(crash: Crash) -> bool:
-    """Return whether an assertion failed, and nothing else went wrong."""
+    """Return whether an assertion failed, and nothing else."""
     return not _ASSERTIONS.isdisjoint((*crash.parents, crash.exception))
 
 

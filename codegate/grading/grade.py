@@ -1,4 +1,7 @@
-"""Grade: what execution showed about a patch. Nothing in it comes from reading the patch's text."""
+"""Grade: what execution showed about a patch.
+
+Nothing in it comes from reading the patch's text.
+"""
 
 from typing import Literal
 
@@ -41,7 +44,10 @@ TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 
 
 class TestResult(Strict):
-    """One test id as the supervisor's channel reported it; ``missing`` when it never was reported."""
+    """The result of one test id.
+
+    ``missing``: it was never reported.
+    """
 
     __test__ = False  # not a test class, whatever its name begins with
 
@@ -54,12 +60,12 @@ class TestResult(Strict):
 
 
 def file_of(test: str) -> str:
-    """Return the path of the file that the test id ``test`` begins with."""
+    """Return the file path at the start of a test id."""
     return test.partition("::")[0]
 
 
 class LintResult(Strict):
-    """Ruff's findings in the changed files: how many there are that the base did not have."""
+    """Ruff's new findings in the changed files."""
 
     new_findings: int = Field(ge=0)
     score: int = Field(ge=0, le=100, description="100 when nothing new was found, 10 less for each finding.")

@@ -1,16 +1,15 @@
-"""The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
+"""Grade a patch by execution in a fresh sandbox."""
 
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.flips import find_flips, read_once
-from codegate.grading.controls.signs import suspicious_signs
+from codegate.grading.controls.flips import cached_texts, find_flips
 from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, innermost, survivors, unsolved
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
-from codegate.grading.policy import sort_patch
+from codegate.grading.policy import sort_patch, suspicious_signs
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.stderr import stderr_class
 from codegate.grading.testreport import TestReport, test_selection
@@ -23,15 +22,16 @@ GRADER_VERSION = "13"
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
-    """Grade ``patch`` against ``base``: apply, compile, hidden tests once with copies of them beside them.
+    """Return the grade of ``patch`` on ``base``.
 
-    Tests that keep no copies run a second time, changed, where all of them passed.
+    Apply, compile, then run the hidden tests once with copies of them beside them. Tests that have no copies run a
+    second time, changed, if all of them passed.
 
     Args:
-        problem: what was asked.
+        problem: the problem.
         base: its base tree.
         patch: unified diff, as written by a suspect.
-        sandboxes: where the code runs: each run of the hidden tests has a fresh one.
+        sandboxes: where the code runs; each run of the hidden tests has a fresh one.
 
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
@@ -46,7 +46,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     except PatchError as error:
         return _failed(total, "patch_does_not_apply", str(error), applied=False)
     sorted_patch = sort_patch(problem, base, changes)
-    dropped = _shown(sorted_patch.dropped)
+    dropped = _plain_paths(sorted_patch.dropped)
     if sorted_patch.hostile:
         return _failed(total, "tampering", "; ".join(sorted_patch.hostile), applied=False, dropped=dropped)
     if not sorted_patch.applied:
@@ -74,12 +74,14 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
 
 
 def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
-    """Grade the answer to a question, by whether it holds code; nothing is run.
+    """Return the grade of an answer to a question.
+
+    It depends on whether the answer holds code; nothing is run.
 
     Args:
         problem: the question.
-        text: the whole answer; a blank one is wrong whatever is asked.
-        contains_code: whether the answer, or what came with it, holds code.
+        text: the whole answer; a blank one is always wrong.
+        contains_code: whether the answer, or a file that came with it, holds code.
     """
     (test,) = problem.tests.expected
     failure: FailureClass | None = None
@@ -97,20 +99,25 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 
 
 def is_outdated(problem: Problem) -> bool:
-    """Return whether a problem's controls are of an earlier version, which ran them by themselves."""
+    """Return whether a problem's controls are of an earlier version.
+
+    Earlier graders ran controls by themselves.
+    """
     return problem.manifest.controls is not None and bool(problem.manifest.controls.killed)
 
 
 def grade_reference(
     problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None
 ) -> tuple[Grade, ControlAudit | None]:
-    """Grade a problem's own fix and find its controls; return both, None where no test was run.
+    """Return the grade of a problem's fix, and its controls.
+
+    None instead of controls if no test was run.
 
     Args:
-        problem: what is asked; its own audit does not count.
+        problem: the problem; its own audit does not count.
         base: its base tree.
         sandboxes: where the code runs.
-        unproven: a run of the marked tests on the base tree; None: it is made.
+        unproven: a run of the marked tests on the base tree; None: it is made here.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -130,11 +137,10 @@ def _with(problem: Problem, audit: ControlAudit) -> Problem:
 
 
 def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
-    """Run the hidden tests with copies beside them; tests that have none run changed, where all of them passed.
-
-    Returns the report, the tests that passed with a copy of theirs, and whether each has copies with other values.
-    """
-    texts, generator = read_once(problem, fixed, sandboxes), secrets.SystemRandom()
+    """Return the report, the survivors, and whether all are cross-checked."""
+    # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
+    # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.
+    texts, generator = cached_texts(problem, fixed, sandboxes), secrets.SystemRandom()
 
     def run(drawn: Drawn) -> Folded:
         selection = replace(test_selection(problem), copies=drawn.made)
@@ -160,7 +166,8 @@ def _passes_all(problem: Problem, report: TestReport) -> bool:
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:
-    """Return the grade of a patch that is not run, for what its text is."""
+    """Return the grade of a patch refused for its text."""
+    # None if it is to be run.
     if inspection.shadowed:
         detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
         return _failed(total, "tampering", detail, applied=False, dropped=dropped)
@@ -174,7 +181,7 @@ def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Gr
 
 
 def _tampered(report: TestReport, tests: Sequence[str], what: str) -> TestReport:
-    """Return the report with its evidence of tampering; ``tests`` is not empty."""
+    """Return the report with evidence of tampering."""
     more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
     return replace(report, tampering=report.tampering or f"{tests[0]} {what}{more}")
 
@@ -235,10 +242,11 @@ def _failed(
     )
 
 
-def _shown(paths: Iterable[str]) -> tuple[str, ...]:
+def _plain_paths(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(_plain(path) for path in paths)
 
 
 def _plain(text: str) -> str:
-    """Return ``text`` with the undecodable bytes of file names written out, so that it can be stored as JSON."""
+    """Return ``text`` with undecodable bytes escaped."""
+    # File names may have such bytes, and JSON cannot store them.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

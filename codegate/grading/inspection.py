@@ -1,4 +1,4 @@
-"""The compile and lint stages: the changed files as text, before anything of the repository has run."""
+"""Compile and lint changed files before any code runs."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ _LINTED = (".py", ".pyi")
 
 @dataclass(frozen=True)
 class Inspection:
-    """What the changed files look like.
+    """The results of compiling and linting.
 
     Attributes:
         errors: compile errors by path; empty: every changed file compiles.
@@ -31,17 +31,18 @@ class Inspection:
 
 
 def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
-    """Compile and lint the changed files in a sandbox, which can serve again where its workspace is empty afterwards.
+    """Compile and lint the changed files in a sandbox.
 
-    A Python file that the compiler cannot finish within the sandbox's limits counts as one that does not compile; one
-    that did not compile in ``base`` either does not count. Of JavaScript and TypeScript only what compiled in
-    ``base`` counts, for what the project's own tools accept is theirs to know; there is no lint of it.
+    The sandbox can serve again if its workspace is empty afterwards. A Python file that the compiler cannot finish
+    within the sandbox's limits counts as one that does not compile; a file that did not compile in ``base`` either does
+    not count. A JavaScript or TypeScript file counts only if it compiled in ``base``, because only the project's own
+    tools know what they accept; there is no lint of it.
 
     Args:
         lease: its workspace is empty.
         base: the tree before the changes.
-        changes: what is going to be applied.
-        new_modules: top-level modules that ``changes`` bring along.
+        changes: the changes to be applied.
+        new_modules: top-level modules that ``changes`` add.
 
     Raises:
         FilesRefused: the changed files do not fit into the sandbox.

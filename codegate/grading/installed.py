@@ -1,10 +1,11 @@
-"""What installing a project adds to its tree, made from what the tree declares and without running any of it.
+"""Files that installing a project adds to its tree.
 
-Two kinds of files: the module that a version tool writes when it builds (``_version.py`` of setuptools-scm, hatch-vcs
-and the like), and the distribution's metadata (``NAME-VERSION.dist-info``), by which a project finds its own version
-and its own plugins through ``importlib.metadata``. They are laid into the workspace of every test run, so that mining,
-grading and a model's public runs see the same. A patch cannot forge them: what they are made from is configuration,
-which a patch may not change, and a patch that brings metadata of its own is tampering.
+They are made from the tree's declarations, and nothing of it is run. There are two kinds: the module that a version
+tool writes when it builds (``_version.py`` of setuptools-scm, hatch-vcs and the like), and the distribution's metadata
+(``NAME-VERSION.dist-info``), by which a project finds its own version and its own plugins through
+``importlib.metadata``. They are laid into the workspace of every test run, so that mining, grading and a model's public
+runs see the same. A patch cannot forge them: they are made from configuration, which a patch may not change, and a
+patch that brings metadata of its own is tampering.
 """
 
 import ast
@@ -40,7 +41,9 @@ __commit_id__ = commit_id = None
 
 
 def installed_files(tree: Tree) -> dict[str, TreeFile]:
-    """Return the files that installing ``tree`` would add to it; none in place of a file that it has.
+    """Return the files that installing ``tree`` would add.
+
+    None replaces a file of the tree.
 
     Returns:
         By path: the version modules that the build configuration names, and ``METADATA`` and ``entry_points.txt`` of
@@ -93,7 +96,10 @@ class _Project:
         return next((text for text in map(_line, places) if _NAME.fullmatch(text)), "")
 
     def version(self, name: str) -> str:
-        """Return the version that the tree states, of its modules', of its newest change log entry, or a stand-in."""
+        """Return the project's version.
+
+        The one that it states, of its modules, of its newest change log entry, or a stand-in.
+        """
         stated = (
             self.declared.get("version"), self.poetry.get("version"), self.setup_cfg.get("metadata", {}).get("version"),
             self.setup_py.get("version"),
@@ -138,7 +144,10 @@ class _Project:
         return [path for path in dict.fromkeys(found) if re.fullmatch(r"[\w./-]+\.(?:py|txt)", path)]
 
     def metadata(self, name: str, version: str) -> str:
-        """Return the core metadata (https://packaging.python.org/specifications/core-metadata/) that is declared."""
+        """Return the declared core metadata.
+
+        Its format: https://packaging.python.org/specifications/core-metadata/.
+        """
         urls = mapping(self.declared.get("urls"))
         fields = [
             ("Metadata-Version", "2.1"),
@@ -192,5 +201,5 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _line(value: object) -> str:
-    """Return ``value`` as one bounded line, or an empty string when it is no text."""
+    """Return ``value`` as one bounded line, or "" if no text."""
     return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""

@@ -1,7 +1,7 @@
-"""The test driver's records, as they come out of a sandbox: read strictly, believed only with the token.
+"""Read the test driver's records, strictly.
 
-The driver shares its process with the code under test, so a record is that process's claim, made over a channel
-that only the driver was given the token of. What is not such a record is somebody else's, and said so.
+The driver shares its process with the code under test, so a record is that process's claim. It counts only with the
+token, which only the driver got. Anything else in the channel was written by someone else, and is reported as forged.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,13 +20,13 @@ _Read = TypeVar("_Read")
 
 
 class Record(Strict):
-    """What comes over the pipe, read strictly."""
+    """A line of the records pipe, read strictly."""
 
     model_config = ConfigDict(strict=True)
 
 
 class Crash(Record):
-    """An exception that ended a test or the import of a file.
+    """An exception that ended a test or an import.
 
     Attributes:
         exception: its class, qualified unless it is a builtin.
@@ -50,7 +50,7 @@ class Phase(Record):
 
     Attributes:
         receipts: the tokens of the marks that it left (see ``controls``).
-        text: of a test that has copies, how the runner shows its failure; the output has that of no such test.
+        text: the runner's description of a failure, if the test has copies; the output then has none.
     """
 
     kind: Literal["phase"]
@@ -65,7 +65,7 @@ class Phase(Record):
 
 
 class CollectionFailure(Record):
-    """A file, or part of one, that could not be collected."""
+    """A file, or a part of one, that could not be collected."""
 
     kind: Literal["collection_error"]
     id: str
@@ -74,7 +74,9 @@ class CollectionFailure(Record):
 
 
 class Attempted(Record):
-    """What the process tried to do since the last such record; see ``behaviour_driver.py``.
+    """What the process tried to do since the last such record.
+
+    See ``behaviour_driver.py``.
 
     Attributes:
         counts: of events, by kind.
@@ -87,7 +89,7 @@ class Attempted(Record):
 
 
 class End(Record):
-    """The last record: the exit status that the driver is going to have."""
+    """The last record: the driver's exit status."""
 
     kind: Literal["end"]
     status: int
@@ -100,7 +102,7 @@ _RECORD: Final[TypeAdapter[Phase | CollectionFailure | Attempted | End]] = TypeA
 
 @dataclass(frozen=True)
 class Records:
-    """What a driver reported.
+    """Everything that a driver reported.
 
     Attributes:
         phases: in the order they came, by test id.
@@ -118,12 +120,12 @@ class Records:
 
 
 def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-    """Return the receipts of each test's phases together."""
+    """Return the receipts of all phases of each test."""
     return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 
 def read_records(data: bytes, token: str) -> Records:
-    """Read what a driver wrote to the pipe."""
+    """Return the records that a driver wrote to the pipe."""
     found, status, forged = read_frames(data, token, _parse)
     phases: dict[str, list[Phase]] = {}
     for phase in found:
@@ -141,14 +143,15 @@ def read_records(data: bytes, token: str) -> Records:
 def read_frames(
     data: bytes, token: str, parse: Callable[[bytes, bytes], _Read | End | None]
 ) -> tuple[list[_Read], int | None, bool]:
-    """Return the records before the end, the status that the end announces, and whether something else was written.
+    """Return the records, the announced status, and whether forged.
 
-    A last line that was cut short is no record, and no forgery.
+    The records are those before the end record. Forged: something else was written. A last line that was cut short is
+    no record, and no forgery.
 
     Args:
-        data: what came over the pipe.
-        token: what opens each record.
-        parse: gives the record of a line that has to begin with the opening; None when it is none.
+        data: the bytes from the pipe.
+        token: opens each record.
+        parse: returns the record of a line that has to begin with the opening; None if it is none.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")

@@ -1,19 +1,23 @@
-"""Sandboxes for a suite's environments: prepared once, opened as often as needed."""
+"""Sandboxes for a suite's environments.
 
+An environment is prepared once and opened as often as needed.
+"""
+
+import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Generic, Self, TypeVar
 
 from codegate.durable import digest
 from codegate.environments import obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import Texts
-from codegate.grading.once import Once
 from codegate.sandbox import (
     AgentRecipe,
     Assurance,
@@ -38,6 +42,9 @@ from codegate.suite import (
     load_tree,
 )
 
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+
 AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, disk_bytes=1 << 30, open_files=4096)
 """What an agent may use: the largest takes 0.7 GiB and 34 threads, beside the tests that it runs."""
 _GRACE_SECONDS: Final = 120.0
@@ -46,7 +53,7 @@ _MOST_SEARCHED: Final = 32
 
 @dataclass
 class RunCount:
-    """How many sandboxes were started, how often tests were run in them, and their processor time, in seconds."""
+    """Sandboxes started, test runs, and their processor seconds."""
 
     sandboxes: int = 0
     runs: int = 0
@@ -58,7 +65,10 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Add what this thread does inside the block ``into`` a count; that of the innermost block."""
+    """Add this thread's runs inside the block to ``into``.
+
+    Blocks may be nested; only the innermost one counts.
+    """
     token = _counting.set(into)
     try:
         yield
@@ -66,8 +76,8 @@ def counted_runs(into: RunCount) -> Iterator[None]:
         _counting.reset(token)
 
 
-def count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) -> None:
-    """Add to the count of the innermost block of ``counted_runs``, if there is one."""
+def add_to_count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) -> None:
+    """Add to the count of the innermost ``counted_runs`` block."""
     into = _counting.get()
     if into is not None:
         into.sandboxes += sandboxes
@@ -75,17 +85,53 @@ def count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) -> None:
         into.cpu_seconds += cpu_seconds
 
 
+class Once(Generic[_Key, _Value]):
+    """Caches values by key; concurrent callers wait for one computation.
+
+    A failure reaches every caller that waits for it, and is not cached.
+
+    Args:
+        most: number of cached values; those used last are kept.
+    """
+
+    def __init__(self, most: float = math.inf) -> None:
+        self._most = most
+        self._kept: dict[_Key, Future[_Value]] = {}  # what was asked for last comes last
+        self._lock = threading.Lock()
+
+    def get(self, key: _Key, make: Callable[[], _Value]) -> _Value:
+        """Return the value of ``key``, made by ``make`` if missing.
+
+        Raises what ``make`` raises.
+        """
+        with self._lock:
+            known = self._kept.pop(key, None)
+            future = self._kept[key] = known or Future()
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+        if known is None:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    if self._kept.get(key) is future:
+                        del self._kept[key]
+                future.set_exception(error)
+                raise
+        return future.result()
+
+
 class Sandboxes:
     """Opens sandboxes for environment manifests. Thread-safe.
 
-    Args:
-        backend: where they run.
-        environments: those that are known, by id.
-        ahead: how many sandboxes are started before they are asked for.
-        tree: returns the tree that an environment is built from; None: all are built from an empty one.
-
     Attributes:
         texts: the hidden tests of the last problems with their units; ``controls/flips.py`` fills it.
+
+    Args:
+        backend: where they run.
+        environments: the known ones, by id.
+        ahead: how many sandboxes are started ahead of need.
+        tree: returns the tree that an environment is built from; None: all are built from an empty one.
     """
 
     def __init__(
@@ -108,25 +154,29 @@ class Sandboxes:
 
     @classmethod
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
-        """Return sandboxes for the environments of ``suite``; its base trees are as in ``load_tree``."""
+        """Return sandboxes for the environments of ``suite``.
+
+        Base trees are as in ``load_tree``.
+        """
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
     def add(self, environment: Environment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
-        """Make another environment's texts known, and return what it is made from; raises as ``prepare``.
+        """Register an environment and return its recipe.
 
-        ``built`` is what a recorded build just gave.
+        Raises as ``prepare``. ``built`` is the recipe of a build that was just made.
         """
         self.learn(environment)
         if built is not None:
-            self._recipes.get(environment_key(environment.manifest), lambda: built)
+            self._recipes.get(manifest_key(environment.manifest), lambda: built)
         return self._recipe(environment.manifest)
 
     def python(self, environment: EnvironmentManifest) -> str:
-        """Return the minor version of the Python beside the environment's own, which agents run on; raises as ``open``.
+        """Return the minor version of the Python for agents.
 
-        A recipe does not say it: it is that of the image, or the one that bubblewrap shows of this machine.
+        It is beside the environment's own Python, so no recipe names it: it is that of the image, or of this machine
+        under bubblewrap. Raises as ``open``.
         """
-        return self._pythons.get(environment_key(environment), lambda: self._ask_python(environment))
+        return self._pythons.get(manifest_key(environment), lambda: self._ask_python(environment))
 
     def _ask_python(self, environment: EnvironmentManifest) -> str:
         program = "import sys; print('%d.%d' % sys.version_info[:2])"
@@ -137,17 +187,19 @@ class Sandboxes:
         return done.stdout.decode().strip()
 
     def learn(self, environment: Environment) -> None:
-        """Make another environment's texts known; it is built when it is needed."""
+        """Register an environment; it is built when needed."""
         self._environments[environment.id] = environment
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
-        """Build the environment, or return the one that was built before; wait when it is being built.
+        """Return the built environment; build it if necessary.
+
+        Waits if another thread is building it.
 
         Raises:
             SandboxError: it cannot be built, or a probe in it found the sandbox weaker than promised; the next
                 call tries again.
         """
-        return self._prepared.get(environment_key(environment), lambda: self._build(environment))
+        return self._prepared.get(manifest_key(environment), lambda: self._build(environment))
 
     def _build(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         recipe = self._recipe(environment)
@@ -162,20 +214,20 @@ class Sandboxes:
 
     @property
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return what was found of the sandboxes so far, one for each kind of environment that was prepared."""
+        """Return the assurance of each kind of environment so far."""
         with self._checking:
             return tuple(self._assurances.values())
 
     @property
     def words(self) -> str | None:
-        """Return the same in a few words, for people; None when no environment was prepared."""
+        """Return the assurances in a few words, or None."""
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
-        return self._recipes.get(environment_key(environment), lambda: self._obtain(environment))
+        return self._recipes.get(manifest_key(environment), lambda: self._obtain(environment))
 
     def _obtain(self, manifest: EnvironmentManifest) -> EnvironmentRecipe:
-        """Return a build from the cache, or build it anew with the versions that it had."""
+        """Return a cached build, or build with its old versions."""
         environment = self._environments[manifest.id]
         if manifest.base is None:
             tree = Tree()
@@ -187,61 +239,74 @@ class Sandboxes:
         return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved).environment
 
     def _beside(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox with the services of the environment's recipe beside each command."""
+        """Return the sandbox with the recipe's services."""
         servers = servers_of(recipe_of(self._environments[environment.id]))
         return Served(sandbox, servers) if servers else sandbox
 
     @contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:
-        """Give a fresh sandbox and close it afterwards.
+        """Yield a fresh sandbox, and close it afterwards.
 
         Raises:
             SandboxError: it cannot be started.
         """
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
-            count(sandboxes=1)
+            add_to_count(sandboxes=1)
             yield self._beside(environment, sandbox)
 
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
-        """Give a sandbox that may serve several times, for work that runs nothing untrusted; raises as ``open``."""
+        """Return a sandbox for several uses.
+
+        Only for work that runs nothing untrusted. Raises as ``open``.
+        """
         return self._pool.lease(self.prepare(environment), sandbox_limits(limits))
 
     @contextmanager
     def open_for_agent(
         self, environment: EnvironmentManifest, agent: AgentRecipe | None, seconds: float
     ) -> Iterator[Sandbox]:
-        """Give a fresh sandbox of ``environment`` with an agent in it, that lives for ``seconds``; close it afterwards.
+        """Yield a fresh sandbox with an agent; close it afterwards.
+
+        It lives for ``seconds``.
 
         Raises:
             SandboxError: it cannot be built or started.
         """
         self.prepare(environment)  # its walls are tried once, whatever is installed
         recipe = replace(self._recipe(environment), agent=agent)
-        key = (*environment_key(environment), "" if agent is None else digest([agent.lock, agent.packages]))
+        key = (*manifest_key(environment), "" if agent is None else digest([agent.lock, agent.packages]))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:
             yield self._beside(environment, sandbox)
 
     def stop(self) -> None:
-        """Close every sandbox, also those in use, and refuse new ones with ``SandboxClosed``; the backend stays."""
+        """Close every sandbox, and refuse new ones.
+
+        Those in use are closed too; new ones raise ``SandboxClosed``. The backend stays open.
+        """
         self._pool.stop()
 
     def close(self) -> None:
-        """Close every sandbox that was started ahead; the backend stays the caller's."""
+        """Close every sandbox that was started ahead.
+
+        The backend is the caller's to close.
+        """
         self._pool.close()
 
 
 def base_images(
     backend: Backend, environments: Iterable[Environment], wanted: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Choose what environments stand on whose identity names no image: images by content, by version of Python.
+    """Return the base images of environments, by version of Python.
+
+    Only of environments whose identity names no image. Images are named by content.
 
     Args:
         backend: where code is to run.
         environments: of a suite.
-        wanted: what earlier samples were made on; it is taken where it can be had.
+        wanted: base images of earlier samples, used if available.
 
     Raises:
         SandboxError: one is neither here nor to be had.
@@ -252,7 +317,7 @@ def base_images(
     return {python: name for python, name in found.items() if name is not None}
 
 
-def environment_key(environment: EnvironmentManifest) -> tuple[str, ...]:
+def manifest_key(environment: EnvironmentManifest) -> tuple[str, ...]:
     """Return the key of an environment within a suite."""
     return environment.id, environment.recipe, environment.resolved
 

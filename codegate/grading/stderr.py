@@ -1,6 +1,6 @@
-"""The class of a failing run's error output, by the last line of it that says what went wrong.
+"""Classify a failing run's error output by its last telling line.
 
-It is for people who sort many attempts. The failure class comes from what tests reported, never from this.
+For people who sort many attempts. The failure class comes from what tests reported, never from this.
 """
 
 import re
@@ -54,7 +54,10 @@ _SIGNS: Final[tuple[tuple[StderrClass, "re.Pattern[str]"], ...]] = (
 
 
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
-    """Return the class of the output of a run that resolved nothing; its limits come before its words."""
+    """Return the class of a failing run's output.
+
+    Limits that it hit come before its text.
+    """
     if memory_exceeded:
         return "memory"
     if timed_out:

@@ -1,4 +1,4 @@
-"""What a test run is asked and what it showed: the types that every runner shares."""
+"""Test selections and reports, shared by all runners."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -62,7 +62,10 @@ class TestSelection:
 
 
 def test_selection(problem: Problem) -> TestSelection:
-    """Return the selection that grading uses: the hidden test files under the problem's limits."""
+    """Return the selection of the hidden tests for grading.
+
+    Under the problem's limits.
+    """
     limits = problem.manifest.limits
     return TestSelection(
         files=problem.manifest.test_files,
@@ -80,12 +83,14 @@ def test_selection(problem: Problem) -> TestSelection:
 
 @dataclass(frozen=True)
 class CollectionError:
-    """A test file, or part of one, that could not be imported or collected.
+    """A test file that could not be imported or collected.
+
+    Or a part of one.
 
     Attributes:
         id: the file, or a node id in it.
-        text: the runner's report of it, its last part.
-        crash: what went wrong, where an exception did; not the runner's own that wraps it.
+        text: the last part of the runner's message.
+        crash: the exception, if there was one; not the runner's own that wraps it.
     """
 
     id: str
@@ -107,10 +112,10 @@ class TestReport:
         crashes: by test id, the exception that failed it.
         behaviour: what the code under test tried to do, as far as it was seen.
         receipts: by test id, the tokens of the marks that it left.
-        unsteady: ids of repeated tests that passed at times only; their result is the worst.
+        unsteady: ids of repeated tests that passed only at times; their result is the worst.
         complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
-        unprepared: why the tests did not run: a command that comes before them failed; empty when none did.
+        unprepared: why the tests did not run: a command before them failed; empty when none did.
         output: the last part of the output, marked where it was cut; untrusted text.
     """
 
@@ -141,7 +146,7 @@ class TestReport:
 
     @property
     def parents(self) -> Mapping[str, tuple[str, ...]]:
-        """Return, by test id, the builtin classes that the exception which failed it derives from."""
+        """Return, by test, the builtin parents of its exception."""
         return {test: crash.parents for test, crash in self.crashes.items()}
 
     def passes(self, test: str) -> bool:
@@ -151,12 +156,15 @@ class TestReport:
 
     @property
     def proven(self) -> bool:
-        """Return whether the run ended by itself, within its limits and undisturbed: only then a pass counts."""
+        """Return whether the run's passes count.
+
+        It has to end by itself, within its limits and undisturbed.
+        """
         return self.complete and not (self.forged or self.timed_out or self.memory_exceeded)
 
     @property
     def summary(self) -> str:
-        """Return how many tests ended in each way, and the end of the output, for a model."""
+        """Return counts by status and the output's end, for a model."""
         counts = Counter(result.status for result in self.results.values())
         head = ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no test ran"
         return f"{head}{'; stopped at the time limit' if self.timed_out else ''}\n{self.output[-8000:]}"

@@ -1,7 +1,8 @@
-"""Runs test files in a sandbox and returns what the supervisor's channel reported, test by test.
+"""Run test files in a sandbox, and report each test.
 
-Nothing is parsed from the tests' output. A test that was not reported to its end has not passed. Every file (of Go:
-every package) gets a sandbox of its own, since tests can write to the environment too.
+Results come from the supervisor's channel; nothing is parsed from the tests' output. A test that was not reported to
+its end has not passed. Every file (of Go: every package) gets a sandbox of its own, because tests can write to the
+environment too.
 """
 
 import json
@@ -14,14 +15,14 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-from codegate.grading.behaviour import merge_behaviour, observed
+from codegate.grading.behaviour import merge_behaviour, observed_behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
-from codegate.grading.sandboxes import Sandboxes, count
+from codegate.grading.sandboxes import Sandboxes, add_to_count
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.sandbox import Command, FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
@@ -57,9 +58,10 @@ _FORGED: Final = "something other than the test driver wrote to the result chann
 def run_tests(
     opened: Callable[[], AbstractContextManager[Sandbox]], tree: Tree, selection: TestSelection
 ) -> TestReport:
-    """Put ``tree`` into an empty sandbox that ``opened`` gives, and run the selected files by the selection's runner.
+    """Run the selected files on ``tree``; return the report.
 
-    The run ends early when its time is up, when memory ran out, or when a command that comes before the tests fails.
+    ``opened`` opens an empty sandbox for each batch of files. The run ends early when its time is up, when memory ran
+    out, or when a command before the tests fails.
 
     Raises:
         FilesRefused: the tree cannot be put: it is too large, or its own paths are in each other's way.
@@ -69,7 +71,7 @@ def run_tests(
     tree = tree.overlay(installed_files(tree))
     if selection.copies is not None:
         tree = selection.copies.place(tree)
-    watched = _watched(tree, selection.files)
+    watched = _watched_digests(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
     reports: list[TestReport] = []
@@ -95,19 +97,25 @@ def run_tests(
             if report is prepared or report.timed_out or report.memory_exceeded:
                 reports.append(report)
                 break  # the sandbox itself may be gone
-            reports.append(_after(sandbox, report, watched))
-    count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
+            reports.append(_with_rewritten_files(sandbox, report, watched))
+    add_to_count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
     return _with_calls(_merge(reports, len(batches)), service)
 
 
 def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
-    """Run the hidden tests on ``tree`` (sources as given) in a sandbox of ``sandboxes``; raises as ``run_tests``."""
+    """Run the hidden tests on ``tree``; return the report.
+
+    The tree has its sources as they are. Raises as ``run_tests``.
+    """
     opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
     return run_tests(opened, tree.overlay(problem.hidden), selection)
 
 
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
-    """Return for a model what the public tests show of its ``changes`` to ``base``; raises as ``run_tests``."""
+    """Return the result of the public tests, for a model.
+
+    They run on its ``changes`` to ``base``. Raises as ``run_tests``.
+    """
     tree = base.overlay(changes)
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
     service = problem.manifest.service
@@ -121,12 +129,16 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 
 
 def put_tree(sandbox: Sandbox, tree: Tree) -> None:
-    """Write ``tree`` into the sandbox's workspace; raises as ``run_tests``."""
+    """Write ``tree`` into the sandbox's workspace.
+
+    Raises as ``run_tests``.
+    """
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
 
 
-def _watched(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
-    """Return the digests of what nothing in a run has reason to rewrite: its test files and their conftests."""
+def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
+    """Return the digests of the test files and their conftests."""
+    # Nothing in a run has reason to rewrite these.
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
@@ -135,7 +147,8 @@ def _watched(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
-    """Run what comes before the tests; return its time, what failed of it, and what it should not have touched."""
+    """Run the commands before the tests; report them."""
+    # The report has their time, a failure, and changes of files that they must not touch.
     report = TestReport(results={})
     if not selection.before:
         return report
@@ -159,10 +172,10 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
                 timed_out=done.timed_out,
                 memory_exceeded=done.memory_exceeded,
                 exit_code=done.exit_code,
-                output=_last(output),
+                output=_last_part(output),
             )
     # It may run a candidate's code, which is not to be there before the tests: they would be others.
-    report = _after(sandbox, report, watched)
+    report = _with_rewritten_files(sandbox, report, watched)
     after = _programs(sandbox)
     changed = [*(programs - after), *(line for line in after - programs if "/__pycache__/" not in line)]
     if changed:
@@ -172,10 +185,9 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
 
 
 def _programs(sandbox: Sandbox) -> set[str]:
-    """Return a line for each file of the environment that the test driver may run, and for where its links lead.
-
-    Byte code that is new says nothing of what it was made from, and imports make it; nothing removes or rewrites any.
-    """
+    """Return a line for each file that the driver may run."""
+    # And for the target of each link. New byte code does not count, because imports make it, but nothing removes or
+    # rewrites any.
     done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     return set(lines) if done.ok and not done.truncated else {f"{secrets.token_hex(8)} it cannot be listed"}
@@ -193,8 +205,8 @@ def _run_batch(
     command = runner.command(selection, files, token)
     command = replace(command, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True)
     # What is not varied is the project's to say.
-    given = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
-    command = replace(command, environment=given)
+    varied = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
+    command = replace(command, environment=varied)
     if service is None:
         completed = sandbox.run(command)
     else:
@@ -202,25 +214,25 @@ def _run_batch(
         variables = {**command.environment, **SERVICE_ENVIRONMENT}
         with closing(Relay({SERVICE_PORT: service.answer})) as relay:
             completed = sandbox.run(replace(command, environment=variables, relay=relay))
-    said, used = runner.read(completed, selection, files, token), selection.copies
+    reported, used = runner.read(completed, selection, files, token), selection.copies
     code = completed.exit_code if completed.exit_code is not None else -(completed.signal or 0)
     return TestReport(
-        results=_revealed(said.results, used),
-        collection_errors=said.collection_errors,
-        crashes=said.crashes,
-        receipts=said.receipts,
-        texts={test: used.reveal(text) for test, text in said.texts.items()} if used else {},
-        unsteady=said.unsteady,
-        behaviour=observed(said.attempted, said.crashes.values(), completed),
-        complete=said.status is not None and said.status == code and not completed.records_truncated,
-        tampering=_FORGED if said.forged else "",
+        results=_without_copies(reported.results, used),
+        collection_errors=reported.collection_errors,
+        crashes=reported.crashes,
+        receipts=reported.receipts,
+        texts={test: used.reveal(text) for test, text in reported.texts.items()} if used else {},
+        unsteady=reported.unsteady,
+        behaviour=observed_behaviour(reported.attempted, reported.crashes.values(), completed),
+        complete=reported.status is not None and reported.status == code and not completed.records_truncated,
+        tampering=_FORGED if reported.forged else "",
         timed_out=completed.timed_out,
         memory_exceeded=completed.memory_exceeded,
         exit_code=code,
         seconds=completed.wall_seconds,
         cpu_seconds=completed.cpu_seconds,
         peak_memory_bytes=completed.peak_memory_bytes,
-        output=_last(
+        output=_last_part(
             (completed.stdout + completed.stderr).decode("utf-8", "replace")
             + (f"\n{_CUT}" if completed.truncated else ""),
             used,
@@ -229,7 +241,8 @@ def _run_batch(
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return the report with a result for each expectation of the service, whatever else reported one of that id."""
+    """Return the report with results of the service's expectations."""
+    # They replace any other result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():
         results[test] = TestResult(id=test, status="passed")
@@ -239,7 +252,7 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
     return replace(report, results=results, crashes=crashes)
 
 
-def _revealed(results: Mapping[str, TestResult], used: Copies | None) -> Mapping[str, TestResult]:
+def _without_copies(results: Mapping[str, TestResult], used: Copies | None) -> Mapping[str, TestResult]:
     if used is None:
         return results
     return {
@@ -248,8 +261,8 @@ def _revealed(results: Mapping[str, TestResult], used: Copies | None) -> Mapping
     }
 
 
-def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
-    """Return the report with which of the ``watched`` files are changed after the run."""
+def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
+    """Return the report with tampering if watched files changed."""
     done = sandbox.run(driver_command("watched_driver", dict(watched), timeout_seconds=_LOOK_SECONDS))
     if not done.ok:
         return replace(report, complete=False)
@@ -258,7 +271,7 @@ def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> 
     return report
 
 
-def _last(text: str, used: Copies | None = None) -> str:
+def _last_part(text: str, used: Copies | None = None) -> str:
     text = used.reveal(text[-2 * _OUTPUT_KEPT :]) if used else text
     return text if len(text) <= _OUTPUT_KEPT else f"{_CUT}\n{text[-_OUTPUT_KEPT:]}"
 
@@ -282,5 +295,5 @@ def _merge(reports: list[TestReport], batches: int) -> TestReport:
         seconds=sum(report.seconds for report in reports),
         cpu_seconds=sum(report.cpu_seconds for report in reports),
         peak_memory_bytes=max((report.peak_memory_bytes for report in reports), default=0),
-        output=_last("\n".join(report.output for report in reports)),
+        output=_last_part("\n".join(report.output for report in reports)),
     )

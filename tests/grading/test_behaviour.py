@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import Behaviour, FailureClass
-from codegate.grading.behaviour import merge_behaviour, observed, unsafe_because
+from codegate.grading.behaviour import merge_behaviour, observed_behaviour, unsafe_because
 from codegate.grading.drivers import driver_source
 from codegate.grading.records import Crash, read_records
 from codegate.running import Outcome
@@ -305,21 +305,23 @@ def completed(**facts: Any) -> Completed:
 
 def test_what_is_seen_from_outside_needs_no_hook() -> None:
     crash = Crash(exception="Error", message="connect ENETUNREACH", errno=errno.ENETUNREACH)
-    seen = observed((), (crash,), completed(timed_out=True, truncated=True))
+    seen = observed_behaviour((), (crash,), completed(timed_out=True, truncated=True))
     assert seen == Behaviour(counts={"network": 1}, limits=("time", "output"))
     assert seen.summary == "network 1, limit: time, limit: output"
-    assert observed((), (), completed(memory_exceeded=True, truncated=True)).limits == ("memory",)
-    assert observed((), (), completed(unreachable=3)).counts == {"network": 3}
-    assert observed((), (crash,), completed(unreachable=0)).counts == {"network": 1}
+    assert observed_behaviour((), (), completed(memory_exceeded=True, truncated=True)).limits == ("memory",)
+    assert observed_behaviour((), (), completed(unreachable=3)).counts == {"network": 3}
+    assert observed_behaviour((), (crash,), completed(unreachable=0)).counts == {"network": 1}
     refused = Crash(exception="Error", message="EACCES: denied, open '/etc/shadow'", errno=errno.EACCES)
-    seen = observed((), (refused,), completed())
+    seen = observed_behaviour((), (refused,), completed())
     assert (seen.counts, seen.details) == ({"files": 1}, {"files": ("use /etc/shadow",)})
     assert unsafe_because(refused, seen)
     for message, number in (("open '/etc/shadow'", None), ("open 'data/etc/shadow'", errno.EACCES)):
-        assert not observed((), (Crash(exception="Error", message=message, errno=number),), completed()).counts
+        assert not observed_behaviour(
+            (), (Crash(exception="Error", message=message, errno=number),), completed()
+        ).counts
     full = Crash(exception="OSError", errno=errno.ENOSPC)
     threads = Crash(exception="RuntimeError", message="can't start new thread")
-    assert observed((), (full, threads), completed()).limits == ("disk", "processes")
+    assert observed_behaviour((), (full, threads), completed()).limits == ("disk", "processes")
 
 
 def test_processes_are_told_together_as_long_as_all_were_watched() -> None:

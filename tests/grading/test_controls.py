@@ -9,7 +9,7 @@ import pytest
 
 from codegate.grading import RunCount, counted_runs, run_hidden_tests
 from codegate.grading.controls.copies import Copies, Flip, Texts, make_copies, read_texts
-from codegate.grading.controls.flips import read_once
+from codegate.grading.controls.flips import cached_texts
 from codegate.grading.controls.verdict import Folded, draw, fold, marked_units, most_copies, unsolved
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.sandbox import SandboxError
@@ -48,7 +48,7 @@ def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld) -> None
 
 
 def read(world: World) -> Texts:
-    return read_once(world.problem, world.base.overlay(world.problem.fix), world.sandboxes)
+    return cached_texts(world.problem, world.base.overlay(world.problem.fix), world.sandboxes)
 
 
 def copied(world: World, number: int = 1) -> Copies:

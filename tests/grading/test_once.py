@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from codegate.grading.once import Once
+from codegate.grading.sandboxes import Once
 
 
 def test_a_failure_is_told_to_those_who_wait_and_not_kept() -> None:

@@ -18,7 +18,7 @@ from codegate.environments.tools import on_machine
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
 from codegate.grading.controls.copies import Texts, UnitsUnknown
-from codegate.grading.controls.flips import read_once
+from codegate.grading.controls.flips import cached_texts
 from codegate.sandbox import (
     BuildSandbox,
     Command,
@@ -181,7 +181,7 @@ def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_n
         world = World(sandboxes)
 
         def search(world: World) -> Texts:
-            return read_once(world.problem, world.base, sandboxes)
+            return cached_texts(world.problem, world.base, sandboxes)
 
         for _ in range(2):
             with pytest.raises(UnitsUnknown):

@@ -1,6 +1,6 @@
 """Signs of an attempt to fool the grader are those that the patch itself adds."""
 
-from codegate.grading.controls.signs import suspicious_signs
+from codegate.grading.policy import suspicious_signs
 from tests.grading.worlds import BUG, FIX, SOURCE, tree
 from tests.kit.problem import changes
 

@@ -137,7 +137,7 @@ def _has_release(folder: Path, *names: str, version: str = "") -> bool:
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     wanted = leak._search_request(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names, "version": version}
     exec(wanted["texts"], driver["TEXTS"])
-    search = driver["Search"](wanted, "/workspace")
+    search = driver["LeakSearch"](wanted, "/workspace")
     for path in folder.rglob("*"):
         if path.is_file():
             search.look_for_release(str(path))

@@ -95,7 +95,7 @@ def search(
     }.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-    one = driver["Search"](json.loads(json.dumps(wanted)), str(workspace))
+    one = driver["LeakSearch"](json.loads(json.dumps(wanted)), str(workspace))
     for file in sorted(folder.rglob("*")):
         if file.is_file() and (not str(file).startswith(f"{folder}/usr/") or one.wants(str(file.parent), file.name)):
             one.look(str(file), file.stat().st_size)

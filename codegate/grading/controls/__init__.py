@@ -1,1 +1,4 @@
-"""Whether a test run can be believed: marks of tests, and copies beside them."""
+"""Controls: marks in tests, and copies beside them.
+
+They show whether a test run can be believed.
+"""

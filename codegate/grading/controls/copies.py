@@ -1,7 +1,8 @@
-"""Hidden tests as they are run once: marks behind their statements, and copies of tests beside them.
+"""Write hidden tests with marks and copies, for one run.
 
-The copies of a test and the test itself have names that only this run has, in an order drawn for it: without the right
-answer, code under test cannot tell which of them is the real one. Afterwards their ids are folded back.
+Marks stand behind statements. The copies of a test and the test itself have names that only this run has, in a random
+order: without the right answer, code under test cannot tell which of them is the real one. Afterwards their ids are
+mapped back.
 """
 
 import re
@@ -30,18 +31,24 @@ Key = tuple[str, str]
 
 
 class UnitsUnknown(SandboxError):
-    """The hidden tests could not be read, so that nothing can be marked or copied in them."""
+    """Raised when hidden tests cannot be read.
+
+    Then nothing can be marked or copied in them.
+    """
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Test files as they are written, and the units in them."""
+    """Test files as they are written, and their units."""
 
     files: Mapping[str, bytes]
     units: Mapping[Key, Unit]
 
     def owners(self, test: str) -> list[Unit]:
-        """Return the units that a test id may be of: several where it may inherit, or where titles are not known."""
+        """Return the units that a test id may belong to.
+
+        There are several if it may inherit, or if titles are not known.
+        """
         file, _, name = test.partition("::")
         language = path_language(file)
         sign = language.parameters if language else ""
@@ -56,7 +63,9 @@ class Texts:
 
 
 def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName) -> Texts:
-    """Return the test ``files`` of a tree with their units; a file that is no text of the language's has none.
+    """Return the test ``files`` of a tree with their units.
+
+    A file that is no text of the language has no units.
 
     Raises:
         UnitsUnknown: the search for them failed.
@@ -75,7 +84,10 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName) -> Texts:
 
 @dataclass(frozen=True)
 class Flip:
-    """One of the texts of a site; ``ends`` is the statement at which the reference fix fails with it, -1 if unknown."""
+    """One of the other texts of a site.
+
+    ``ends`` is the statement at which the reference fix fails with it, -1 if unknown.
+    """
 
     site: Site
     number: int
@@ -83,7 +95,7 @@ class Flip:
 
     @property
     def name(self) -> str:
-        """Return its name, the same whenever the same file is read."""
+        """Return its name, stable for the same file."""
         return f"{self.site.name}.{self.number}"
 
 
@@ -92,7 +104,10 @@ Flips = tuple[Flip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test of a run, under a name of its own; the real one has no flips."""
+    """A test of a run under its own name.
+
+    The real one has no flips.
+    """
 
     unit: Unit
     flips: Flips = ()
@@ -100,15 +115,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class Copies:
-    """Test files as they are run once.
+    """Test files of one run, with marks and copies.
 
     Attributes:
         files: text of each file.
-        variants: the tests that have copies, and these, by the word that their name has in this run.
-        marks: by token, the word of its test, or its unit where that has no copies, and its statement.
-        mark: what the texts call the driver's function.
+        variants: the tests that have copies, and the copies, by the word in their name in this run.
+        marks: by token, the statement, and the word of its test (its unit if that has no copies).
+        mark: name of the driver's function in the texts.
         texts: the files as they are written.
-        seconds: time limit of a test that has copies and of each copy, where the runner can set one.
+        seconds: time limit of a test that has copies and of each copy, if the runner can set one.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -119,36 +134,48 @@ class Copies:
     seconds: float | None = None
 
     def place(self, tree: Tree) -> Tree:
-        """Return ``tree`` with these texts in place of those that it has."""
+        """Return ``tree`` with these texts instead of its own."""
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
-        """Return what a test driver has to know, to which a copy is no other than the real test."""
+        """Return the settings for a test driver.
+
+        They do not tell copies from the real test.
+        """
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
-        """Return what a run printed about its tests as if they had neither marks nor copies: for people."""
+        """Return a run's output without marks and copies, for people."""
         if self.mark:
             text = re.sub(rf'(?:; |\n\s*)?{self.mark}\("\w+"\)', "", text)
         return self._words.sub("", text)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:
-        """Return the word in a test id of the run, the id without it, and what stands before the test's name."""
+        """Return a test id's word, plain id and prefix, or None.
+
+        The prefix stands before the test's name.
+        """
         found = self._words.search(test)
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
     def places(self, test: str) -> list[str | Key]:
-        """Return whose marks a test id of the run may leave: its word's, or those of units."""
+        """Return the words or units whose marks a test may leave."""
         found = self.variant(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return the statements of a test, by its word or its unit, that left their marks."""
+        """Return the statements of a test that left marks.
+
+        The test is named by its word or its unit.
+        """
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return, by test, the tokens of its own, where only what all left together is known."""
+        """Return, by test, its own tokens.
+
+        For runners that report only the tokens of all tests together.
+        """
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
@@ -166,7 +193,10 @@ class Copies:
 
 
 def statements_of(left: Iterable[str]) -> frozenset[int]:
-    """Return the statements whose marks a test left, in a run whose copies are not known."""
+    """Return the statements whose marks a test left.
+
+    For a run whose copies are not known.
+    """
     numbers = (token.rpartition("_")[2] for token in left)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 
@@ -179,14 +209,14 @@ def make_copies(
     real: float | None = None,
     instead: Mapping[Key, Flips] | None = None,
 ) -> Copies:
-    """Mark the ``units`` and write ``copies`` of some of them.
+    """Return files with marked ``units`` and ``copies`` of some.
 
     Args:
         texts: the files.
         units: those to mark.
         copies: by unit, the flips of each copy.
         instead: flips of units that are changed themselves, and have no copies.
-        real: where the real test stands among its copies, from 0 (before all) to 1; None: it is drawn.
+        real: position of the real test among its copies, from 0 (before all) to 1; None: random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}

@@ -1,6 +1,7 @@
-"""Finds, by running the reference fix, flips of its fail-to-pass tests that it fails; controls draw from these.
+"""Find flips of fail-to-pass tests that fail the reference fix.
 
-A test that does not survive copies of it keeps none, and neither do tests that fail beside the copies of others.
+Controls are drawn from these. A test that does not pass beside its own copies keeps none, and neither do tests that
+fail beside the copies of others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,8 +44,10 @@ _EXTRA_SECONDS: Final = 5.0  # of all copies in a graded run
 _PLACES: Final = (0.0, 1.0, 0.5)
 
 
-def read_once(problem: Problem, sources: Tree, sandboxes: Sandboxes) -> Texts:
-    """Return the hidden tests that can be marked, and those tests that ``sources`` has, with their units.
+def cached_texts(problem: Problem, sources: Tree, sandboxes: Sandboxes) -> Texts:
+    """Return the hidden tests with their units, cached.
+
+    Only tests that ``sources`` has and that can be marked.
 
     Raises:
         UnitsUnknown: the search for them failed.
@@ -58,20 +61,20 @@ def read_once(problem: Problem, sources: Tree, sandboxes: Sandboxes) -> Texts:
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
-    """Return flips of each fail-to-pass test that the reference fix fails, and what cannot be marked.
+    """Return flips that the fix fails, and files without marks.
 
     Args:
-        problem: what is asked; its own audit, if it has one, does not count.
+        problem: the problem; its own audit, if it has one, does not count.
         base: its base tree.
         sandboxes: where the tests run.
-        unproven: a run of the marked tests on the base tree; None: it is made.
+        unproven: a run of the marked tests on the base tree; None: it is made here.
 
     Raises:
         SandboxError: ours or the daemon's fault.
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
     try:
-        texts = read_once(problem, base.overlay(problem.fix), sandboxes)
+        texts = cached_texts(problem, base.overlay(problem.fix), sandboxes)
     except UnitsUnknown:
         return ControlAudit(tried=0, unfit=problem.manifest.test_files)
     if not marked_units(problem, texts):
@@ -93,7 +96,10 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: Tes
 
 
 def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies | None:
-    """Return the test ``files`` of ``tree`` with marks, and without copies; None where they cannot be read."""
+    """Return marked test files without copies, or None.
+
+    None if they cannot be read.
+    """
     with suppress(UnitsUnknown):
         texts = read_texts(tree, files, runner)
         return make_copies(texts, texts.units.values(), {}) if texts.units else None
@@ -101,7 +107,8 @@ def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies
 
 
 def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
-    """Return the files of which a test does not pass with marks, or passes with them and without the fix."""
+    """Return the files in which marks change a test's result."""
+    # A test fails with them, or passes with them and without the fix.
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if unproven.passes(test)}
@@ -115,14 +122,14 @@ class _Search:
     """The state of one audit.
 
     Attributes:
-        units: those that are marked.
+        units: the units to mark.
         tests: by unit, its fail-to-pass tests.
         left: by unit, sites that were not tried yet, in the order to try them.
         killed: by test and site, the flips that failed it.
         tried: names of flips.
         first: by test, the first statement that the unfixed code fails.
         broken: units of which one copy did not load, or did not end.
-        alone: of tests that keep no copies, flips in a run of their own that failed them.
+        alone: for tests that keep no copies, flips that failed them in a run of their own.
     """
 
     problem: Problem
@@ -145,7 +152,10 @@ class _Search:
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
-        """Begin with what runs without copies showed, with the fix and without it; ``unfit`` files are left out."""
+        """Begin with two runs without copies.
+
+        One with the fix (``real``) and one without it (``unproven``); ``unfit`` files are left out.
+        """
         self.real = real
         for test, passed in real.passed.items():
             self.first[test] = min(passed - statements_of(unproven.receipts.get(test, ())), default=0)
@@ -164,7 +174,10 @@ class _Search:
             self.left[key] = [*first, *spread(weak, _WEAK), *spread(rest, len(rest))]
 
     def next(self) -> dict[Key, list[Flips]]:
-        """Return what to try next: other texts of sites that count, and further sites of tests that have none yet."""
+        """Return the copies to try next.
+
+        These are other texts of sites that count, and further sites of tests that have none yet.
+        """
         copies: dict[Key, list[Flips]] = {}
         for key, tests in self.tests.items():
             wanted = self._members(key)
@@ -177,10 +190,11 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies with the other texts of sites that count; a copy has flips for different rows."""
+        """Return copies with the other texts of sites that count."""
+        # A copy has flips for different rows.
         together: list[list[Site]] = []
         rows: list[set[str]] = []
-        for site in self._kept(key):
+        for site in self._counting_sites(key):
             own = innermost({test for test in self.tests[key] if site.name in self.killed.get(test, {})})
             at = next((number for number, taken in enumerate(rows) if taken.isdisjoint(own)), len(rows))
             if at == len(rows):
@@ -196,7 +210,7 @@ class _Search:
         return list(filter(None, copies))
 
     def _affordable(self, key: Key) -> int:
-        """Return how many sites of a unit there is time for in one run."""
+        """Return how many sites one run has time for."""
         count = _SITES + 2 * len(self.tests[key]) + _WEAK
         seconds = sum(self._seconds(one) * (_SITES + 2 * len(tests) + _WEAK) for one, tests in self.tests.items())
         most = min(self.problem.manifest.limits.seconds / _SLOWNESS, _TURN_SECONDS)
@@ -209,11 +223,9 @@ class _Search:
     def _strong(self, test: str) -> bool:
         return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
 
-    def _kept(self, key: Key) -> list[Site]:
-        """Return the sites of a unit that count: of its whole, or of each row.
-
-        Values come first, and what the reference fix fails where the unfixed code does, or later.
-        """
+    def _counting_sites(self, key: Key) -> list[Site]:
+        """Return the best sites of a unit, or of each row."""
+        # Sites of values come first, and flips that the fix fails where the unfixed code does, or later.
         found: dict[str, Site] = {}
         for test in self.tests[key]:
             killed = self.killed.get(test, {})
@@ -233,7 +245,10 @@ class _Search:
         seconds: float | None = None,
         instead: Mapping[Key, Flips] | None = None,
     ) -> Folded:
-        """Run the reference fix with these copies; only the files that share a process with one of them."""
+        """Run the reference fix with these copies.
+
+        Only the files that share a process with one of them.
+        """
         made = make_copies(self.texts, self.units, copies, real=place, instead=instead)
         selection = replace(test_selection(self.problem), copies=made)
         if copies:
@@ -247,9 +262,10 @@ class _Search:
         return fold(made, run_hidden_tests(self.problem, self.fixed, self.sandboxes, selection), self.texts)
 
     def attempt(self, copies: Mapping[Key, Sequence[Flips]], place: float, *, alone: bool = False) -> None:
-        """Run copies and keep what they show; where tests fail beside them, run them in parts.
+        """Run copies and record their failures.
 
-        ``alone``: each unit has one copy, and those whose tests fail now keep none.
+        If tests fail beside them, they are run in parts. ``alone``: each unit has one copy, and those whose tests fail
+        now keep none.
         """
         copies = {key: flips for key, flips in copies.items() if key in self.tests and flips}
         if not copies or self.runs >= _MOST_RUNS:
@@ -268,7 +284,7 @@ class _Search:
             spoiled = {key for key in copies if key[0] in {file_of(test) for test in failing}}
         for key in copies.keys() - spoiled:
             for test in self.tests[key]:
-                self._keep(test, folded)
+                self._record_killed(test, folded)
         if not spoiled:
             return
         keys = sorted(spoiled)
@@ -289,7 +305,8 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Attempt two halves of copies beside which a run does not come to its end; a single one is left out."""
+        """Attempt two halves of copies that stopped a run."""
+        # A single copy that stops a run is left out.
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
             part: dict[Key, list[Flips]] = {}
@@ -297,8 +314,9 @@ class _Search:
                 part.setdefault(key, []).append(flips)
             self.attempt(part, place)
 
-    def _keep(self, test: str, folded: Folded) -> None:
-        """Keep the flips that failed a test; of several in one copy, the one at a site that has failed it before."""
+    def _record_killed(self, test: str, folded: Folded) -> None:
+        """Record the flips that failed a test."""
+        # Of several flips in one copy, the one at a site that has failed the test before.
         known = self.killed.setdefault(test, {})
         for copied in folded.copies.get(test, ()):
             own = [one for one in copied.flips if len(copied.flips) == 1 or one.site.name in known]
@@ -307,7 +325,10 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Change tests themselves of which no copy counts; a few of their sites, one at a time."""
+        """Change tests themselves if none of their copies counts.
+
+        A few of their sites, one at a time.
+        """
         units = self.real.units if self.real else {}
         left = {
             key: test
@@ -327,10 +348,13 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the flips that the reference fix fails, as a manifest has them; ``unfit`` files cannot be marked."""
+        """Return the flips that the fix fails, as a manifest.
+
+        ``unfit`` files cannot be marked.
+        """
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
-            kept = {site.name for site in self._kept(key)}
+            kept = {site.name for site in self._counting_sites(key)}
             for test in tests:
                 flips = [one for name, many in self.killed.get(test, {}).items() if name in kept for one in many]
                 flips = [one for one in flips if one.site.strong] or flips
@@ -349,7 +373,8 @@ class _Search:
 
 
 def _is_killed(copied: Copied, flip: Flip) -> bool:
-    """Return whether the reference fix failed a copy, of a value by an assertion: all else fails any patch."""
+    """Return whether the reference fix failed a copy."""
+    # A flip of a value has to fail by an assertion, because anything else fails any patch.
     if copied.result is None or copied.result.status not in FAILED:
         return False
     return not flip.site.strong or copied.crash is None or is_assertion(copied.crash)

@@ -1,4 +1,7 @@
-"""Whether a patch solved the tests: each real one has to pass with all of its marks, and each copy has to fail."""
+"""Decide by copies whether a patch solved the tests.
+
+Each real test has to pass with all of its marks, and each copy has to fail.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +31,10 @@ _Usable = dict[str, list[Flip]]
 
 @dataclass(frozen=True)
 class Copied:
-    """How a copy of a test ended, with the statements that it passed; no result: it was not reported.
+    """How a copy of a test ended.
 
-    ``cut``: it is a subtest that was not begun, because the test that contains it failed before.
+    ``passed`` are the statements that it passed; no result: it was not reported. ``cut``: it is a subtest that was not
+    begun, because the test that contains it failed before.
     """
 
     flips: Flips
@@ -42,7 +46,7 @@ class Copied:
 
 @dataclass(frozen=True)
 class Folded:
-    """A run read back: what is reported of each test by its own id, and of its copies.
+    """A run mapped back to the tests' own ids.
 
     Attributes:
         report: of the real tests.
@@ -60,7 +64,10 @@ class Folded:
 
 
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
-    """Fold the ids of a run back; rows of a copy are those of the real test by their place."""
+    """Return a run mapped back to the tests' own ids.
+
+    Rows of a copy belong to those of the real test by their position.
+    """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
     passed: dict[str, frozenset[int]] = {}
@@ -122,7 +129,8 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
-    """Return whether a test has failed by nothing but copies of tests that it contains, as a suite of methods does."""
+    """Return whether only copies inside a test failed it."""
+    # For example in a suite of methods.
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.status in FAILED]
@@ -131,7 +139,10 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the tests without those that contain others, which fail where one of these does."""
+    """Return the tests that contain no other of ``tests``.
+
+    A containing test fails when an inner one does.
+    """
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
@@ -151,7 +162,10 @@ class Drawn:
 
 
 def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Draw copies of each fail-to-pass test from the flips that validation has shown the reference fix to fail."""
+    """Return random copies of each fail-to-pass test.
+
+    From the flips that validation has shown the reference fix to fail.
+    """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)
@@ -161,7 +175,7 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     strong: set[str] = set()
     for key, sites in found.items():
         of_unit: list[Flips] = []
-        for together in _chosen(sites, generator, most):
+        for together in _sites_to_flip(sites, generator, most):
             drawn: list[list[Flip]] = []
             for usable in together:
                 numbers = set.intersection(*({flip.number for flip in flips} for flips in usable.values()))
@@ -177,7 +191,10 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
 
 
 def draw_alone(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Draw a flip of each test that has no copies, for a run of its own."""
+    """Return a random flip of each test without copies.
+
+    For a run of its own.
+    """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     instead: dict[Key, Flips] = {}
@@ -194,7 +211,7 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random) -> Drawn:
 
 
 def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequence[Unit]) -> dict[Key, list[_Usable]]:
-    """Return, by unit, what a manifest has of each of its sites."""
+    """Return, by unit, the manifest's flips of each site."""
     entries: dict[str, list[tuple[str, int, str]]] = {}
     for test in problem.tests.FAIL_TO_PASS:
         for entry in known.get(test, ()):
@@ -215,15 +232,14 @@ def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequenc
 
 
 def survivors(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the tests that were passed as they were drawn, each changed."""
+    """Return the changed tests that passed nevertheless."""
     return list(filter(folded.report.passes, drawn.flips))
 
 
-def _chosen(sites: list[_Usable], generator: Random, most: int) -> Iterator[list[_Usable]]:
-    """Yield sites to flip together in one copy, until each test of a unit has one, values first.
-
-    A site that all tests have is flipped alone, and so is what is in no row: rows may have it, too.
-    """
+def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> Iterator[list[_Usable]]:
+    """Yield sites to flip together in one copy."""
+    # Until each test of a unit has one, sites of values first. A site that all tests have is flipped alone, and so is
+    # one outside of rows, because rows may share it.
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
 
@@ -256,12 +272,12 @@ def _is_strong(site: _Usable) -> bool:
 
 
 def _common(site: _Usable) -> bool:
-    """Return whether all tests of a site fail with one of its texts."""
+    """Return whether one text of a site fails all its tests."""
     return bool(set.intersection(*({flip.number for flip in flips} for flips in site.values())))
 
 
 def most_copies(units: int) -> int:
-    """Return how many copies each of so many tests has."""
+    """Return how many copies each of ``units`` tests has."""
     most = 1
     while (most + 1) ** max(units, 1) < GUESSES:
         most += 1
@@ -275,7 +291,10 @@ def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
 
 
 def write_flips(flips: Iterable[Flip]) -> tuple[str, ...]:
-    """Return flips of one test as a manifest has them: ``SITE@STATEMENT``, with numbers where these are not all."""
+    """Return flips of one test as a manifest has them.
+
+    ``SITE@STATEMENT``, with numbers if only some texts of the site count.
+    """
     found: dict[tuple[str, int], list[Flip]] = {}
     for flip in flips:
         found.setdefault((flip.site.name, flip.ends), []).append(flip)
@@ -287,7 +306,7 @@ def write_flips(flips: Iterable[Flip]) -> tuple[str, ...]:
 
 
 def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the tests with a copy that was not reported as failed where the reference fix fails it."""
+    """Return the tests with a copy that should have failed."""
     copies = {test: [one for one in folded.copies.get(test, ()) if any(flip.name in names for flip in one.flips)]
               for test, names in drawn.flips.items()}  # fmt: skip
     return [
@@ -298,7 +317,8 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 
 
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
-    """Return whether a copy was reported as failed, before the statement at which the reference fix fails it."""
+    """Return whether a copy failed where the fix fails it."""
+    # It must not pass the statement at which the reference fix fails.
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.status in FAILED
     return (failed or copied.cut) and not ends & copied.passed

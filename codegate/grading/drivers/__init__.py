@@ -1,7 +1,7 @@
-"""Programs that run inside sandboxes. They are never imported: their text is sent there and run by an interpreter.
+"""Programs that run inside sandboxes.
 
-Those that run tests are in the folders ``drivers`` of the languages. One of Python's may import names from others: it
-is sent together with them.
+They are never imported: their text is sent there and run by an interpreter. Drivers that run tests are in the folders
+``drivers`` of the languages. A Python driver may import names from others: these are sent together with it.
 """
 
 import json
@@ -20,7 +20,10 @@ _OWN: Final = "codegate.grading.drivers"
 
 @cache
 def driver_source(file: str, package: str = _OWN) -> str:
-    """Return the text of one of a package's programs, by its file's name (without ``.py`` for Python's)."""
+    """Return the text of one of a package's programs.
+
+    ``file`` is its name, without ``.py`` for Python's.
+    """
     name = file if "." in file else f"{file}.py"
     return resources.files(package).joinpath(name).read_text("utf-8")
 
@@ -34,17 +37,17 @@ def driver_command(
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = 60.0,
 ) -> Command:
-    """Return the command that runs a driver of Python's with a records pipe, out of the repository's reach.
+    """Return the command that runs a Python driver.
 
-    The interpreter is isolated from variables, start-up files and the folder that it is started in: nothing but the
-    driver runs until that lets something in.
+    It has a records pipe, out of the repository's reach. The interpreter is isolated from variables, start-up files and
+    the folder that it is started in: only the driver runs until it lets something else in.
 
     Args:
         driver: its name.
-        settings: what it reads from its standard input, as JSON.
+        settings: sent to its standard input, as JSON.
         places: its arguments behind the pipe's descriptor: ``{tools}`` and the like, see ``Command.argv``.
-        package: where it is.
-        interpreter: what runs it, with options of the project's own behind it.
+        package: the package that it is in.
+        interpreter: the interpreter, with options of the project's own behind it.
         environment: as of a command.
         timeout_seconds: as of a command.
     """
@@ -59,14 +62,15 @@ def driver_command(
 
 @cache
 def _program(driver: str, package: str) -> str:
-    """Return the text of a driver, behind those of the drivers that it imports from."""
+    """Return the text of a driver, after that of its imports."""
     found = _with_imports(driver, package)
     texts = (_IMPORT.sub("", driver_source(name, place)).replace(_FUTURE, "") for place, name in found)
     return _FUTURE + "\n".join(texts)
 
 
 def _with_imports(driver: str, package: str) -> dict[tuple[str, str], None]:
-    """Return package and name of each driver that one imports from, once, what is needed first, and its own."""
+    """Return a driver and all that it imports from."""
+    # As package and name, dependencies first.
     found: dict[tuple[str, str], None] = {}
     for place, name in _IMPORT.findall(driver_source(driver, package)):
         found |= _with_imports(name, place)

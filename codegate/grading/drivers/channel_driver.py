@@ -1,6 +1,6 @@
-"""The pipe that a test driver reports over, which brings this text along; ``records.py`` is its other end.
+"""The pipe that a test driver reports over.
 
-Standard library only, in syntax of Python 3.8.
+Drivers bring this text along; ``records.py`` is its other end. Standard library only, in syntax of Python 3.8.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def plain(value: Any, limit: int) -> str:
-    """Return the text of ``value``, cut, without characters that UTF-8 cannot carry."""
+    """Return the text of ``value``, cut and encodable as UTF-8."""
     try:
         text = str(value)
     except Exception:
@@ -20,9 +20,10 @@ def plain(value: Any, limit: int) -> str:
 
 
 class Channel:
-    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held.
+    """Writes records to the pipe, one JSON line each.
 
-    What it needs is looked up once: tests replace functions of ``os`` and ``json`` while they run.
+    Each is opened by a token that only the settings held. Functions of ``os`` and ``json`` are looked up once, because
+    tests replace them while they run.
     """
 
     def __init__(self, descriptor: int, token: str) -> None:

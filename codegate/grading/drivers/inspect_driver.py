@@ -1,10 +1,10 @@
-"""Compiles and lints changed files inside a sandbox, before anything of the repository runs there.
+"""Compile and lint changed files inside a sandbox.
 
-Like ``pytest_driver`` this text is sent into the sandbox, and run there by the interpreter that the tests have. The
-changed files are in the workspace's folders ``before`` and ``after``. Standard input brings ``{"files": {path: whether
-it was there before}, "modules": [...], "compiler": Node's program that compiles JavaScript}``; argument 1 is the pipe's
-descriptor, argument 2 the folder with ruff, argument 3 the environment's packages. Answers in lines of JSON as it goes,
-so that a file which ends the compiler is known by its absence.
+Nothing of the repository runs there before. Like ``pytest_driver`` this text is sent into the sandbox, and run there by
+the interpreter that the tests have. The changed files are in the workspace's folders ``before`` and ``after``. Standard
+input brings ``{"files": {path: whether it was there before}, "modules": [...], "compiler": Node's program that compiles
+JavaScript}``; argument 1 is the pipe's descriptor, argument 2 the folder with ruff, argument 3 the environment's
+packages. It answers in lines of JSON as it goes, so that a file which ends the compiler is known by its absence.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return the compile errors, by path, of scripts that compiled before; nothing is known without Node."""
+    """Return the compile errors of scripts that compiled before.
+
+    By path; without Node nothing is known.
+    """
     node = shutil.which("node")
     known = [path for path, was_there in files.items() if was_there]
     paths = [os.path.join(side, path) for path in known for side in ("before", "after")]
@@ -69,7 +72,10 @@ def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]
 
 
 def findings(ruff: str, side: str) -> dict[str, int] | None:
-    """Return how often each of ruff's rules speaks up in a folder; None when ruff gave no usable answer."""
+    """Return ruff's findings in a folder, by rule.
+
+    None if ruff gave no usable answer.
+    """
     if not os.path.isdir(side):
         return {}
     version = "py%d%d" % sys.version_info[:2]
@@ -92,7 +98,7 @@ def findings(ruff: str, side: str) -> dict[str, int] | None:
 
 
 def main() -> None:
-    """Report which new modules the environment has too, each file's compile error, then ruff's counts."""
+    """Report shadowed modules, compile errors, then ruff's counts."""
     settings = json.load(sys.stdin)
     own = "lib/python%d.%d/site-packages" % sys.version_info[:2]  # of a virtual environment, which -S leaves unread
     place = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)

@@ -1,8 +1,9 @@
-"""Looks through a sandbox, as code that a model has started could, for the answer to the problem in its workspace.
+"""Search a sandbox for the answer to its problem.
 
-This text is sent into the sandbox, with the base tree in the workspace. Standard input brings what to look for (see
-``_wanted`` in ``codegate.mining.proving.leak``) and the text of ``leak_texts_driver.py``; argument 1 is the pipe.
-Answers with one JSON document. Nothing of the repository or of a package is imported.
+It looks as code that a model has started could. This text is sent into the sandbox, with the base tree in the
+workspace. Standard input brings the search request (see ``_search_request`` in ``codegate.mining.proving.leak``) and
+the text of ``leak_texts_driver.py``; argument 1 is the pipe. It answers with one JSON document. Nothing of the
+repository or of a package is imported.
 """
 
 from __future__ import annotations
@@ -46,22 +47,25 @@ NAMES = ("pypi.org", "github.com", "registry.npmjs.org", "proxy.golang.org")
 
 
 def toolchains() -> tuple[str, ...]:
-    """Return the folders above those of ``PATH``, and this Python's: the machine's toolchains are the system's too."""
+    """Return the folders of the machine's toolchains.
+
+    They are the folders above those of ``PATH``, and this Python's. They count as parts of the system.
+    """
     above = (os.path.dirname(folder.rstrip("/")) for folder in os.environ.get("PATH", "").split(":"))
     found = [sys.base_prefix, *above]
     return tuple(folder + "/" for folder in found if folder not in ("", "/") and not (folder + "/").startswith(LAYER))
 
 
-def plain(text: str) -> str:
-    """Return a path or a name without the bytes that UTF-8 cannot carry, cut."""
+def printable_path(text: str) -> str:
+    """Return a path or name, cut and encodable as UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")[:200]
 
 
-def walk(wants: Callable[[str, str], bool], told: Callable[[str], None]) -> Iterator[tuple[str, int]]:
-    """Yield path and size of the regular files that can be reached.
+def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], None]) -> Iterator[tuple[str, int]]:
+    """Yield path and size of the reachable regular files.
 
-    Of the system's own files, which are many, only those that ``wants`` takes by their paths, or that are called as a
-    part of a git repository. More files than can be looked at are ``told`` about, as what was not looked at may leak.
+    The system's own files are many: only those that ``wants`` takes by their paths, and parts of git repositories, are
+    yielded. If there are too many files, ``report`` gets a line, because files that are not searched may leak.
     """
     count = 0
     for folder, folders, files in os.walk("/"):
@@ -79,14 +83,14 @@ def walk(wants: Callable[[str, str], bool], told: Callable[[str], None]) -> Iter
                 continue
             count += 1
             if count > MOST_FILES:
-                told("there are more than %d files" % MOST_FILES)
+                report("there are more than %d files" % MOST_FILES)
                 return
             if stat.S_ISREG(facts.st_mode):
                 yield path, facts.st_size
 
 
-def read(path: str, limit: int = 4 << 20) -> bytes:
-    """Return a file's first bytes; nothing when it cannot be read."""
+def read_start(path: str, limit: int = 4 << 20) -> bytes:
+    """Return a file's first bytes, or none if unreadable."""
     try:
         with open(path, "rb") as file:
             return file.read(limit)
@@ -94,8 +98,8 @@ def read(path: str, limit: int = 4 << 20) -> bytes:
         return b""
 
 
-class Search:
-    """What was found so far."""
+class LeakSearch:
+    """The findings so far."""
 
     def __init__(self, wanted: dict[str, Any], workspace: str) -> None:
         self.workspace = workspace + "/"
@@ -111,7 +115,7 @@ class Search:
         self.folders = {os.path.basename(os.path.dirname(path)) for path in changed}
         self.modules = tuple("/site-packages/" + path for path in changed)
         self.projects = set(wanted["names"])
-        self.version = number_of(wanted["version"])
+        self.version = version_numbers(wanted["version"])
         names = "|".join(re.escape(name) for name in self.projects) or "(?!)"
         # Go writes a capital as an exclamation mark and the small letter.
         escaped = re.sub("[A-Z]", lambda capital: "!" + capital.group().lower(), names)
@@ -124,7 +128,7 @@ class Search:
 
     def tell(self, text: str) -> None:
         if len(self.found["findings"]) < MOST_FINDINGS:
-            self.found["findings"].append(plain(text))
+            self.found["findings"].append(printable_path(text))
 
     def note(self, kind: str, count: int, path: str, text: str) -> None:
         if count and text:
@@ -132,7 +136,10 @@ class Search:
             self.tell("%s %s" % (path, text))
 
     def wants(self, folder: str, name: str) -> bool:
-        """Return whether a file of the system may matter, by its name: there are too many to read them all."""
+        """Return whether a system file's name makes it relevant.
+
+        There are too many to read them all.
+        """
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
             return name in self.names or name.endswith(PACKED)
@@ -140,7 +147,7 @@ class Search:
         return stem not in COMMON or os.path.basename(home) in self.folders
 
     def look(self, path: str, size: int) -> None:
-        """Look at one file, and into it."""
+        """Search one file, and the files packed in it."""
         own = path[len(self.workspace) :] if path.startswith(self.workspace) else ""
         if own in self.base:
             self.look_at_own(path, own)
@@ -152,27 +159,27 @@ class Search:
         if path.startswith(SYSTEM) and size > LARGEST_OF_SYSTEM:
             return
         if foreign or path.endswith(TEXTS["ARCHIVES"]):
-            for name, data in self.unpacker.texts(path, read(path, TEXTS["LARGEST_ARCHIVE"]), foreign):
+            for name, data in self.unpacker.texts(path, read_start(path, TEXTS["LARGEST_ARCHIVE"]), foreign):
                 self.look_at(name, data, foreign)
         elif size in self.sizes or path.endswith((*self.suffixes, ".pyc")):
-            self.look_at(path, read(path), False)
+            self.look_at(path, read_start(path), False)
         if layered or foreign:
             self.look_for_release(path)
             if not path.endswith((".pyc", *TEXTS["ARCHIVES"])):
                 self.look_at_compiled(path)
 
     def look_for_release(self, path: str) -> None:
-        """Take note of an installed copy of the project that a file shows."""
+        """Record an installed copy of the project."""
         distribution, package, cached = DISTRIBUTION.fullmatch(path), PACKAGE.fullmatch(path), self.cached.match(path)
         if distribution:
             name, folder = re.sub(r"[-_.]+", "-", distribution.group(2)).lower(), os.path.dirname(path)
             # What was installed from a folder is the tree itself, or a copy of it with the files that are looked at.
-            if name in self.projects and b'"dir_info"' not in read(os.path.join(folder, "direct_url.json")):
+            if name in self.projects and b'"dir_info"' not in read_start(os.path.join(folder, "direct_url.json")):
                 self.releases[folder] = distribution.group(1)
         elif package:
             name, version = package_facts(path)
             # A tool of the project may depend on a release that is older than the tree, as its version says.
-            if {package.group(2), name} & self.projects and not () < number_of(version) < self.version:
+            if {package.group(2), name} & self.projects and not () < version_numbers(version) < self.version:
                 self.releases[package.group(1)] = package.group(1)
         elif cached:
             self.releases[cached.group()] = cached.group()
@@ -180,12 +187,13 @@ class Search:
             self.releases[path] = path[: path.rindex("/site-packages/") + len("/site-packages")]
 
     def has_release(self) -> bool:
-        """Return whether an installed copy may have the fix: unless it has changed files, all without it.
+        """Return whether an installed copy may have the fix.
 
-        A folder of changed files that lacks one of them is of another time than the fix.
+        It may, unless it has changed files that are all without it. A folder of changed files that lacks one of them is
+        of another time than the fix.
         """
         copies = [
-            os.path.isfile(copy) and TEXTS["is_after"](TEXTS["lines_of"](read(copy)), added, removed)
+            os.path.isfile(copy) and TEXTS["is_after"](TEXTS["lines_of"](read_start(copy)), added, removed)
             for path, added, removed in self.answer.changed
             for place in set(self.releases.values())
             for copy in (os.path.join(place, path), os.path.join(place, "src", path))
@@ -194,21 +202,24 @@ class Search:
         return any(copies) or (bool(self.releases) and not copies)
 
     def look_at_compiled(self, path: str) -> None:
-        """Look at a file that a compiler may have made of the project's own."""
-        data = read(path, TEXTS["LARGEST_COMPILED"])
+        """Search a file that may be compiled from the project."""
+        data = read_start(path, TEXTS["LARGEST_COMPILED"])
         if b"\0" in data[:4096]:
             self.note("fix_lines", 1, path, self.answer.is_built_from_fix(path, data))
             self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether an object of a git repository, or the index of a pack, has a file of the answer."""
+        """Return whether a git object is a file of the answer.
+
+        Or whether the index of a pack lists one.
+        """
         if path.endswith(".idx"):
-            data = read(path, TEXTS["LARGEST_COMPILED"])
+            data = read_start(path, TEXTS["LARGEST_COMPILED"])
             return any(bytes.fromhex(blob) in data for blob in self.blobs)
         return path[-41:].replace("/", "") in self.blobs
 
     def look_at(self, name: str, data: bytes, foreign: bool) -> None:
-        """Look at a file that is not the base tree's."""
+        """Search a file that is not of the base tree."""
         if len(data) in self.sizes and hashlib.sha256(data).hexdigest() in self.digests:
             self.note("hidden_files", 1, name, "is a hidden test")
         if name.endswith(".pyc"):
@@ -219,11 +230,14 @@ class Search:
             if shared >= max(2, (known + 1) // 2):
                 self.note("hidden_files", 1, name, "has %d of the %d distinctive lines of the tests" % (shared, known))
         if foreign:
-            self.note("hidden_files", 1, name, self.answer.tells_tests(name, data))
+            self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Look at a file of the base tree, whose lines were looked through before it was put here, for the rest."""
-        for name, data in self.unpacker.texts(own, read(path, TEXTS["LARGEST_ARCHIVE"]), True):
+        """Search a file of the base tree.
+
+        Its lines were searched before it was put here; this searches the rest.
+        """
+        for name, data in self.unpacker.texts(own, read_start(path, TEXTS["LARGEST_ARCHIVE"]), True):
             if name != own or OBJECT.match(path):
                 self.look_at(name, data, True)
                 continue
@@ -233,13 +247,13 @@ class Search:
                 self.note("fix_lines", *self.place(own, self.answer.is_fixed_copy(own, data)))
             elif own not in self.kept and os.path.basename(own).partition(".")[0] in self.answer.stems:
                 self.note("fix_lines", *self.place(own, self.answer.has_runs(data)))
-            self.note("hidden_files", 1, own, self.answer.tells_tests(own, data))
+            self.note("hidden_files", 1, own, self.answer.names_tests(own, data))
 
     def look_at_byte_code(self, path: str, data: bytes) -> None:
         folder, name = os.path.split(path.replace("__pycache__" + os.sep, ""))
         source = os.path.join(folder, name.partition(".")[0] + ".py")
         # With the hash of the source beside it, where the lines are looked at (PEP 552).
-        if data[4:5] in HASHED and os.path.isfile(source) and data[8:16] == source_hash(read(source)):
+        if data[4:5] in HASHED and os.path.isfile(source) and data[8:16] == source_hash(read_start(source)):
             return
         self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, os.path.isfile(source)))
 
@@ -249,22 +263,28 @@ class Search:
 
 
 def package_facts(path: str) -> "tuple[str, str]":
-    """Return what a package.json calls its package, whatever alias that is installed under, and its version."""
+    """Return name and version in a package.json.
+
+    The package may be installed under an alias.
+    """
     try:
-        facts = json.loads(read(path))
+        facts = json.loads(read_start(path))
         return str(facts["name"]), str(facts.get("version", ""))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return "", ""
 
 
-def number_of(version: str) -> "tuple[int, ...]":
-    """Return the three numbers of a version; none of what is no version."""
+def version_numbers(version: str) -> "tuple[int, ...]":
+    """Return the three numbers of a version, or none."""
     found = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
     return tuple(map(int, found.groups())) if found else ()
 
 
 def network() -> list[str]:
-    """Return what answered; nothing should."""
+    """Return the addresses and names that answered.
+
+    None should.
+    """
     answered = []
     for address in ADDRESSES:
         with contextlib.suppress(OSError), socket.create_connection(address, timeout=0.3):
@@ -282,8 +302,8 @@ def main() -> None:
     exec(compile(wanted["texts"], "<texts>", "exec"), TEXTS)
     global SYSTEM
     SYSTEM += toolchains()
-    search = Search(wanted, os.getcwd())
-    for path, size in walk(search.wants, lambda text: search.note("objects", 1, "/", text)):
+    search = LeakSearch(wanted, os.getcwd())
+    for path, size in reachable_files(search.wants, lambda text: search.note("objects", 1, "/", text)):
         search.look(path, size)
     if search.unpacker.unread:
         search.note("fix_lines", 1, search.unpacker.unread[0], "is more than can be unpacked")

@@ -1,8 +1,8 @@
-"""Recognises the answer to a problem in a file: as source, as a patch, packed, compiled, or by the names of its tests.
+"""Recognise the answer to a problem in a file.
 
-This text is sent into a sandbox together with ``leak_driver.py``, which walks there and asks about each file. It
-parses what it finds and runs none of it: byte code is searched for names, archives are read with bounds. Standard
-library only, in syntax of Python 3.8.
+As source, as a patch, packed, compiled, or by the names of its tests. This text is sent into a sandbox together with
+``leak_driver.py``, which walks there and asks about each file. It parses files and runs none of them: byte code is
+searched for names, archives are read with bounds. Standard library only, in syntax of Python 3.8.
 """
 
 from __future__ import annotations
@@ -40,20 +40,26 @@ def lines_of(data: bytes) -> set[bytes]:
     return {line.strip() for line in data.split(b"\n")}
 
 
-def encoded(lines: list[str]) -> set[bytes]:
-    """Return lines as they are in files."""
+def encoded_lines(lines: list[str]) -> set[bytes]:
+    """Return lines as bytes, as they are in files."""
     return {line.encode("utf-8", "replace") for line in lines}
 
 
 def squeezed(data: bytes) -> bytes:
-    """Return a text without blanks, quotes and backslashes: the same however it is indented, wrapped or embedded."""
+    """Return a text without blanks, quotes and backslashes.
+
+    The result is the same however the text is indented, wrapped or embedded.
+    """
     if b"\\n" in data:
         data = data.replace(b"\\r", b"").replace(b"\\n", b"").replace(b"\\t", b"")
     return data.translate(None, b" \t\r\n\f\v'\"`\\")
 
 
 def patched(data: bytes) -> bytes:
-    """Return what a patch leaves of the places it changes; other text as it is."""
+    """Return a patch's places as it leaves them.
+
+    Other text is returned as it is.
+    """
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]
@@ -61,15 +67,17 @@ def patched(data: bytes) -> bytes:
 
 
 def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
-    """Return whether a version of a changed file may be as the fix leaves it.
+    """Return whether a file's version may be as the fix leaves it.
 
-    Unless it lacks most lines that the fix adds or, where it adds none, has most of those that it removes.
+    Unless it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
     """
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
 
 class Unpacker:
-    """Reads archives of archives; what is broken or beyond the bounds is left out.
+    """Reads nested archives, within bounds.
+
+    Broken archives and those beyond the bounds are left out.
 
     Attributes:
         left: bytes that may still be unpacked.
@@ -82,7 +90,10 @@ class Unpacker:
         self.unread: list[str] = []
 
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-        """Yield a file, or the files packed in it, with names: ``every`` one, or those called as the answer is."""
+        """Yield a file, or the named files packed in it.
+
+        ``every``: all of them, else those named like the answer.
+        """
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
             yield name, data[:LARGEST_TEXT]
@@ -124,7 +135,7 @@ class Unpacker:
         return size <= (LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT)
 
     def take(self, stream: Any, name: str) -> bytes:
-        """Read a member, as far as there is room."""
+        """Return a member's bytes, as far as there is room."""
         found: bytes = stream.read(min(LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT, self.left))
         self.left -= len(found)
         if not self.left:
@@ -133,9 +144,10 @@ class Unpacker:
 
 
 def tar_members(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield name, start and size of a tar's regular files (POSIX ustar, GNU and pax long names).
+    """Yield name, start and size of a tar's regular files.
 
-    The standard library's reader takes quadratic time for some sparse files, which need not be read here.
+    Formats: POSIX ustar, GNU and pax long names. The standard library's reader takes quadratic time for some sparse
+    files, which need not be read here.
     """
     position, count, long_name = 0, 0, ""
     while data[position + 257 : position + 262] == b"ustar" and count < MOST_MEMBERS:
@@ -161,7 +173,7 @@ def is_tar(data: bytes) -> bool:
 
 
 def is_packed(data: bytes) -> bool:
-    """Return whether a file looks like an archive, or like a compressed file or git object."""
+    """Return whether a file is an archive, compressed, or git's."""
     deflated = data[:1] == b"x" and len(data) > 2 and not (data[0] * 256 + data[1]) % 31
     return deflated or is_tar(data) or data.startswith((b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
 
@@ -170,22 +182,27 @@ class Answer:
     """What reveals the answer: the request that ``codegate.mining.proving.leak`` sends."""
 
     def __init__(self, wanted: dict[str, Any]) -> None:
-        self.fix = encoded(wanted["fix_lines"])
-        self.tests = encoded(wanted["test_lines"])
+        self.fix = encoded_lines(wanted["fix_lines"])
+        self.tests = encoded_lines(wanted["test_lines"])
         self.runs = [squeezed("".join(run).encode("utf-8", "replace")) for run in wanted["runs"]]
-        self.changed = [(path, encoded(added), encoded(removed)) for path, added, removed in wanted["changed"]]
+        self.changed = [
+            (path, encoded_lines(added), encoded_lines(removed)) for path, added, removed in wanted["changed"]
+        ]
         self.stems = {os.path.basename(path).partition(".")[0] for path, _, _ in self.changed}
-        self.words = {path: encoded(words) for path, words in wanted["words"]}
-        self.unheard = {path: encoded(words) for path, words in wanted["unheard"]}
-        self.test_names = encoded(wanted["test_names"])
-        self.test_titles = encoded(wanted["test_titles"])
-        self.test_files = encoded(wanted["hidden_names"])
+        self.words = {path: encoded_lines(words) for path, words in wanted["words"]}
+        self.unheard = {path: encoded_lines(words) for path, words in wanted["unheard"]}
+        self.test_names = encoded_lines(wanted["test_names"])
+        self.test_titles = encoded_lines(wanted["test_titles"])
+        self.test_files = encoded_lines(wanted["hidden_names"])
         self.test_stems = {os.path.basename(name).partition(".")[0] for name in wanted["hidden_names"]}
         names = b"|".join(re.escape(name) for name in sorted(self.test_names))
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
-        """Return of how many lines, and how, a file outside of the base tree repeats the fix; 0 when it does not."""
+        """Return by how many lines, and how, a file repeats the fix.
+
+        The file is outside of the base tree; 0 if it does not.
+        """
         lines = lines_of(patched(data))
         shared = len(lines & self.fix)
         if shared >= max(2, (len(self.fix) + 1) // 2):
@@ -209,7 +226,10 @@ class Answer:
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
-        """Return whether at least half of the changed places are in a text just as the fix leaves them."""
+        """Return how many changed places a text has as fixed.
+
+        0 if these are fewer than half.
+        """
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
         after = squeezed(patched(data)) if self.runs and b"@@ -" in data else b""
@@ -223,7 +243,10 @@ class Answer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code repeats the fix; ``source`` says that its source is next to it."""
+        """Return how byte code repeats the fix, or "".
+
+        ``source``: its source is next to it.
+        """
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)
@@ -240,7 +263,10 @@ class Answer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return how a program or a library repeats the fix: it names a changed file, and most names the fix adds."""
+        """Return how a compiled file repeats the fix, or "".
+
+        It names a changed file, and most names that the fix adds.
+        """
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
             own = os.path.basename(changed)
@@ -251,15 +277,21 @@ class Answer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return how a program or a library has a hidden test: it names the file and a test that is new in it."""
+        """Return how a compiled file has a hidden test, or "".
+
+        It names the file and a test that is new in it.
+        """
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
                 if name in data:
                     return "is compiled from the hidden test %s" % name.decode("utf-8", "replace")
         return ""
 
-    def tells_tests(self, path: str, data: bytes) -> str:
-        """Return how a file that defines no such test names one that the hidden tests add."""
+    def names_tests(self, path: str, data: bytes) -> str:
+        """Return how a file names a new hidden test, or "".
+
+        Without defining a test of that name.
+        """
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:
             return ""

@@ -1,7 +1,7 @@
-"""Looks at what a test process left in the workspace, once its descendants are dead too.
+"""Check the workspace after a test process and its descendants.
 
 Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{path: sha256}``; argument 1 is the
-pipe's descriptor. Answers with the paths that are not as they were.
+pipe's descriptor. It answers with the paths that have changed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ import sys
 LARGEST = 64 << 20
 
 
-def digest(path: str) -> str:
-    """Return the SHA-256 of the regular file ``path``, or nothing when it is not one (any more)."""
+def file_digest(path: str) -> str:
+    """Return the SHA-256 of a regular file, or "".
+
+    Empty if it is not one (any more).
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
@@ -32,7 +35,7 @@ def main() -> None:
     """Report one JSON document over the pipe."""
     watched = json.load(sys.stdin)
     os.chmod(".", 0o755)
-    changed = [path for path, wanted in watched.items() if digest(path) != wanted]
+    changed = [path for path, wanted in watched.items() if file_digest(path) != wanted]
     os.write(int(sys.argv[1]), json.dumps(changed[:20]).encode("ascii"))
 
 

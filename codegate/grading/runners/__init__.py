@@ -1,4 +1,7 @@
-"""The test runners that languages bring, by name. Each is a class with the three methods of ``Runner``."""
+"""The test runners of all languages, by name.
+
+Each is a class with the three methods of ``Runner``.
+"""
 
 from typing import cast
 
@@ -11,7 +14,7 @@ __all__ = ["Runner", "RunnerReport", "find_runner"]
 
 
 def find_runner(name: RunnerName) -> Runner:
-    """Return the runner of that name.
+    """Return the runner called ``name``.
 
     Raises:
         UsageError: no language has it, or it cannot be loaded.

@@ -1,7 +1,7 @@
-"""What a test runner is to codegate: how it is started, and how what it reported is read.
+"""The contract of a test runner: start tests, read reports.
 
 A runner is one small class. It names a command whose process writes to the records pipe, opened by a token that only
-the command's standard input holds, and it reads those records on the host, strictly, as written by a suspect.
+the command's standard input holds. It reads those records on the host, strictly, as written by a suspect.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ from codegate.sandbox import Command, Completed
 
 @dataclass(frozen=True)
 class RunnerReport:
-    """What one process of a runner reported.
+    """The report of one process of a runner.
 
     Attributes:
         results: by test id; ids begin with the path of the test's file and ``::``.
-        status: the exit status that the runner announced with its last record; None when it did not come that far.
+        status: the exit status that the runner announced with its last record; None if that is missing.
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
         forged: something else wrote to the records pipe.
         receipts: by test id, the tokens of the marks that it left.
         texts: by id of a failed test that has copies, how the runner shows the failure.
-        unsteady: ids of repeated tests that passed at times only; their result is the worst.
+        unsteady: ids of repeated tests that passed only at times; their result is the worst.
         attempted: what the process tried to do, in parts; empty from runners that do not watch.
     """
 
@@ -45,13 +45,22 @@ class Runner(Protocol):
     """Runs tests of one framework. Stateless."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """Return which of ``files`` share a process; usually each has its own."""
+        """Return which of ``files`` share a process.
+
+        Usually each has its own.
+        """
         ...
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """Return the command for one batch; its limits and its records pipe are set by the caller."""
+        """Return the command for one batch.
+
+        The caller sets its limits and its records pipe.
+        """
         ...
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """Return what the command reported; raises nothing whatever was written to the pipe."""
+        """Return the report of a completed command.
+
+        It raises nothing, whatever was written to the pipe.
+        """
         ...

@@ -1,4 +1,7 @@
-"""From the phases that a driver reported of a test to its result: what the runners share."""
+"""Turn a driver's phases into test results.
+
+The runners of all languages share this.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -17,7 +20,7 @@ def first_failure(phases: Phases) -> Phase | None:
 
 
 def status_of(phases: Phases) -> TestStatus:
-    """Return the status of a test that is reported when it has ended: the worst of those of its id."""
+    """Return a test's status: the worst of its phases."""
     failing = first_failure(phases)
     if failing is not None:
         return "failed" if failing.when == "call" else "error"
@@ -25,7 +28,10 @@ def status_of(phases: Phases) -> TestStatus:
 
 
 def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
-    """Return, by id of a failed test that has copies, how the runner shows the failure."""
+    """Return the failure texts of tests that have copies.
+
+    By test id.
+    """
     failing = ((test, first_failure(found)) for test, found in phases.items())
     return {test: phase.text for test, phase in failing if phase and phase.text}
 
@@ -63,7 +69,7 @@ def runner_report(
     *,
     repeated: bool = False,
 ) -> RunnerReport:
-    """Return what a driver reported of ``files``.
+    """Return a driver's report on ``files``.
 
     ``receipts`` finds them in the phases of the tests. Several results of one id come from a test that was
     ``repeated``, or else from several tests with the same title.
