@@ -1,31 +1,44 @@
 """The queue of a mining run: units tried side by side.
 
-Their results are taken in the queue's order.
+Their results are taken in the queue's order, and stored on disk so that a mining run that was stopped can go on.
 """
 
+import json
 import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
+from codegate.durable import digest, write_atomic
 from codegate.environments import find_recipes
 from codegate.errors import CodegateError, Interrupted, UsageError
+from codegate.grading import GRADER_VERSION
 from codegate.mining.budget import GRACE_SECONDS, Budget
 from codegate.mining.build import BuiltProblem, ProblemBuilder
-from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions
 from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import KeptSuite
 from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
-from codegate.mining.units import Prospect, Rejected
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError
+from codegate.suite import load_suite, write_suite
 
+MINER_VERSION: Final = "21"
+"""Raised when the same unit may come to another end than before."""
+
+# These results are not stored, because they may pass: another day, a package index that answers, or more time may bring
+# another one. A fix that the grader does not confirm had passed a moment before, and memory may have been short when an
+# unexpected error came up.
+_PASSING: Final = frozenset({"budget", "timeout", "env_unresolved", "oracle_fails", "unreadable"})
+_END_BYTES: Final = 1 << 20
 ENOUGH: Final = 30
 """Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
 
@@ -39,6 +52,67 @@ _FEW: Final = 3
 _OF_ENVIRONMENT: Final = frozenset({"env_unresolved", "env_no_passing_test"})
 
 _CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; the next mining tries it again")
+
+
+class Ledger:
+    """Stores the results of units. Thread-safe.
+
+    A result is stored under a digest of everything that it depends on: the commit, the versions of miner and grader,
+    the options. So nothing here is ever out of date, and a lost or damaged folder costs time only.
+    """
+
+    def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._options = digest([MINER_VERSION, GRADER_VERSION, options])
+
+    def find(self, prospect: Prospect) -> BuiltProblem | Rejected | None:
+        """Return the result of a unit, or None if not stored."""
+        place = self._place(prospect)
+        try:
+            end = json.loads((place / "end.json").read_bytes()[:_END_BYTES])
+            if end.get("reason") is not None:
+                return Rejected(end["reason"], str(end["detail"])) if end["reason"] in get_args(Reason) else None
+            suite = load_suite(place / "suite")
+        except (OSError, ValueError, KeyError, AttributeError, TypeError, CodegateError):
+            return None
+        if [problem.digest for problem in suite.problems] != [end.get("digest")]:
+            return None
+        (problem,) = suite.problems
+        return BuiltProblem(problem, suite.environments[problem.manifest.environment])
+
+    def record(self, prospect: Prospect, end: BuiltProblem | Rejected) -> None:
+        """Store the result of a unit.
+
+        Raises:
+            InfrastructureError: the disk refused.
+        """
+        place = self._place(prospect)
+        if isinstance(end, Rejected):
+            if end.reason not in _PASSING:
+                write_atomic(place / "end.json", _json({"reason": end.reason, "detail": end.detail}))
+            return
+        place.mkdir(parents=True, exist_ok=True)
+        write_suite(
+            place / "suite",
+            name="unit",
+            repository=None,
+            environments=[end.environment],
+            problems=[end.problem],
+        )
+        write_atomic(place / "end.json", _json({"digest": end.problem.digest}))
+
+    def _place(self, prospect: Prospect) -> Path:
+        unit = prospect.unit
+        key = digest([self._options, unit.commit, unit.base, _digest_of(prospect.enrichment)])
+        return self._folder / key[:2] / key
+
+
+def _digest_of(enrichment: Enrichment | None) -> str | None:
+    return None if enrichment is None else digest(repr(enrichment))
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True).encode("ascii")
 
 
 class Queue:

@@ -8,7 +8,7 @@ from codegate.operations.affected import Affected, affected
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
 from codegate.operations.editing import add_problem, review_suite
 from codegate.operations.pooling import pool_suites
-from codegate.operations.project import Repository, look_at
+from codegate.operations.project import Repository, look_at, try_on_head
 from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep_runs
 from codegate.operations.suites import (
     check_policy,
@@ -22,7 +22,6 @@ from codegate.operations.suites import (
     validate,
     validation_words,
 )
-from codegate.operations.trying import try_on_head
 
 __all__ = [
     "Affected",

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut, cut
-from codegate.mining.kinds.kind import KindOf, classify_kind, signals
-from codegate.mining.kinds.names import declared_names
+from codegate.mining.kinds.kind import KindOf, classify_kind, declared_names, signals
 from codegate.mining.kinds.words import label_signals, title_signals
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue

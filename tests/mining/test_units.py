@@ -6,7 +6,7 @@ import pytest
 from codegate.mining.kinds.kind import score_unit
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import PathChange, Unit
-from codegate.mining.sources.references import closed_issues
+from codegate.mining.sources.messages import closed_issues
 from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
 
 

@@ -15,9 +15,16 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
 from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, CommitRecord, read_graph
-from codegate.mining.sources.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
+from codegate.mining.sources.messages import (
+    Landing,
+    UnitKind,
+    closed_issues,
+    is_long_lived,
+    is_revert,
+    read_landing,
+    series_title,
+)
 from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
-from codegate.mining.sources.references import closed_issues
 from codegate.suite import GitError, git, repository_path
 
 __all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "project_name",
