@@ -1,7 +1,7 @@
-"""Environments as recorded builds: a project's own set-up commands run once, and what they leave is frozen.
+"""Build environments by a project's own set-up, and freeze them.
 
 A ``Recipe`` says how a project is set up and tested; it is written by hand or found in the project's own files. The
-build runs it once with the package indexes in reach; tests then run on what it left, without a network.
+build runs it once with the package indexes in reach. Tests then run on the frozen result, without a network.
 """
 
 from codegate.environments.build import BuildFailed, obtain

@@ -1,4 +1,4 @@
-"""Build a project's environment: run its set-up once, freeze the result."""
+"""Run a project's set-up once, and freeze the result."""
 
 import logging
 import posixpath
@@ -57,7 +57,7 @@ _NOT_THERE: Final = (126, 127)
 """Exit codes of a command whose program is not there."""
 _ENTRY: Final = re.compile(r"^[ \t]*([A-Za-z0-9][\w.-]*)[^\n\\]*(?:\\\r?\n[^\n\\]*)*", re.MULTILINE)
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-# How installers name the package that stopped them.
+# How installers name the package that failed.
 _PACKAGES: Final = re.compile(
     r"Failed (?:to build|to download and build|building wheel for|to download|to fetch)(?: installable wheels.*?\()?"
     r"[:\s`'\"]+(?!file:)(?P<pip>[\w.-]+)"
@@ -95,7 +95,7 @@ def obtain(
     resolved: str | None = None,
     found: bool = False,
 ) -> Built:
-    """Return the recorded build of recipe and tree, cached or new.
+    """Return a recipe's recorded build, cached or new.
 
     Args:
         recipe: how the project is set up.
@@ -236,7 +236,7 @@ class _Build:
 
     @property
     def _pinned(self) -> bool:
-        """Return whether set-up has to be given an earlier build's versions."""
+        """Return whether to constrain set-up to earlier versions."""
         # With a lock it does not resolve versions itself.
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 

@@ -17,9 +17,9 @@ from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, short
 from codegate.suite import Tree, is_plain_path
 from codegate.suite.declared import at, mapping, read_json, read_plain_yaml, read_text, read_toml, strings
 
-_DEEPEST: Final = 5  # of commands that stand for others
+_DEEPEST: Final = 5  # levels of scripts and targets that call each other
 _MOST_LINES: Final = 400
-_LONGEST: Final = 4000  # line that is read
+_LONGEST: Final = 4000  # characters that are read of a line
 _PIECE: Final = re.compile(
     rf"\$\{{\{{.{{0,1000}}?\}}\}}|{QUOTED}|\\.|\$\([^()]*\)|\d?>&\d?|&>>?|&&|\|\||[;&|]|[^;&|'\"\\$>\d]+|.", re.DOTALL
 )
@@ -93,7 +93,7 @@ class Commands:
                 for one in found:
                     before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
                     left_out = one.left_out
-                    if STRUCTURE.search(before):  # what a branch or a loop does is told by running it alone
+                    if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
                         before, left_out = "", (*left_out, f"what goes before `{short(shlex.join(one.words))}`")
                     own = {name: value for name, value in reader.env.items() if self.env.get(name) != value}
                     (known if one.known else maybe).append(
@@ -282,7 +282,7 @@ def _java_test(tree: Tree, folder: str) -> str:
 
 
 def _session_index(words: list[str]) -> int:
-    """Return the index of ``tox`` or ``nox`` among words, or -1."""
+    """Return where ``tox`` or ``nox`` stands, or -1."""
     found = next((index for index, word in enumerate(words) if word in {"tox", "nox"}), -1)
     led_by = words[: max(found, 0)]
     return found if not led_by or (led_by[0] in _LAUNCHERS and set(_ABSENT).isdisjoint(led_by)) else -1
@@ -299,7 +299,7 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str) -> TestCommand:
-    """Return a command that was found in the text at ``place``."""
+    """Return a command found in the text at ``place``."""
     before = command.before
     if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'

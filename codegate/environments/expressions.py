@@ -1,4 +1,4 @@
-"""Evaluate GitHub's expressions as far as the workflow gives their values."""
+"""Evaluate GitHub's expressions as far as workflows allow."""
 
 import json
 import re
@@ -136,7 +136,7 @@ class _Reader:
 
     def _path(self, name: str) -> Any:
         value: Any = self.scope.get(name, UNKNOWN)
-        closed = name in {"matrix", "inputs"}  # a key that is not there is empty; elsewhere it is GitHub's
+        closed = name in {"matrix", "inputs"}  # a missing key is empty here; elsewhere only GitHub knows it
         while self.at < len(self.words) and self.words[self.at] in {".", "["}:
             if self._next() == ".":
                 key: Any = self._next()
@@ -148,7 +148,7 @@ class _Reader:
             elif isinstance(value, Mapping):
                 value = value.get(text_value(key), None if closed else UNKNOWN)
             elif name == "steps" and key == "cache-hit":
-                value = ""  # no cache has anything
+                value = ""  # here every cache is empty
             elif value is not UNKNOWN:
                 value = None
         return value

@@ -57,7 +57,7 @@ class Found:
     light: bool = False
 
     def reduced(self, recipe: Recipe, why: str) -> "Found":
-        """Return it with a recipe that lacks some of its steps."""
+        """Return it with a recipe that lacks some steps."""
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
         clauses = [f"`{short(line)}`: {why}" for line in lacking]
         places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
@@ -254,7 +254,7 @@ def _add_services(draft: _Draft, job: CiJob) -> None:
             name: text_value(value) for name, value in mapping(service.get("env")).items() if "${{" not in str(value)
         }
         draft.add("env", {name: value for name, value in given.items() if name not in draft.env}, draft.place)
-    if job.image:  # in a container's network a server has a name; beside the tests it is on their own loopback
+    if job.image:  # a server has a host name in a container's network, but here it is on the tests' loopback
         for name, value in draft.env.items():
             for host in job.services:
                 value = re.sub(rf"(?<![\w.-]){re.escape(host)}(?=:\d|$)", "localhost", value)  # noqa: PLW2901
@@ -271,7 +271,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 
 def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
-    """Return the sort key: the plainest run of most tests first."""
+    """Return the sort key; the plainest run comes first."""
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
     words = shlex.join(test.words)
@@ -306,7 +306,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
     for text, place in commands:
         draft.place = draft.place or place
         draft.run(text, path, {}, place)
-    if [text for text, _ in commands] == [PYTEST]:  # no manifest: nothing else says that there is Python
+    if [text for text, _ in commands] == [PYTEST]:  # there is no manifest, so that nothing else names Python
         draft.add_tools({"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}, "that codegate runs on", has)
     job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
     if not tests and job is not None:

@@ -67,7 +67,7 @@ _KINDS: Final = {
 _PROGRAMS: Final = {"python": "python3", "maven": "mvn", "rust": "rustc"}
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-# Of a Python project, what describes it; of a package of npm, what an installation reads.
+# Keys that describe a Python project (they do not count), and keys that npm reads (only they count).
 _DESCRIBES: Final = frozenset({
     "version", "description", "readme", "authors", "maintainers", "keywords", "classifiers", "urls", "license",
     "license-files", "homepage", "repository", "documentation",
@@ -183,7 +183,7 @@ def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:
         have = [one for one in asked if one.name not in INSTALLABLE]
         if have == asked:
             raise
-        return _probed(recipe, kinds, backend, image, have)  # the index brings the others
+        return _probed(recipe, kinds, backend, image, have)  # a package index brings the other toolchains
 
 
 def _probed(
@@ -216,7 +216,7 @@ def _probed(
     first, *answers = re.split(r"^=", done.stdout.decode("utf-8", "replace"), flags=re.MULTILINE)
     path, *there = first.split()
     absent = tuple(word.removeprefix(_ABSENT) for word in there if word.startswith(_ABSENT))
-    if absent and image is not None and not servers:  # an image takes packages, a machine has to have them
+    if absent and image is not None and not servers:  # packages can be added to an image, not to this machine
         return _probed(recipe, kinds, backend, image, asked, absent)
     versions = {}
     for kind, _, text in (answer.partition("\n") for answer in answers):

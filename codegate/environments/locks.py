@@ -77,7 +77,7 @@ def languages_of(tree: Tree, folder: str) -> list[str]:
 
 
 def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
-    """Return the folders that are projects with tests, and their languages."""
+    """Return folders with projects and tests, by languages."""
     folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
     found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}
     return dict([(folder, names) for folder, names in found.items() if names][:most])

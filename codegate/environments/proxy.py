@@ -1,4 +1,4 @@
-"""The network access of a build: a proxy that allows package indexes.
+"""The network access of a build: package indexes only.
 
 It answers the connections of a command's relay. It takes tunnels (``CONNECT``) and plain requests, and passes them on
 through the machine's own proxy if there is one. A refused request gets status 403 with the line of configuration that
@@ -89,10 +89,10 @@ class BuildProxy:
                 )
 
     def answer(self, connection: socket.socket) -> None:
-        """Answer the one request, or carry the one tunnel, of ``connection``."""
+        """Answer the request or tunnel of ``connection``."""
         client = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         try:
-            with contextlib.suppress(h11.LocalProtocolError, OSError):  # one of both ends is gone
+            with contextlib.suppress(h11.LocalProtocolError, OSError):  # one of the two ends has closed
                 self._answer(connection, client)
         except h11.RemoteProtocolError:
             with contextlib.suppress(h11.LocalProtocolError, OSError):
@@ -115,7 +115,7 @@ class BuildProxy:
                 with self._lock:
                     self.unreachable.add(refused.words)
             _reply(connection, client, refused)
-        except ValueError as error:  # no address at all
+        except ValueError as error:  # the target is no address
             raise h11.RemoteProtocolError(str(error)) from error
 
     def _tunnel(self, connection: socket.socket, client: h11.Connection, address: SplitResult) -> None:
@@ -169,7 +169,7 @@ class BuildProxy:
         return host, port
 
     def _connect(self, scheme: str, host: str, port: int) -> socket.socket:
-        """Return a connection to a host or to the machine's proxy."""
+        """Return a connection to a host or proxy."""
         above = self._above(scheme, host)
         places = self._places(host, port, needed=above is None)
         if above is not None:

@@ -38,7 +38,7 @@ def _words(text: str) -> str:
 
 
 class ServiceRecipe(Strict):
-    """A program that runs beside the tests, for which there is no preset."""
+    """A program beside the tests, without a preset."""
 
     run: Line = Field(description="The command that serves, in the foreground.")
     ready: Line = Field(description="A command that succeeds once it serves.")

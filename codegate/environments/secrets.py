@@ -59,7 +59,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret, and the password of an address in it."""
+    """Yield a secret, and passwords in it."""
     # A password alone only if it is long enough to be searched for.
     yield value
     for user, password in _USER.findall(value):

@@ -20,7 +20,7 @@ NOT_STARTED: Final = 121
 """Exit code of a command whose servers did not start; why is on its standard error."""
 DATA: Final = "/opt/env/services"
 """Folder with what each server keeps, by its name."""
-# Debian has Postgres' programs in a folder for each of its versions, and others where only root looks.
+# Debian puts Postgres' programs in a folder per version, and those of other servers in /usr/sbin.
 _FIND: Final = 'PATH="$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)"'
 _LOG: Final = ">/dev/null"
 

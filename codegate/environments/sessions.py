@@ -37,7 +37,7 @@ def tox_commands(
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
         lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
-        plain = "runner" not in own  # a plug-in's: what it installs, the lock file says
+        plain = "runner" not in own  # a plug-in's runner installs by the lock file
         above = "tool.tox." if path == "pyproject.toml" else ""
         # Which of the two counts depends on tox's version, and on whether the first is there.
         place, tables = path, [f"{above}env.{name}", f"{above}env_run_base"]

@@ -178,7 +178,7 @@ def kept_layers() -> list[tuple[Path, LayerFile]]:
 
 
 def drop(path: Path) -> int:
-    """Remove a build that no live command uses; return its size.
+    """Remove an unused build; return its size.
 
     In bytes; 0 if the build is in use.
 
@@ -191,7 +191,7 @@ def drop(path: Path) -> int:
         except BlockingIOError:
             return 0
         size = _size(path)
-        path.unlink()  # without it the others are nothing
+        path.unlink()  # first, because without it the other files do not count
         path.with_suffix(".tar").unlink()
         drop_unpacked(path.stem)
     return size

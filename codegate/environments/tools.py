@@ -19,7 +19,7 @@ Has = Callable[[str, str], bool]
 
 PACKAGE: Final = "package"
 
-#: Actions that bring a toolchain: what it is called here.
+#: Actions that install a toolchain, with its name here.
 _BRINGS: Final = {
     "actions/setup-python": "python", "actions/setup-node": "node", "actions/setup-go": "go",
     "actions/setup-java": "java", "actions/setup-dotnet": "dotnet", "ruby/setup-ruby": "ruby",
@@ -27,7 +27,7 @@ _BRINGS: Final = {
     "pnpm/action-setup": "pnpm", "dtolnay/rust-toolchain": "rust", "actions-rs/toolchain": "rust",
     "actions-rust-lang/setup-rust-toolchain": "rust", "astral-sh/setup-uv": "python",
 }  # fmt: skip
-#: Actions that stand for a command.
+#: Actions that can be replaced by a command.
 _RUNS: Final = {
     "snok/install-poetry": "pip install poetry", "abatilo/actions-poetry": "pip install poetry",
     "pdm-project/setup-pdm": "pip install pdm", "pypa/hatch": "pip install hatch", "bahmutov/npm-install": "npm ci",

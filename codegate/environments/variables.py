@@ -49,7 +49,7 @@ _COMMON: Final = {
     "npm_config_update_notifier": "false",
     "npm_config_store_dir": f"{CACHE}/pnpm",
     "pnpm_config_store_dir": f"{CACHE}/pnpm",
-    "npm_config_manage_package_manager_versions": "false",  # else pnpm fetches another of itself, in tests too
+    "npm_config_manage_package_manager_versions": "false",  # else pnpm downloads another version of itself
     "pnpm_config_manage_package_manager_versions": "false",
     "BUN_INSTALL_CACHE_DIR": f"{CACHE}/bun",
     "YARN_GLOBAL_FOLDER": f"{HOME}/.yarn/berry",
@@ -59,13 +59,13 @@ _COMMON: Final = {
     "GOMODCACHE": f"{HOME}/go/pkg/mod",
     "GOCACHE": f"{HOME}/.cache/go-build",
     "GOFLAGS": "-modcacherw",
-    "GOTOOLCHAIN": "auto",  # which some machines and images forbid: a newer Go that go.mod asks for is a module
+    "GOTOOLCHAIN": "auto",  # lets Go download the version in go.mod, which some machines and images forbid
     "CARGO_HOME": f"{HOME}/.cargo",
     "GRADLE_USER_HOME": f"{HOME}/.gradle",
 }
 _MAVEN_HOME: Final = f"-Duser.home={HOME}"
 """Java asks the system's list of users for the home folder, not ``HOME``."""
-# Packages of npm whose installation fetches a program of hundreds of megabytes from where no index is.
+# npm packages whose installation downloads a program of hundreds of megabytes from outside the indexes.
 _NO_BROWSERS: Final = {
     "PUPPETEER_SKIP_DOWNLOAD": "1",
     "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
@@ -94,7 +94,7 @@ _INDEXES: Final = re.compile(
     r"PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_INDEX|INDEX|INDEX_URL|EXTRA_INDEX_URL)|(?i:npm_config_registry)"
     r"|YARN_NPM_REGISTRY_SERVER|GOPROXY|GOSUMDB|GONOSUMDB|GOPRIVATE"
 )
-# Names of pip and what uv calls the same: where the caller set one of them, both tools get it.
+# Variables of pip with their equivalents in uv: if the caller set one of them, both tools get it.
 _SAME: Final = {
     "PIP_INDEX_URL": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "PIP_EXTRA_INDEX_URL": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
@@ -194,7 +194,7 @@ def version_variables(pyproject: bytes) -> dict[str, str]:
     For sandboxes without git.
     """
     text = pyproject.decode("utf-8", "replace")
-    if "hatch-vcs" in text:  # it knows the name for all projects alone
+    if "hatch-vcs" in text:  # it reads only the variable for all projects
         return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
     name = re.search(r"^\s*name\s*=\s*[\"']([\w.-]+)", text, re.MULTILINE)
     if name is None or not re.search(r"setuptools[-_]scm", text):

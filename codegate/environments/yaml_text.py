@@ -36,7 +36,7 @@ def recipe_yaml(found: Found) -> str:
 
 
 def _entries(key: str, entries: Sequence[tuple[str, object, str]]) -> list[str]:
-    """Return a key with its entries; a common source stands once."""
+    """Return a key with its entries and sources."""
     places = {place for _, _, place in entries}
     first = _comment(f"  {key}:", places.pop()) if len(places) == 1 else f"  {key}:"
     return [first, *(_entry(start, item, "" if "#" in first else place) for start, item, place in entries)]
@@ -55,7 +55,7 @@ def _entry(start: str, value: object, source: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """Return a value as YAML, plain if it can mean nothing else."""
+    """Return a value as YAML, plain if possible."""
     text = str(value)
     unlike = text.endswith(" ") or text.lower() in _MEANING
     is_plain = isinstance(value, str) and not unlike and _PLAIN.fullmatch(text)

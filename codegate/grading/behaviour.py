@@ -1,4 +1,4 @@
-"""What the code under test tried to do, as far as seen.
+"""What the code under test tried to do.
 
 Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``). For all languages there
 is also what the sandbox saw from outside (limits, and packets that had no route) and the exceptions of failing tests.
@@ -20,12 +20,12 @@ from codegate.strict import Strict
 LimitName = Literal["time", "memory", "output", "disk", "processes"]
 """What a run used up. ``disk`` and ``processes`` are known by what failing tests died of."""
 
-#: Of an address that no route leads to, as in a sandbox without a network.
+#: Error numbers of an address without a route, as in a sandbox without a network.
 UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL})
 _DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_LOOK_UP: Final = "socket.gaierror"
 _NO_THREAD: Final = "can't start new thread"
-#: Files that no code under test has reason to name, as failing tests of languages without a hook show them.
+#: Forbidden files in the messages of failing tests, for languages without a hook.
 _FORBIDDEN: Final = re.compile(
     r"(?<![\w./-])(?:/etc/(?:g?shadow|sudoers)|/proc/\d+/\w+|/(?:root|home)/[\w./-]+|(?:/var)?/run/[\w./-]*\.sock)"
 )
@@ -64,7 +64,7 @@ class Behaviour(Strict):
 
     @property
     def summary(self) -> str:
-        """Return one line, or an empty one if nothing was seen.
+        """Return one line for people, or "".
 
         For example ``network 3, processes 1, limit: memory``.
         """

@@ -16,7 +16,7 @@ _MARKED: Final[dict[str, FailureClass]] = {
     "edge_case": "edge_case_error",
 }
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-# ``Failed`` is what pytest.fail and an exception that was expected but not raised end with.
+# ``Failed`` is raised by pytest.fail, and when an expected exception is not raised.
 _ASSERTIONS: Final = frozenset({"AssertionError", "_pytest.outcomes.Failed", "Failed"})
 
 
@@ -89,7 +89,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
     parents = frozenset(crash.parents)
     if "MemoryError" in parents:
         return "memory_exceeded"
-    # An assertion that fails while another exception is handled is about the assertion.
+    # An assertion counts even if it failed while another exception was handled.
     if is_assertion(crash):
         return "logic_error"
     if unsafe_because(crash, report.behaviour):
@@ -100,7 +100,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
         return "timeout"
     if "SyntaxError" in parents:
         return "syntax_error"
-    # A name that the repository itself does not define is no missing dependency.
+    # A missing module of the repository itself is no missing dependency.
     return "missing_dependency" if crash.dependency else "runtime_error"
 
 

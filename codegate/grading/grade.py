@@ -60,7 +60,7 @@ class TestResult(Strict):
 
 
 def file_of(test: str) -> str:
-    """Return the file path at the start of a test id."""
+    """Return the file of a test id."""
     return test.partition("::")[0]
 
 

@@ -36,7 +36,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
     """
-    if problem.manifest.answer is not None:  # a patch without its answer, as predictions have it
+    if problem.manifest.answer is not None:  # a question: predictions have only a patch, and no text
         return grade_answer(problem, patch, contains_code=bool(patch.strip()))
     total = len(problem.tests.expected)
     if not patch.strip():
@@ -54,7 +54,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         return _failed(total, "no_patch", detail, dropped=dropped)
     tree = base.overlay(sorted_patch.applied)
     try:
-        # Looking at texts runs none of them.
+        # Inspection reads texts and runs none of them, so that a lease is enough.
         with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:
             inspection = inspect(lease, base, sorted_patch.applied, sorted_patch.new_modules)
         refused = _refused(total, inspection, dropped)
@@ -63,7 +63,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         fixed = base.overlay(problem.fix)
         report, wrong, strong = _run_copies(problem, tree, fixed, sandboxes)
     except FilesRefused as error:
-        # The reference fix passed these doors, so it is the patch that cannot.
+        # The reference fix fits into the sandbox, so the patch is at fault.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
     result = _grade_report(problem, report, inspection.lint, dropped)
     if result.resolved and wrong:
@@ -125,7 +125,7 @@ def grade_reference(
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unproven)
     result = grade(_with(problem, audit), base, patch, sandboxes)
-    if not result.resolved and audit.flips:  # together, copies may disturb what each of them does not
+    if not result.resolved and audit.flips:  # copies may fail together, though each one alone did not
         audit = audit.model_copy(update={"flips": {}})
         result = grade(_with(problem, audit), base, patch, sandboxes)
     return result, audit if result.tests else None
@@ -193,7 +193,7 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
     resolved = not failing and report.proven
     compiled = broken_collection(report, failing) is None
     failure, detail = (None, "") if resolved else classify_failure(report, failing, problem.tests.expected)
-    # Where nothing failed and yet nothing is proven, the reports of passing are worth nothing.
+    # If nothing failed and yet the run proves nothing, its passes count for nothing.
     credible = resolved or (bool(failing) and compiled and failure != "tampering")
     return Grade(
         resolved=resolved,

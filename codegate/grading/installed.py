@@ -31,7 +31,7 @@ _CHANGES: Final = re.compile(
 )
 _ENTRY: Final = re.compile(r"[\w.-]{1,100}\s*=\s*[\w.]{1,200}(?:\s*:\s*[\w.]{1,200})?(?:\s*\[[\w,. -]{0,100}\])?")
 _GROUP: Final = re.compile(r"[\w.-]{1,100}")
-#: Taken where neither the tree's modules nor its change log tell one: a project under development has been released.
+#: The version if neither the tree's modules nor its change log have one; most projects have been released once.
 _UNKNOWN: Final = "1.0.0"
 _MODULE: Final = """\
 __version__ = version = {version!r}
@@ -128,7 +128,7 @@ class _Project:
                         yield read_text(self.tree, f"{root}{folder}{ending}")
 
     def version_files(self) -> list[str]:
-        """Return the paths that a version tool of the build writes to."""
+        """Return the files that the build's version tool writes."""
         scm = mapping(self.tool.get("setuptools_scm")) or mapping(self.tool.get("setuptools-scm"))
         hooks = mapping(mapping(mapping(self.tool.get("hatch")).get("build")).get("hooks"))
         pdm = mapping(mapping(self.tool.get("pdm")).get("version"))
@@ -201,5 +201,5 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _line(value: object) -> str:
-    """Return ``value`` as one bounded line, or "" if no text."""
+    """Return ``value`` as one bounded line, or ""."""
     return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""

@@ -89,7 +89,7 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
             continue
         linked = file is not None and file.is_link
         if path in problem.fix:
-            # Settings that the fix changes too are the fix's: tests run by them.
+            # Settings are taken from the fix, because the tests run by them.
             own = classifier.classify(path) == "source"
             applied[path] = file if own else problem.fix[path]
             continue
@@ -105,7 +105,7 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
             dropped.append(path)
             continue
         new = {module for place in places for module in _modules(place, roots | beside)} - known if added else set()
-        # The standard library comes first on the path of tests; what they start has the import roots before it.
+        # In tests, the standard library comes before the import roots; in programs that they start, after them.
         first = new & sys.stdlib_module_names & {module for place in places for module in _modules(place, roots)}
         taken = sorted(first | new & _RUNNER_MODULES)
         if not reason and taken:
@@ -192,5 +192,5 @@ def _added_lines(before: TreeFile | None, after: TreeFile | None) -> list[str]:
 def _file_lines(file: TreeFile | None) -> list[str]:
     if file is None or file.is_link:
         return []
-    # Interpreters take letters of other forms for the usual ones.
+    # Interpreters normalise identifiers, so that letters of other forms would hide a sign.
     return unicodedata.normalize("NFKC", file.data.decode("utf-8", "replace")).splitlines()

@@ -65,7 +65,7 @@ class Phase(Record):
 
 
 class CollectionFailure(Record):
-    """A file, or a part of one, that could not be collected."""
+    """A file or part that could not be collected."""
 
     kind: Literal["collection_error"]
     id: str
@@ -74,7 +74,7 @@ class CollectionFailure(Record):
 
 
 class Attempted(Record):
-    """What the process tried to do since the last such record.
+    """What the process tried since the last such record.
 
     See ``behaviour_driver.py``.
 

@@ -96,7 +96,7 @@ class Once(Generic[_Key, _Value]):
 
     def __init__(self, most: float = math.inf) -> None:
         self._most = most
-        self._kept: dict[_Key, Future[_Value]] = {}  # what was asked for last comes last
+        self._kept: dict[_Key, Future[_Value]] = {}  # least recently used first
         self._lock = threading.Lock()
 
     def get(self, key: _Key, make: Callable[[], _Value]) -> _Value:
@@ -205,7 +205,7 @@ class Sandboxes:
         recipe = self._recipe(environment)
         prepared = self.backend.prepare(recipe)
         # Before anything untrusted runs, through the same code path as everything else.
-        # Environments of one base have the same walls: what is in them is not what makes them.
+        # Environments of one base image have the same isolation, whatever is installed in them.
         kind = (recipe.python, recipe.image)
         with self._checking:
             if kind not in self._assurances:
@@ -273,7 +273,7 @@ class Sandboxes:
         Raises:
             SandboxError: it cannot be built or started.
         """
-        self.prepare(environment)  # its walls are tried once, whatever is installed
+        self.prepare(environment)  # the isolation is tested once, whatever is installed
         recipe = replace(self._recipe(environment), agent=agent)
         key = (*manifest_key(environment), "" if agent is None else digest([agent.lock, agent.packages]))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))

@@ -1,4 +1,4 @@
-"""Classify a failing run's error output by its last telling line.
+"""Classify error output by its last telling line.
 
 For people who sort many attempts. The failure class comes from what tests reported, never from this.
 """

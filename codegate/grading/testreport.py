@@ -164,7 +164,7 @@ class TestReport:
 
     @property
     def summary(self) -> str:
-        """Return counts by status and the output's end, for a model."""
+        """Return counts and the output's end, for a model."""
         counts = Counter(result.status for result in self.results.values())
         head = ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no test ran"
         return f"{head}{'; stopped at the time limit' if self.timed_out else ''}\n{self.output[-8000:]}"

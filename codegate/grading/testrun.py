@@ -119,7 +119,7 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
     tree = base.overlay(changes)
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
     service = problem.manifest.service
-    # What is expected of the calls is as hidden as the hidden tests.
+    # The expectations on calls are as hidden as the hidden tests.
     service = service.model_copy(update={"expects": ()}) if service else None
     selection = replace(test_selection(problem), files=files, service=service)
     try:
@@ -174,7 +174,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
                 exit_code=done.exit_code,
                 output=_last_part(output),
             )
-    # It may run a candidate's code, which is not to be there before the tests: they would be others.
+    # These commands may run a candidate's code, which must not change the tests or the environment.
     report = _with_rewritten_files(sandbox, report, watched)
     after = _programs(sandbox)
     changed = [*(programs - after), *(line for line in after - programs if "/__pycache__/" not in line)]
@@ -185,7 +185,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
 
 
 def _programs(sandbox: Sandbox) -> set[str]:
-    """Return a line for each file that the driver may run."""
+    """Return a line per file that the driver may run."""
     # And for the target of each link. New byte code does not count, because imports make it, but nothing removes or
     # rewrites any.
     done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
@@ -204,7 +204,7 @@ def _run_batch(
     token = secrets.token_hex(16)
     command = runner.command(selection, files, token)
     command = replace(command, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True)
-    # What is not varied is the project's to say.
+    # Variables at their default values are left to the project.
     varied = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
     command = replace(command, environment=varied)
     if service is None:

@@ -1,9 +1,9 @@
-"""Where problems come from: git history in, a validated suite out; and the proof that a suite still holds.
+"""Mine problems from git history, and prove suites again.
 
-``mine`` walks the first-parent history of a local repository, cuts each change into hidden tests and a reference
-fix, resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and pass
-after it, whatever their order. ``validate_suite`` runs the same proof again on a suite that exists. Every unit
-that is left out has a reason, and what is flaky is quarantined with its evidence.
+``mine`` walks the first-parent history of a local repository, cuts each change into hidden tests and a reference fix,
+resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and pass after it,
+whatever their order. ``validate_suite`` runs the same proof again on an existing suite. Every unit that is left out has
+a reason, and flaky tests are quarantined with their evidence.
 """
 
 from codegate.mining.importing import ImportFormat, import_proven

@@ -1,4 +1,4 @@
-"""Turn a validated unit into a problem's files: manifest, tags, tests."""
+"""Turn a validated unit into a problem's manifest and tests."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -37,7 +37,7 @@ _EMPTY: Final = TreeFile(b"")
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that mining learned about a unit that becomes a problem."""
+    """Everything that mining learned about a validated unit."""
 
     prospect: Prospect
     cut: Cut
@@ -131,7 +131,7 @@ def mined_id(name: str, unit: Unit) -> str:
 
 
 def tier(lines: int, files: int, hunks: int) -> str:
-    """Return the size class of a fix, from XS to XL."""
+    """Return a fix's size class, from XS to XL."""
     fitting = (name for name, most, many, parts in _TIERS if lines <= most and files <= many and hunks <= parts)
     return next(fitting, "XL")
 

@@ -12,7 +12,7 @@ GRACE_SECONDS: Final = 5.0
 
 
 class Budget:
-    """Stops mining, and closes its sandboxes, when its time is up.
+    """Stops mining and closes its sandboxes in time.
 
     Attributes:
         over: set when the time is up, or when no more results are wanted.
@@ -30,7 +30,7 @@ class Budget:
         self._timer.start()
 
     def patience(self) -> float:
-        """Return for how many more seconds to wait for a result."""
+        """Return how many more seconds to wait for a result."""
         return max(0.0, self._deadline + GRACE_SECONDS - time.monotonic())
 
     def end(self) -> None:

@@ -64,14 +64,14 @@ _LONGEST: Final = 1000  # characters of a detail: the last lines of a build's ow
 
 @dataclass(frozen=True)
 class BuiltProblem:
-    """A unit that became a problem, and the environment that it needs."""
+    """A unit that became a problem, and its environment."""
 
     problem: Problem
     environment: Environment
 
 
 class LeftOut(Exception):
-    """Raised when a unit turns out not to be a problem."""
+    """Raised when a unit is not a problem."""
 
     def __init__(self, rejected: Rejected) -> None:
         super().__init__(rejected.reason)
@@ -186,7 +186,7 @@ class ProblemBuilder:
 
 @dataclass(frozen=True)
 class _UnitBuilder:
-    """Builds the problem of one unit; raises ``LeftOut`` when there is none."""
+    """Builds the problem of one unit, or raises ``LeftOut``."""
 
     builder: ProblemBuilder
     prospect: Prospect
@@ -211,11 +211,11 @@ class _UnitBuilder:
     def _finish(
         self, environment: Environment, settings: RunnerSettings, trial: Trial, leaks: LeakAudit | None
     ) -> BuiltProblem:
-        """Return the problem that ``trial`` has shown these parts to be."""
+        """Return the problem of a trial."""
         # ``leaks`` is the leak audit, when it was done already.
         builder, parts, step = self.builder, self.parts, self.steps.step
         opener = builder.opener(environment)
-        # What needs no further run of the tests comes first: most of what is left out is left out here.
+        # Checks that need no further run of the tests come first: they leave out most units.
         described = self._describe(opener, trial.seen)
         leaks = leaks or self._audit(environment, trial.seen.limits)
         if not leaks.clean:
@@ -259,7 +259,7 @@ class _UnitBuilder:
         return BuiltProblem(problem, environment)
 
     def _try(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
-        """Return environment, runner settings, trial and leak audit of a build.
+        """Return environment, settings, trial and leaks of a build.
 
         Both states run in the nearest build first, and then in builds of the base tree when the nearest build may be
         why tests fail. A build of a later tree may hold the fix, so it is audited for leaks before anything runs; that
@@ -271,7 +271,7 @@ class _UnitBuilder:
             raise LeftOut(Rejected("budget"))
         ladder = builds.ladder(unit.base, parts.base, unit.date)
         new = builder.options.include_new_tests
-        first: Rejected | None = None  # the project's own recipe comes first, and those of older trees after it
+        first: Rejected | None = None  # the reason of the project's own recipe counts, not those of other recipes
         while True:
             with self.steps.step("environment"):
                 builder.check_wanted()
@@ -306,7 +306,7 @@ class _UnitBuilder:
             return audit_leaks(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
 
     def _describe(self, opener: OpenSandbox, validated: Validated) -> "_Described":
-        """Return the unit's kind of change, its statement and partial fixes."""
+        """Return the unit's kind, statement and partial fixes."""
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
@@ -355,7 +355,7 @@ class _UnitBuilder:
         gates = gates_of(parts, validated.outcomes, interface, public_text(parts))
         form = required_form(gates.exact, interface, "")
         builder.check_wanted()
-        # No answer ends mining: what was found so far is remembered, and the same command goes on from here.
+        # If there is no answer, mining ends. Its results are stored, and the same command goes on from here.
         done = rewrite_statement(candidate, mined_id(builder.name, self.prospect.unit), statement, gates, form)
         with builder.counting:
             builder.usage += done.usage
@@ -365,7 +365,7 @@ class _UnitBuilder:
 
 @dataclass(frozen=True)
 class _Described:
-    """A unit's kind, interface, statement and the runs of partial fixes.
+    """A unit's kind, interface, statement and partial fixes.
 
     ``undisclosed``: tests that demand more than the statement shows.
     """
@@ -382,7 +382,7 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement`` if it names every new name the tests use.
+    """Return ``statement`` if it discloses every new name.
 
     Raises:
         LeftOut: it leaves one out.

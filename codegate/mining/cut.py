@@ -1,4 +1,4 @@
-"""Cut a unit into hidden tests and the source of its fix."""
+"""Cut a unit into hidden tests and its fix."""
 
 import re
 from collections import defaultdict
@@ -25,7 +25,7 @@ _WORD: Final = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Cut:
-    """A unit's change in two parts, applied to its base tree.
+    """A unit's change, in two parts on its base.
 
     Attributes:
         base: the first parent's tree.
@@ -49,7 +49,7 @@ class Cut:
 
 
 def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_name, folder: str = "") -> Reason | None:
-    """Return why the changed paths rule a unit out, or None.
+    """Return why the changed paths reject a unit, or None.
 
     No tree of the unit is read. ``head`` classifies paths by the newest tree, which is exact enough for paths that no
     test runner would collect. ``name`` returns a file's language. Tests outside of ``folder`` do not count, because
@@ -115,7 +115,7 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
 
 
 def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
-    """Return the two parts of ``unit``, or why it has none.
+    """Return the parts of ``unit``, or why there are none.
 
     ``base`` and ``fixed`` are its trees and ``name`` returns a file's language. Tests outside of ``folder`` are hidden
     too, but not run.

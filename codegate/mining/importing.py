@@ -153,7 +153,7 @@ class _Proven:
         self._builder: ProblemBuilder | None = None
 
     def __call__(self, unit: ImportedUnit) -> BuiltProblem | Rejected:
-        """Return the problem of a unit, or why there is none.
+        """Return the problem of a unit, or the rejection.
 
         Raises as ``import_proven``.
         """
@@ -348,7 +348,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
 
 
 def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
-    """Return the validated problem with its row's facts, and the agreement.
+    """Return the problem with its row's facts, and the agreement.
 
     The facts are id, statement and provenance.
     """

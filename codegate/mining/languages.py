@@ -136,6 +136,8 @@ def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf 
         name: says of which language a file is.
     """
     found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
-    unknown: list[Language] = ["junit"] if "junit" in tested else []  # a command's reports are about any source
+    unknown: list[Language] = (
+        ["junit"] if "junit" in tested else []
+    )  # report files may be about sources of any language
     candidates = [language for language in found if language in tested] or unknown or list(found)
     return max(candidates, key=lambda language: (found[language], language), default=None)

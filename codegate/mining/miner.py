@@ -1,7 +1,7 @@
-"""From a repository to a suite: scan, cut, queue, environment, validate, statement, write.
+"""Turn a repository into a suite.
 
-Units are tried best first and independently of each other, several at a time; which of them become problems
-does not depend on how many run at once.
+The steps: scan, cut, queue, environment, validate, statement, write. Units are tried best first and independently of
+each other, several at a time; which of them become problems does not depend on how many run at once.
 """
 
 import time
@@ -113,7 +113,7 @@ def mine(
     finally:
         budget.end()
         sandboxes.close()
-    # What a refresh did not come to is for the next one: it begins where this one did.
+    # If a refresh left units untried, the next one begins where this one did.
     untried = options.only is not None or (old is not None and any(result.reason == "budget" for result in results))
     scanned_at = (old.manifest.scanned if old is not None else None) if untried else tip
     suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
@@ -125,7 +125,7 @@ def mine(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a mining run that found no environment."""
+    """Write the report of a run without an environment."""
     # Every unit without a result gets the error as its reason.
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
@@ -143,7 +143,7 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return the builds of the recipe, after a try on the newest tree."""
+    """Return the recipe's builds, tried on the newest tree."""
     # The recipe is the written one, or else the best of those proposed.
 
     def say(line: str) -> None:
@@ -181,7 +181,7 @@ def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
 def _write(
     built: list[BuiltProblem], kept: KeptSuite | None, repository: Path, out: Path, name: str, scanned: str | None
 ) -> Suite | None:
-    """Write the suite and return it; None if it has no problem."""
+    """Write the suite and return it, or None."""
     # Problems that were there before come first, then new ones by age.
     if not built and kept is None:
         return None

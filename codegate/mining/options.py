@@ -82,7 +82,7 @@ class MineOptions:
     fresh: bool = False
 
     def decisive(self) -> dict[str, Any]:
-        """Return the options that a unit's result depends on, as JSON."""
+        """Return the options that results depend on, as JSON."""
         return {
             **({"recipe": self.recipe.model_dump(mode="json")} if self.recipe is not None else {}),
             **({"path": self.path} if self.path else {}),

@@ -34,7 +34,7 @@ class Steps:
 
 
 class Profile:
-    """Steps summed over units that were kept and over those rejected."""
+    """Steps summed over kept and over rejected units."""
 
     def __init__(self) -> None:
         self.kept, self.rejected = Steps(), Steps()

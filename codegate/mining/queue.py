@@ -1,4 +1,4 @@
-"""The queue of a mining run: units tried side by side.
+"""The queue of a mining run, tried side by side.
 
 Their results are taken in the queue's order, and stored on disk so that a mining run that was stopped can go on.
 """
@@ -66,7 +66,7 @@ class Ledger:
         self._options = digest([MINER_VERSION, GRADER_VERSION, options])
 
     def find(self, prospect: Prospect) -> BuiltProblem | Rejected | None:
-        """Return the result of a unit, or None if not stored."""
+        """Return the result of a unit, or None."""
         place = self._place(prospect)
         try:
             end = json.loads((place / "end.json").read_bytes()[:_END_BYTES])
@@ -154,7 +154,7 @@ class Queue:
         self.started = time.monotonic()
 
     def run(self, queue: list[Prospect]) -> None:
-        """Try the queue until it is empty or enough problems are found.
+        """Try units until enough problems are found.
 
         Raises:
             InfrastructureError: sandboxes or the package index failed, or no environment at all could be built.
@@ -166,8 +166,8 @@ class Queue:
         self._recall(queue)
         tasks = deque((prospect, Future[_Ending]()) for prospect in queue)
         self.futures = {prospect.unit.commit: future for prospect, future in tasks}
-        # Unlike an executor's, these threads do not keep the process alive: a unit's files are anybody's, and a worker
-        # that is stuck in one of them must not outlast the wish to stop.
+        # Unlike an executor's, these threads do not keep the process alive: a unit's files are untrusted, and a worker
+        # that is stuck in one of them must not keep mining from stopping.
         names = (f"mine-{number}" for number in range(self.options.concurrency))
         workers = [threading.Thread(target=self._work, args=(tasks,), name=name, daemon=True) for name in names]
         for worker in workers:
@@ -242,9 +242,11 @@ class Queue:
             if not self.builder.stop.is_set():
                 raise
             end = _CUT_OFF
-        except Exception as error:  # one odd file somewhere in a history must not cost everything else that was found
+        except Exception as error:  # one odd file in a history must not lose all other results
             end = Rejected("unreadable", f"{type(error).__name__}: {error}"[:300])
-        if self.builder.stop.is_set() and isinstance(end, Rejected):  # whatever it seems to be, its runs were cut off
+        if self.builder.stop.is_set() and isinstance(
+            end, Rejected
+        ):  # its runs were cut off, so its reason is not known
             return _Ending(_CUT_OFF, steps)
         if self.ledger is not None:
             self.ledger.record(prospect, end)
@@ -309,7 +311,7 @@ class Queue:
             )
 
     def _wait_for(self, future: "Future[_Ending]", total: int) -> bool:
-        """Return whether a unit ends before the budget; report progress meanwhile."""
+        """Return whether a unit ends in time; report progress."""
         while True:
             patience = self.budget.patience()
             if wait([future], min(patience, _PROGRESS_SECONDS)).done:

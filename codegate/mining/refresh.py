@@ -40,7 +40,7 @@ class KeptSuite:
 
     @property
     def commits(self) -> frozenset[str]:
-        """Return the commits that the suite already has a problem of."""
+        """Return the commits that have a problem already."""
         found = (problem.manifest.provenance.commit for problem in self.problems)
         return frozenset(commit for commit in found if commit is not None)
 
@@ -111,7 +111,7 @@ def check_decisions(out: Path) -> None:
     try:
         dropped = [problem.id for problem in load_suite(out).problems if problem.dropped]
     except UsageError:
-        return  # no suite that anything can be kept of
+        return  # the folder holds no suite that could be refreshed
     if dropped:
         raise UsageError(
             f"{out} is a suite, and a review of it dropped {count_of(len(dropped), 'problem')}: "

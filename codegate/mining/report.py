@@ -1,4 +1,4 @@
-"""The report of a mining run: results, funnel and their files."""
+"""The report of a mining run, and its files."""
 
 import json
 from collections import Counter

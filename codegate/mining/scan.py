@@ -27,7 +27,7 @@ SHORTLIST: Final = 400
 def scan(
     repository: Path, tip: str, options: MineOptions, scanned: str | None = None
 ) -> tuple[list[Prospect], list[UnitResult]]:
-    """Return the units to try, and results of those ruled out.
+    """Return the units to try, and the rejected ones.
 
     The best units come first; words or paths rule units out. If a suite was mined at ``scanned``, only later commits
     count.
@@ -107,7 +107,7 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
 
 
 def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
-    """Return the queue with the forge's facts on its best units."""
+    """Return the queue with the forge's facts."""
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     found: list[Prospect] = []
     for entry in queue:

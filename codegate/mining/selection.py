@@ -37,7 +37,7 @@ def choose_problems(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ..
 
 
 def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
-    """Write the chosen problems as a suite to ``out``; return it.
+    """Write the chosen problems as a suite; return it.
 
     Raises:
         UsageError: the suite has no active problem, ``out`` holds something else, or is the suite itself.
@@ -62,7 +62,7 @@ def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
 def _repository_seen_from(suite: Suite, out: Path) -> str | None:
     try:
         return repository_path(find_repository(suite), out)
-    except UsageError:  # the suite's own word does not lead to it either: --repository will be needed
+    except UsageError:  # the suite's path does not lead to it either: --repository will be needed
         return None
 
 

@@ -1,4 +1,4 @@
-"""What a suite is worth: origin, quality and age of its problems.
+"""What a suite is worth: origin, quality and age.
 
 A model may have read everything that was public before its training ended. It cannot have learnt a fix that is newer
 than that day by heart, so such problems are counted for each candidate.

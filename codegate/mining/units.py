@@ -1,4 +1,4 @@
-"""Reasons why units are left out, and those that words give.
+"""Reasons to leave units out, and rejection by words.
 
 A unit's author, title, text and branch can rule it out before anything is executed.
 """
@@ -79,7 +79,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class BugScore:
-    """How much the signals of a unit speak for a bug fix.
+    """How much a unit's signals suggest a fix.
 
     Attributes:
         score: the sum of the bits of all signals.
@@ -93,7 +93,7 @@ class BugScore:
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit worth trying, its bug score, and a forge's facts."""
+    """A unit worth trying, with score and forge's facts."""
 
     unit: Unit
     bug: BugScore
@@ -101,7 +101,7 @@ class Prospect:
 
 
 def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
-    """Return why a unit's own words rule it out, or None.
+    """Return why a unit's words reject it, or None.
 
     If ``fixes_only`` are wanted, words of another kind rule it out too.
     """
@@ -144,14 +144,14 @@ def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
 
 
 def _is_bots(unit: Unit) -> bool:
-    # A merge is often made by a bot, of what a person wrote: its branch tells.
+    # Bots often merge what people wrote, so the branch decides, not the author of the merge.
     if unit.kind == "merge" and unit.pull_request is not None and unit.branch:
         return _BOT_BRANCHES.search(unit.branch) is not None
     return bool(_BOTS.search(unit.author) or "[bot]" in unit.email or _BOT_BRANCHES.search(unit.branch))
 
 
 def _sources(unit: Unit) -> int:
-    """Return how many changed files of a unit look like source."""
+    """Return how many changed files look like source."""
     # The repository's own configuration does not count.
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

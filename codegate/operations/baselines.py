@@ -179,7 +179,7 @@ def _git_user() -> str | None:
 
 
 def _text(value: str | None) -> str | None:
-    """Return one printable line of at most 200 characters, or None."""
+    """Return one short printable line, or None."""
     words = "".join(sign if sign.isprintable() else " " for sign in value or "").split()
     return " ".join(words)[:200] or None
 

@@ -26,7 +26,7 @@ from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 
 
 def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
-    """Write a valid problem to be filled in; return the suite.
+    """Write a sample problem to fill in; return the suite.
 
     It is in the suite's first environment, and its base tree is ``bases/NAME``; ``title`` and ``statement`` replace the
     sample ones.

@@ -40,7 +40,7 @@ _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the state
 
 @dataclass(frozen=True)
 class LintFinding:
-    """One finding; ``place`` is a problem's id or a path in the suite."""
+    """One finding, at a problem or path of the suite."""
 
     code: str
     place: str

@@ -71,7 +71,7 @@ def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, P
         bases.mkdir()
         git(bases, "init", "--quiet", "--bare", "--template=", ".")
         commits = [_copy_bases(suite, repositories.get(suite.name), bases) for suite in suites]
-        # The parents of these commits stay where they are, and git has to know that.
+        # The parents of these commits are not copied; git needs the file ``shallow`` to accept that.
         (bases / "shallow").write_text("".join(f"{commit}\n" for some in commits for commit in some), encoding="ascii")
         pooled = write_suite(
             out,

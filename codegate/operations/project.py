@@ -1,4 +1,4 @@
-"""Inspect a repository for ``init``, and try a recipe on it."""
+"""Inspect a repository, and try a recipe on it."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -119,7 +119,7 @@ class Attempts:
             except CallLimitReached as error:
                 if not lost:
                     raise
-                # The next execution asks again, and the answers that were lost count then.
+                # The next execution repeats the call, and counts the lost answers.
                 self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
             self._write_problem(problem)

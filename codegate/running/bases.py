@@ -1,4 +1,4 @@
-"""Base trees of a run's problems, and the prompts made of them."""
+"""Base trees of a run's problems, and their prompts."""
 
 import threading
 from collections.abc import Callable, Sequence

@@ -74,7 +74,7 @@ class Pace:
 
 
 class CallLimitReached(UsageError):
-    """The run's own limit of calls or dollars is used up.
+    """The run's own limit is used up.
 
     It can be resumed with a higher limit.
     """

@@ -1,4 +1,4 @@
-"""Check candidates before a run: prices, servers, and a first answer.
+"""Check candidates before a run: prices, servers, first answers.
 
 Environments and problems take minutes to check, a candidate a second or two.
 """

@@ -37,7 +37,7 @@ CONFIG_NAME = "codegate.yml"
 
 
 def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Return the candidate of an entry, or those of its matrix."""
+    """Return the candidates of one entry or matrix."""
     if isinstance(value, str):
         try:
             return parse_candidate(value)
@@ -179,7 +179,7 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
-    """Refuse a limit in US dollars that is unenforceable or too low."""
+    """Refuse an unenforceable or too low dollar limit."""
     limit = candidate.agent.usd if candidate.agent is not None else None
     if limit is None:
         return

@@ -20,7 +20,7 @@ from codegate.running.scheduler import execute
 
 
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
-    """Return why the pinned model gets no fresh samples, or None.
+    """Return why no fresh samples are made, or None.
 
     A baseline file must not direct an API key: its address and its key's source count only if the user's candidate has
     them too.

@@ -119,7 +119,7 @@ def _truncation_advice(candidate: CandidateSpec, truncated: list[AttemptSummary]
             f"They ended below `sampling.max_output_tokens` ({limit}): raise the output limit or the context of the "
             "server, or take a model with a larger one."
         )
-    # A limited prompt is a sign of a small context, which the answer shares.
+    # A limit of the prompt suggests a small context, which prompt and answer share.
     raised = min(2 * limit if candidate.max_prompt_tokens else max(2 * limit, 32_000), _MOST_TOKENS)
     if raised <= limit:
         return f"`sampling.max_output_tokens` is {limit} and cannot be raised: take a model that answers in fewer."

@@ -1,4 +1,4 @@
-"""Where a run's sandboxes are: here, or on a Ray cluster."""
+"""Where sandboxes run: here, or on a Ray cluster."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -194,7 +194,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     Outcomes settle it only in a run that was planned with several looks.
     """
     settled = set()
-    run = run.model_copy(update={"confirmation": None})  # it reopens no look
+    run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a look
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         decided = run.manifest.sequential and (verdict.kind != "inconclusive" or verdict.futile)

@@ -170,9 +170,9 @@ class Journal:
             at, kept, other = line, before, outcome
             if before.grade is None:
                 at, kept, other = number, outcome, before
-                del counted[outcome.key]  # the order is that in which they finished
+                del counted[outcome.key]  # keeps the order in which they finished
             lost = lost_answers(other)
-            if other.attempt is not None:  # it is what was graded later, and brings its own losses along
+            if other.attempt is not None:  # the same attempt was graded later, with its own losses
                 lost = Counter(other.lost) - Counter(other.attempt.lost)
             counted[outcome.key] = at, kept.model_copy(update={"lost": dict(lost + Counter(kept.lost))})
         return tuple(outcome for _, outcome in counted.values())

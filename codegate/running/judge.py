@@ -66,7 +66,7 @@ class _Line(Strict):
 
 
 class JudgeHeader(_Line):
-    """The first line: the judge, and the version of its prompt."""
+    """The first line: the judge and its prompt's version."""
 
     judge_schema: Literal["codegate.judge/1"] = Field(default="codegate.judge/1", alias="schema")
     judge: str = Field(description="Label of the judge.")
@@ -226,7 +226,7 @@ def _judgement(
         return None
     messages = questions(record.statement, attempt.patch)
     places = [one.key() for one in journal.manifest.candidates]
-    # A file of transcripts tells calls apart by problem and sample alone.
+    # A file of transcripts finds calls only by problem and sample, so each candidate gets its own samples.
     key = ProblemKey(problem=outcome.problem, sample=outcome.sample * len(places) + places.index(outcome.candidate))
     completion = calls.make(
         judge, lambda: provider.complete(key, messages, (), judge.sampling), request_bytes(messages)

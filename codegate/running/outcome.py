@@ -259,7 +259,7 @@ class RunManifest(Strict):
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
     def fingerprint(self) -> str:
-        """Return the digest of all facts fixed before the first look.
+        """Return the digest of the plan before the first look.
 
         A repeated gate reuses the run with its fingerprint, because repeating a gate until it passes would defeat it.
         """

@@ -198,7 +198,7 @@ def _opened(plan: _Plan) -> Sandboxes:
         )
     try:
         backend = select_backend(plan.sandbox, plan.run)
-    except SandboxUnavailable as error:  # no fault that a retry mends
+    except SandboxUnavailable as error:  # no retry would help
         raise UsageError(f"the Ray node {node} has no sandbox that works: {error.cause}", error.remedy) from error
     try:
         backend.sweep()

@@ -169,7 +169,7 @@ class _Execution:
 
         ``done`` outcomes precede them and ``later`` jobs may follow, for the progress.
         """
-        # A fault of a first problem is for the next execution to repeat.
+        # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
         self._done, self._total = done, done + len(left) + later
         pending: queue.SimpleQueue[Job] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Carry out a run from its request: suite, backend, journal, execution."""
+"""Carry out a run from its request."""
 
 import contextlib
 import os
@@ -143,7 +143,7 @@ def run_suite(
             pinned = _open_pinned(request, gate, candidates, providers, announce)
         if again is not None:
             options = replace(options, spent_before=again.calls.spending())
-        # Until here a signal ends whatever waits; from here on it is watched for, and no write is cut.
+        # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions

@@ -76,7 +76,7 @@ def main() -> None:
     for process in reversed(running):
         stop(process)
     if status == NOT_STARTED:
-        status = 1  # this one is ours
+        status = 1  # NOT_STARTED is reserved for servers that did not start
     if status < 0:
         os.kill(os.getpid(), -status)
     os._exit(status)

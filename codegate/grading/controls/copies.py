@@ -151,7 +151,7 @@ class Copies:
         return self._words.sub("", text)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:
-        """Return a test id's word, plain id and prefix, or None.
+        """Return a test id's word, plain id and prefix.
 
         The prefix stands before the test's name.
         """
@@ -159,7 +159,7 @@ class Copies:
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
     def places(self, test: str) -> list[str | Key]:
-        """Return the words or units whose marks a test may leave."""
+        """Return the words or units that a test marks."""
         found = self.variant(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 

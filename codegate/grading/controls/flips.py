@@ -30,17 +30,17 @@ from codegate.grading.testrun import run_hidden_tests
 from codegate.languages.controls import BLOCK, Site, Unit, spread
 from codegate.suite import ControlAudit, Problem, RunnerName, Tree
 
-_SITES: Final = 8  # of a test that are tried at once
+_SITES: Final = 8  # sites of a test that are tried at once
 _WEAK: Final = 3
 _ALONE: Final = 3
 _KEPT: Final = 3  # sites of a test, or of each of its rows, whose other texts are tried
 _MOST_RUNS: Final = 24
-_SLOWNESS: Final = 3.0  # how much longer than without copies a run may take: shrinking a counterexample never ends
-_LEAST_SECONDS: Final = 60.0  # a busy machine changes no audit
+_SLOWNESS: Final = 3.0  # factor that copies may slow a run by: shrinking a counterexample may take forever
+_LEAST_SECONDS: Final = 60.0  # enough that a busy machine does not change the audit
 _LEAST_OF_COPY: Final = 2.0
 _TURN_SECONDS: Final = 10.0
-_LEAST_OF_ONE: Final = 0.003  # of a test, with what its failure costs
-_EXTRA_SECONDS: Final = 5.0  # of all copies in a graded run
+_LEAST_OF_ONE: Final = 0.003  # seconds of a test, with those of its failure
+_EXTRA_SECONDS: Final = 5.0  # seconds of all copies in a graded run
 _PLACES: Final = (0.0, 1.0, 0.5)
 
 
@@ -224,7 +224,7 @@ class _Search:
         return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
 
     def _counting_sites(self, key: Key) -> list[Site]:
-        """Return the best sites of a unit, or of each row."""
+        """Return the best sites of a unit or row."""
         # Sites of values come first, and flips that the fix fails where the unfixed code does, or later.
         found: dict[str, Site] = {}
         for test in self.tests[key]:

@@ -22,8 +22,8 @@ FAILED: Final = frozenset({"failed", "error"})
 SUBTEST_FAILED: Final = "testing.SubtestFailed"
 """The exception of a test that failed because one that it contains did, and for nothing else."""
 
-_GROUPS: Final = 4  # of copies that a test has with flips at other sites
-_TURNS: Final = 4  # tests that can take all of their time, in a run
+_GROUPS: Final = 4  # groups of copies of a test, each with flips at other sites
+_TURNS: Final = 4  # tests of a run that may use up their whole time limit
 
 _Usable = dict[str, list[Flip]]
 """What one site has for a control: by test, the flips that the reference fix fails."""
@@ -73,7 +73,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     passed: dict[str, frozenset[int]] = {}
     short: list[str] = []
     units: dict[str, Key] = {}
-    rows: dict[tuple[str, str], list[str]] = {}  # by word, and what stands before the name: ids in the run
+    rows: dict[tuple[str, str], list[str]] = {}  # by word and prefix: ids in the run
     for test, result in report.results.items():
         left = report.receipts.get(test, frozenset())
         found = made.variant(test)
@@ -272,7 +272,7 @@ def _is_strong(site: _Usable) -> bool:
 
 
 def _common(site: _Usable) -> bool:
-    """Return whether one text of a site fails all its tests."""
+    """Return whether one text fails all tests of a site."""
     return bool(set.intersection(*({flip.number for flip in flips} for flips in site.values())))
 
 

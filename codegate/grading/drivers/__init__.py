@@ -62,7 +62,7 @@ def driver_command(
 
 @cache
 def _program(driver: str, package: str) -> str:
-    """Return the text of a driver, after that of its imports."""
+    """Return the text of a driver and its imports."""
     found = _with_imports(driver, package)
     texts = (_IMPORT.sub("", driver_source(name, place)).replace(_FUTURE, "") for place, name in found)
     return _FUTURE + "\n".join(texts)

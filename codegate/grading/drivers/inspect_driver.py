@@ -19,7 +19,7 @@ from typing import Any
 
 #: Pyflakes and the error rules that point at mistakes rather than at taste.
 RULES = "E4,E7,E9,F,B,PLE"
-#: The linter reads UTF-8 alone; the interpreter has the say on encodings.
+#: An encoding error: the linter reads only UTF-8, but the interpreter decides which encodings are valid.
 IGNORED = "E902"
 
 
@@ -31,7 +31,7 @@ def send(**record: Any) -> None:
 
 
 def compile_error(side: str, path: str) -> str | None:
-    """Return why the interpreter does not accept a file, or None."""
+    """Return why the interpreter rejects a file, or None."""
     with open(os.path.join(side, path), "rb") as file:
         data = file.read()
     try:
@@ -86,7 +86,7 @@ def findings(ruff: str, side: str) -> dict[str, int] | None:
         env={"RAYON_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        # Statistics of nothing are no document at all.
+        # Without findings ruff prints nothing at all.
         counted = json.loads(done.stdout or b"[]")
         return (
             {str(entry["code"] or entry["name"]): int(entry["count"]) for entry in counted}
@@ -100,7 +100,9 @@ def findings(ruff: str, side: str) -> dict[str, int] | None:
 def main() -> None:
     """Report shadowed modules, compile errors, then ruff's counts."""
     settings = json.load(sys.stdin)
-    own = "lib/python%d.%d/site-packages" % sys.version_info[:2]  # of a virtual environment, which -S leaves unread
+    own = (
+        "lib/python%d.%d/site-packages" % sys.version_info[:2]
+    )  # of a virtual environment, which -S does not add to the path
     place = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)
     found = os.listdir(place) if os.path.isdir(place) else []
     names = [name for name in found if name not in {"bin", "__pycache__"}]
@@ -113,7 +115,7 @@ def main() -> None:
     for path, was_there in python.items():
         error = compile_error("after", path)
         if error is not None and was_there and compile_error("before", path) is not None:
-            error = None  # it never was for this interpreter
+            error = None  # the file is for another interpreter
         send(kind="compiled", path=path, error=error)
     if python:
         ruff = os.path.join(sys.argv[2], "ruff")

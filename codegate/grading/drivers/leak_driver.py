@@ -21,24 +21,24 @@ from typing import Any, Callable, Iterator
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
 SYSTEM: "tuple[str, ...]" = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/", "/opt/env/wheels/")
-#: What a recorded build left outside of the tree: caches of compilers and of package managers among it.
+#: The frozen build outside of the tree, with caches of compilers and of package managers.
 LAYER = "/opt/env/"
 MOST_FILES = 400_000
 MOST_FINDINGS = 10
 #: The system's archives that may have packages in them.
 PACKED = (".whl", ".egg", ".zip", ".pyz", ".tgz", ".tar.gz", ".crate")
 LARGEST_OF_SYSTEM = 32 << 20
-#: Names that say nothing without that of their folder.
+#: Common names; a file counts only together with the name of its folder.
 COMMON = {"__init__", "__main__", "index", "main", "mod", "lib", "setup", "utils", "types", "base", "util"}
-#: What ``leak_texts_driver.py`` defines.
+#: Names defined by ``leak_texts_driver.py``.
 TEXTS: dict[str, Any] = {}
 OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(?:pack|idx))$")
 #: Flags of byte code that carries a hash: checked when it is imported, or not.
 HASHED = (b"\3", b"\1")
-#: What shows an installed package: the folder that its files begin in, and its name.
+#: Files that show an installed package; the groups are its folder and its name.
 DISTRIBUTION = re.compile(r"(.*)/([^/]+)-[^/]+\.dist-info/METADATA")
 PACKAGE = re.compile(r"(.*/node_modules/((?:@[^/]+/)?[^/]+))/package\.json")
-#: In the caches of Go's modules and Rust's crates.
+#: Packages in the caches of Go's modules and Rust's crates.
 CACHED = r".*/(?:mod/(?:%s)@|registry/src/[^/]+/(?:%s)-[0-9])[^/]*"
 GIT_FILES = {"FETCH_HEAD", "ORIG_HEAD", "packed-refs"}
 PLACES = re.compile(r".*/(?:FETCH_HEAD|ORIG_HEAD|packed-refs|logs/HEAD|logs/refs/.*)$|.*\.bundle$")
@@ -120,7 +120,7 @@ class LeakSearch:
         # Go writes a capital as an exclamation mark and the small letter.
         escaped = re.sub("[A-Z]", lambda capital: "!" + capital.group().lower(), names)
         self.cached = re.compile(CACHED % (escaped, names))
-        #: By what shows it, the folder that an installed copy of the project is in.
+        #: Folders of installed copies of the project, by the file or folder that shows them.
         self.releases: dict[str, str] = {}
         stems = self.answer.stems | self.answer.test_stems
         self.unpacker: Any = TEXTS["Unpacker"](self.suffixes, stems)
@@ -173,7 +173,7 @@ class LeakSearch:
         distribution, package, cached = DISTRIBUTION.fullmatch(path), PACKAGE.fullmatch(path), self.cached.match(path)
         if distribution:
             name, folder = re.sub(r"[-_.]+", "-", distribution.group(2)).lower(), os.path.dirname(path)
-            # What was installed from a folder is the tree itself, or a copy of it with the files that are looked at.
+            # A package that was installed from a folder is the tree itself, or a copy whose files are searched anyway.
             if name in self.projects and b'"dir_info"' not in read_start(os.path.join(folder, "direct_url.json")):
                 self.releases[folder] = distribution.group(1)
         elif package:
@@ -209,7 +209,7 @@ class LeakSearch:
             self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether a git object is a file of the answer.
+        """Return whether a git object holds the answer.
 
         Or whether the index of a pack lists one.
         """
@@ -252,7 +252,7 @@ class LeakSearch:
     def look_at_byte_code(self, path: str, data: bytes) -> None:
         folder, name = os.path.split(path.replace("__pycache__" + os.sep, ""))
         source = os.path.join(folder, name.partition(".")[0] + ".py")
-        # With the hash of the source beside it, where the lines are looked at (PEP 552).
+        # Byte code with the hash of the source beside it (PEP 552) says the same as that source, which is searched.
         if data[4:5] in HASHED and os.path.isfile(source) and data[8:16] == source_hash(read_start(source)):
             return
         self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, os.path.isfile(source)))

@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from typing import Any, Iterator
 
-#: Archives that are looked into wherever they are; elsewhere than in system folders the first bytes decide.
+#: Archives that are opened in system folders too; elsewhere the first bytes decide what is an archive.
 ARCHIVES = (
     ".whl", ".zip", ".egg", ".jar", ".pyz", ".nupkg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz",
     ".crate", ".gem",
@@ -67,7 +67,7 @@ def patched(data: bytes) -> bytes:
 
 
 def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
-    """Return whether a file's version may be as the fix leaves it.
+    """Return whether a file may be as fixed.
 
     Unless it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
     """
@@ -199,7 +199,7 @@ class Answer:
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
-        """Return by how many lines, and how, a file repeats the fix.
+        """Return how a file repeats the fix, with line count.
 
         The file is outside of the base tree; 0 if it does not.
         """
@@ -255,7 +255,7 @@ class Answer:
                 continue
             words = self.words.get(changed, set())
             if not parent and (len(words) < 2 or os.path.exists(os.path.join(folder, "__init__.py"))):
-                continue  # a module of that name is nothing rare, and a package's is another one
+                continue  # a top-level module of that name is common, and one of a package is another module
             if words and 2 * sum(word in data for word in words) > len(words):
                 return "is byte code of %s with names that the fix adds" % changed
             if not words and not source:
@@ -277,7 +277,7 @@ class Answer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return how a compiled file has a hidden test, or "".
+        """Return how a compiled file has a hidden test.
 
         It names the file and a test that is new in it.
         """
@@ -288,7 +288,7 @@ class Answer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return how a file names a new hidden test, or "".
+        """Return how a file names a new hidden test.
 
         Without defining a test of that name.
         """

@@ -15,7 +15,7 @@ Phases = tuple[Phase, ...]
 
 
 def first_failure(phases: Phases) -> Phase | None:
-    """Return the first phase of a test that failed, or None."""
+    """Return the first failed phase of a test, or None."""
     return next((phase for phase in phases if phase.outcome == "failed"), None)
 
 
@@ -37,7 +37,7 @@ def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
 
 
 def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
-    """Return whether some of a test's repetitions passed and others did not."""
+    """Return whether only some repetitions passed."""
     found = {status(phases) for phases in repetitions}
     return "passed" in found and len(found) > 1
 

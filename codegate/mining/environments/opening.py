@@ -1,4 +1,4 @@
-"""Choose the recipe of a mining run, and try it on one tree.
+"""Choose a mining run's recipe, and try it on one tree.
 
 The project's own recipe is used if there is one, else the first proposed recipe whose tests pass.
 """
@@ -32,8 +32,8 @@ from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
-_OF_OLDER: Final = 2  # recipes that an older tree proposes: each that does not fit costs a build
-_LINE: Final = 300  # what a failed build names of a step
+_OF_OLDER: Final = 2  # recipes that an older tree may propose: each one that does not fit costs a build
+_LINE: Final = 300  # characters of a failed build's message
 _CHECK: Final = "Correct `environment` in codegate.yml."
 _WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins with what was found."
 
@@ -83,12 +83,13 @@ class Tried:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         of = f"of {count_of(self.files, 'test file')} without a network, in {self.seconds:.0f} s"
         first = f" ({', '.join(self.failed[:3])}{' …' if self.failed[3:] else ''})" if self.failed else ""
-        return f"{self.passed} passed{failed}{skipped} {of}{first}"  # names last: a line of progress cuts its end
+        # Names come last, because a line of progress is cut at its end.
+        return f"{self.passed} passed{failed}{skipped} {of}{first}"
 
 
 @dataclass(frozen=True)
 class Head:
-    """The tree that recipes are tried on, with some of its test files."""
+    """The tree that recipes are tried on, with test files."""
 
     commit: str
     tree: Tree
@@ -98,7 +99,7 @@ class Head:
 
     @classmethod
     def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
-        """Return the tree of ``commit``, with the files that ``files`` chooses."""
+        """Return the tree of ``commit``, with chosen files."""
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
         return cls(commit, tree, date, files(tree), folder)
@@ -106,7 +107,7 @@ class Head:
 
 @dataclass(frozen=True)
 class ChosenRecipe:
-    """The recipe that was chosen, its builds, and its test run.
+    """The chosen recipe, its builds, and its test run.
 
     The recipe comes without parts that failed and that its tests do not need.
     """
@@ -145,7 +146,7 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
 
 
 def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Return a few test files that ``queue`` changes, and a few others."""
+    """Return test files that ``queue`` changes, and a few others."""
     tests = runnable(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
     first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
@@ -238,7 +239,7 @@ def try_recipe(
     sandboxes: Sandboxes,
     head: Head,
 ) -> Tried:
-    """Build the recipe on a tree and return its test run.
+    """Build the recipe on a tree; return its test run.
 
     Only test files of the most frequent language run, once and without a network.
 
@@ -267,9 +268,9 @@ def try_recipe(
     report = without_doubtful_passes(run_tests(opened, runnable, graded_selection(chosen, limits, settings)))
     statuses = {test: result.status for test, result in report.results.items()}
     failed = tuple(sorted(test for test, status in statuses.items() if status in {"failed", "error"}))
-    told = {file_of(test) for test in statuses}
-    if told.intersection(chosen):  # a recipe that runs some of the files, such as a part's, does not run the others
-        failed += tuple(path for path in chosen if path not in told)
+    reported = {file_of(test) for test in statuses}
+    if reported.intersection(chosen):  # the recipe of a part may run only some of the files
+        failed += tuple(path for path in chosen if path not in reported)
     builds.doubts(Rung(built.environment, recipe, exact=True, later=False), frozenset(failed))
     counts = Counter(statuses.values())
     if not counts["passed"]:
@@ -290,7 +291,7 @@ def try_recipe(
 
 
 def _reason(error: CollectionError) -> str:
-    """Return the exception, or else the last lines, of a collection error."""
+    """Return the exception or last lines of a collection error."""
     crash = error.crash
     return f"{crash.exception}: {crash.message}" if crash is not None else _last_lines(error.text, 300)
 
@@ -305,7 +306,7 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint when the test command names its own virtual environment."""
+    """Return a hint if the tests name another virtual environment."""
     # Empty when it does not.
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):

@@ -135,7 +135,7 @@ class RecordedBuilds:
         Raises as ``ladder``.
         """
         recipe = recipe or self.recipe
-        with self._building:  # each takes the whole machine
+        with self._building:  # one at a time, because a build uses the whole machine
             day = date.date()
             asked = inputs_of(recipe, base, self._sandboxes.backend)
             if asked in self._broken:
@@ -159,7 +159,7 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the layer that a new build of ``recipe`` begins with."""
+        """Return the layer that a new build begins with."""
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if keeps_dependencies_alone(recipe) else None
         return near.layer if near is not None else None
@@ -194,7 +194,7 @@ class RecordedBuilds:
                 yield recipe
 
     def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> Recorded | None:
-        """Return the newest build from the same inputs and no later tree."""
+        """Return the newest build of the same inputs."""
         inputs = inputs_of(recipe, base, self._sandboxes.backend)
         same = (
             one

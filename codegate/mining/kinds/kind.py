@@ -51,9 +51,9 @@ _BUG: Final = {
     "few tests": 0.5,  # 78:65
     "only new tests": 0.5,  # 65:46
 }
-#: What is no proof of a feature where a test fails that asks nothing new of the code.
+#: Signals that do not count for a feature if a test failed by the old code's behaviour.
 _NO_PROOF: Final = ("allow", "tested new parameter")
-#: What says how large a change is, and not of which kind.
+#: Signals of size; they do not choose between the other kinds.
 _SIZE: Final = frozenset({"middle", "large", "huge", "many files", "new file", "many tests", "new and old tests"})
 
 #: Most changed source lines, and most fail-to-pass tests, of each size.
@@ -90,7 +90,7 @@ class KindOf(BugScore):
 
 @dataclass(frozen=True)
 class DeclaredNames:
-    """Public names that a fix declares and its base does not.
+    """Public names that a fix adds to its base.
 
     Attributes:
         used: those that the added lines of the tests use, by what they are; every operator.
@@ -107,14 +107,17 @@ class DeclaredNames:
 
 
 def declared_names(cut: Cut) -> DeclaredNames:
-    """Return the public names that ``cut`` adds to its source. What moved within the change is not new."""
+    """Return the public names that ``cut`` adds to its source.
+
+    A name that moved within the change is not new.
+    """
     before = dict(chain.from_iterable(_declared(path, cut.base.get(path)) for path in cut.fix))
     after = dict(chain.from_iterable(_declared(path, file) for path, file in cut.fix.items()))
     gone = {_last(name) for name in before.keys() - after.keys()}
     new = {
         name: after[name]
         for name in sorted(after.keys() - before.keys())
-        # A parameter is new only of what was there to be called.
+        # A parameter is new only if its function was there before.
         if _last(name) not in gone and (_CALL not in name or name.partition(_CALL)[0] in before)
     }
     tests = Uses()
@@ -122,24 +125,27 @@ def declared_names(cut: Cut) -> DeclaredNames:
         source = read(path, file)
         if source is not None and file is not None:
             tests.update(source.uses(added_lines(file, cut.base.get(path))))
-    # Names of options and plug-ins are texts.
+    # Options and plug-ins are named in string literals.
     tested = tests.words | tests.keywords | {word for text in tests.texts for word in IDENTIFIER.findall(text)}
     used = {name: sort for name, sort in new.items() if sort == "operator" or _last(name) in tested}
     return DeclaredNames(used, tuple(name for name, sort in new.items() if sort == "definition" and name not in used))
 
 
 def added_test_lines(cut: Cut) -> list[str]:
-    """Return the lines of the hidden test files that their base versions do not have."""
+    """Return the lines that the change adds to hidden tests."""
     return _added(cut, cut.hidden)
 
 
 def added_source_lines(cut: Cut) -> list[str]:
-    """Return the lines of the fixed source files that their base versions do not have."""
+    """Return the lines that the fix adds to sources."""
     return _added(cut, cut.fix)
 
 
 def function_names(path: str, file: TreeFile | None) -> frozenset[str]:
-    """Return the names of the functions that a file declares; empty where it cannot be read."""
+    """Return the names of a file's functions.
+
+    Empty if it cannot be read.
+    """
     source = read(path, file)
     return frozenset(each.name for each in source.declarations() if each.kind == "function") if source else frozenset()
 
@@ -168,7 +174,7 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[tuple[str, Sort]]:
 
 
 def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
-    """Return how much a unit's words speak for a bug fix.
+    """Return how much a unit's words suggest a fix.
 
     The score orders the queue. The words of a forge count too, if there are any.
     """
@@ -254,7 +260,7 @@ def _failure_signals(outcomes: TestOutcomes, names: DeclaredNames) -> Iterator[S
 
 
 def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
-    """Return the name that a test misses and the change declares."""
+    """Return the declared name that a test misses."""
     # Empty if there is none.
     result = outcomes.evidence.get(test)
     match = _UNKNOWN_NAME.search(result.message) if result is not None else None
@@ -263,7 +269,7 @@ def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> st
 
 
 def _asks_for_nothing_new(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
-    """Return whether a test failed by what the old code does."""
+    """Return whether a test failed by the old behaviour."""
     return any(
         outcomes.evidence.get(test) is not None
         and outcomes.kinds.get(test) != "collection"

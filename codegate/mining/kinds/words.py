@@ -27,7 +27,7 @@ CHANGELOG: Final = re.compile(
     r"(?:\.\w{1,4})?(?:/.*)?$|(?:^|/)(?:changelog\.d|\.changeset|\.changes)/",
     re.IGNORECASE,
 )
-#: What may stand before a title's own words: a type or a scope, a tag, references, an emoji.
+#: Prefixes of a title: a type or a scope, a tag, references, an emoji.
 _PREFIX: Final = re.compile(
     r"\s*(?:"
     r"(?P<type>[A-Za-z]+)(?:\([^()]{0,60}\))?!?:(?=\s)"
@@ -60,7 +60,7 @@ class Signal:
     detail: str = ""
 
 
-#: Kinds by their names, which types, tags, labels, branches and sections of changelogs have as words.
+#: Kinds of change, and the words that name them in types, tags, labels, branches and sections of changelogs.
 _NAMES: Final[tuple[tuple[Kind, str], ...]] = (
     ("security", r"sec|secur\w*|vulnerab\w*|cve"),
     ("bugfix", r"(?:bug|hot)?fix(?:e[sd]|ing)?|bugs?|regressions?|defects?|crash(?:es)?|broken"),
@@ -69,7 +69,7 @@ _NAMES: Final[tuple[tuple[Kind, str], ...]] = (
     ("refactor", r"ref|refactor\w*|clean\w*|chores?|maintenance|typ(?:es?|ing)|style|docs?|tests?|build|ci|remov\w*"
      r"|misc|debt"),
 )  # fmt: skip
-#: Bits of a kind's name by the place where it stands.
+#: Bits of a kind's name, by where it stands.
 _NAMED: Final = {"type": 3.0, "tag": 2.0, "label": 3.0, "section": 2.5, "branch": 1.5}
 
 #: The lexicon of titles: words that one begins with (the first that fits counts), and words that stand in it. An entry
@@ -88,7 +88,7 @@ _OPENINGS: Final[tuple[tuple[str, Kind, float, str], ...]] = (
     ("deprecate", "feature", 2.5, r"deprecat\w+"),
     ("speed up", "perf", 2.5, r"speed\w*|optimi[sz]\w+|faster|perf(?:ormance)?"
      r"|improv\w+ (?:the )?(?:performance|speed|efficiency)"),
-    # What was refused before may be a bug or a wish.
+    # Accepting input that was refused before may fix a bug or fulfil a wish.
     ("allow", "feature", 1.0, r"support(?:s|ed|ing)?|allow\w*|enabl\w+|accept\w*|let|permit\w*"),
     ("add", "feature", 2.0, r"add(?:s|ed|ing|itional)?|enh|feat|implement\w*|introduc\w+|provid\w+|new|creat\w+"
      r"|expos\w+|extend\w*|featur\w+|offer\w*|include|define"),
@@ -113,11 +113,11 @@ _WITHIN: Final[tuple[tuple[str, Kind, float, str], ...]] = (
      r"|unnecessary (?:\w+ ){0,2}(?:computation|work|call|cop(?:y|ie))\w*"),
     ("deprecate", "feature", 2.5, r"deprecat(?:e[sd]?|ing|ion)"),
 )  # fmt: skip
-#: Openings after which an offer says nothing more.
+#: Openings after which words of ``offer`` do not count.
 _EITHER_WAY: Final = frozenset({"handle", "prevent", "allow", "add"})
-#: Bits of a title's words by the place where it stands, against those in a change's own title.
+#: Factors for the bits of a title's words, by where the title stands.
 _PLACES: Final = {"title": 1.0, "body": 0.5, "changelog": 0.5, "issue": 0.5}
-#: What is looked for in longer texts.
+#: Words of a bug report in longer texts.
 _REPORT: Final = re.compile(
     r"\b(?:regression|bugs?|crash(?:es|ed)?|traceback|broken|incorrect(?:ly)?|wrong(?:ly)?|steps to reproduce"
     r"|reproduc\w+|(?:actual|expected) (?:behaviou?r|result)|previously|used to|root cause|raised (?:an? )?\w+Error)\b",
@@ -151,7 +151,7 @@ def word_signals(unit: Unit) -> Iterator[Signal]:
 
 
 def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
-    """Yield signals of a forge's labels, pull request text and issues."""
+    """Yield signals of a forge's labels, texts and issues."""
     if enrichment.title != unit.title:
         yield from title_signals(enrichment.title, "title")
     yield from _text_signals(enrichment.title, enrichment.body[:_MAX_TEXT])
@@ -162,7 +162,7 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
 
 
 def title_signals(title: str, place: str) -> Iterator[Signal]:
-    """Yield signals of a title's type, first words and other words.
+    """Yield signals of a title's type and words.
 
     ``place`` (title, body, issue, changelog) is part of each signal's name.
     """
@@ -188,13 +188,13 @@ def title_signals(title: str, place: str) -> Iterator[Signal]:
 
 
 def label_signals(labels: Iterable[str]) -> Iterator[Signal]:
-    """Yield signals of the labels of a pull request or issue."""
+    """Yield signals of labels."""
     for label in labels:
         yield from _named("label", "" if _NOT_YET.search(label[:100]) else label[:100])
 
 
 def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
-    """Yield signals of the lines that the unit adds to changelogs.
+    """Yield signals of changelog lines that the unit adds.
 
     They come from a line's section and from its first words.
     """
@@ -210,7 +210,7 @@ def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
 
 
 def _entries(before: frozenset[str], after: list[str]) -> Iterator[Signal]:
-    """Yield signals of the list items that are in ``after`` alone."""
+    """Yield signals of the new list items."""
     heading = ""
     for line in after:
         item = _BULLET.match(line)
@@ -231,7 +231,7 @@ def _text_signals(title: str, body: str) -> Iterator[Signal]:
 
 
 def _named(place: str, text: str) -> Iterator[Signal]:
-    """Yield the signal of a type, tag, label, branch or section."""
+    """Yield the signal of a kind's name, wherever it stands."""
     kind = _kind_named(re.findall(r"[A-Za-z]+", text))
     if kind is not None:
         yield Signal(place, kind, _NAMED[place], text)

@@ -1,4 +1,4 @@
-"""Vary test runs, and find out what flaky tests depend on.
+"""Vary test runs, and find what flaky tests depend on.
 
 Most flaky tests depend on the order of tests, the rest on time, the network, randomness and hashing (Gruber et al.,
 arXiv 2101.09077). Several things are varied in one run, because most tests depend on none of them. They are varied one
@@ -33,7 +33,7 @@ _START_SECONDS: Final = 0.015  # of a process with one test
 
 @dataclass(frozen=True)
 class Varied:
-    """One varied run: the state, the causes varied, and the selection."""
+    """One varied run: state, causes and selection."""
 
     state: Literal["after", "before"]
     causes: tuple[Cause, ...]
@@ -61,7 +61,7 @@ def varied_runs(
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
-    # What must pass in both states is run by itself where there is no load: a hundred children take a while.
+    # Tests that must pass in both states run by themselves only without load, because a hundred processes take a while.
     steps = {
         2: [
             Varied("after", ("order", "clock", "seed"), replace(turned, hash_seed=1, clock_days=CLOCK_DAYS)),
@@ -72,7 +72,7 @@ def varied_runs(
         5: _both(("timezone",), replace(graded, timezone=ZONE)),
     }
     possible = _possible(graded.runner)
-    if possible.isdisjoint({"clock", "load", "seed"}):  # then round 2 has room for what round 3 is for
+    if possible.isdisjoint({"clock", "load", "seed"}):  # then round 2 can also do the work of round 3
         steps[2][0] = Varied("after", ("order", "isolation"), replace(turned, hash_seed=1, isolated=fixed))
         steps[3] = []
     found = [
@@ -85,7 +85,7 @@ def varied_runs(
     if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     found = [replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found]
-    return tuple(each for each in found if each.causes)  # another run as graded is the grader's own
+    return tuple(each for each in found if each.causes)  # a run that varies nothing is left to the grader
 
 
 def _possible(runner: RunnerName) -> frozenset[str]:
@@ -128,14 +128,14 @@ def find_causes(
     for test in flaky:
         for what, report in varied:
             if test in report.unsteady and "load" not in what.causes:
-                causes[test] = "random"  # all of its repetitions were alike
+                causes[test] = "random"  # its repetitions ran under the same conditions
             elif _differs(test, first, report):
                 by_chance: set[Cause] = {"random"} if test in report.unsteady else set()
                 suspects.setdefault(test, set()).update(what.causes, by_chance)
                 if len(what.causes) == 1:
                     causes.setdefault(test, what.causes[0])
     files = tuple(file for file in graded.files if any(test.startswith(f"{file}::") for test in suspects))
-    narrowed = replace(graded, files=files or graded.files)  # what happens in a file depends on no other one
+    narrowed = replace(graded, files=files or graded.files)  # files do not influence each other
     for cause, selection in _singles(narrowed, [what.selection.hash_seed for what, _ in varied]):
         open_tests = [test for test, seen in suspects.items() if cause in seen and test not in causes]
         if open_tests:

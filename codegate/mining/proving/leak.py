@@ -1,4 +1,4 @@
-"""Audit whether the answer or the hidden tests are within reach.
+"""Audit whether the answer or hidden tests are reachable.
 
 A base tree is a snapshot of one commit, so history cannot leak. Copies can: inside the tree (a vendored or built copy,
 a patch file) or in the environment (a later release of the project that a dependent installed). A program that runs in
@@ -194,7 +194,7 @@ def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
 
 
 def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
-    """Return, by path, the fix's words that no similar file has."""
+    """Return, by path, the fix's words that are new."""
     # Files of the same suffixes are compared. A compiler keeps those of the words that are names.
     new = {path: set(_new_words(base.get(path), file)) for path, file in fix.items()}
     suffixes = tuple({PurePosixPath(path).suffix for path, words in new.items() if words} - {""})

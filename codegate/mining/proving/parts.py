@@ -21,7 +21,7 @@ _NEAR: Final = 10
 _IDLE: Final = re.compile(
     r"\s*(?:(?:#|//|/\*|\*\s|\"\"\").*|(?:import|from|use|package)\b.*|.*\brequire\(.*|[\W_]*|\W*(?:else|try)\W*)\s*"
 )
-#: What goes on after a block: its closing bracket, or another branch of the same statement.
+#: Lines that continue a statement after a block: a closing bracket, or another branch.
 _GOES_ON: Final = re.compile(r"\s*(?:[)\]}]|(?:else|elif|except|finally|catch)\b)")
 _RETURNS: Final = re.compile(r"\s*return\b")
 _DECLARES: Final = re.compile(
@@ -31,7 +31,10 @@ _DECLARES: Final = re.compile(
 
 @dataclass(frozen=True)
 class _Place:
-    """The lines ``begin`` to ``end`` of a changed file after the fix, and those that stand there without them."""
+    """Lines of a changed file, and those that they replaced.
+
+    ``begin`` to ``end`` count after the fix.
+    """
 
     path: str
     begin: int
@@ -72,7 +75,7 @@ class _Texts:
         return [each for each in found if (each.path, each.begin, each.end) not in places]
 
     def matters(self, place: _Place) -> bool:
-        """Return whether the fix can do without a place, and differs.
+        """Return whether the fix can go without a place.
 
         False if no other line of the fix would be left, or if one needs a name that is declared in the place.
         """
@@ -120,7 +123,7 @@ def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | No
 
 
 def _lines(file: TreeFile) -> list[str]:
-    return file.data.decode("latin-1").splitlines(keepends=True)  # any bytes, there and back
+    return file.data.decode("latin-1").splitlines(keepends=True)  # latin-1 keeps any bytes as they are
 
 
 def _spread(items: Sequence[Item], most: int) -> list[Item]:

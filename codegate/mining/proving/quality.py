@@ -1,4 +1,4 @@
-"""How much of its fix, and of the statement, a problem's tests check.
+"""How much of fix and statement a problem's tests check.
 
 Each partial fix (see ``parts``) runs with the fail-to-pass tests and the examples. If no test notices the missing part,
 wrong answers pass. If a test notices it but every example still gives the expected value, the test demands something
@@ -26,7 +26,7 @@ MAX_CHANGES: Final = 8
 MAX_STATEMENTS: Final = 4
 """Partial fixes, single statements among them, of a fix of few changes."""
 _BROKEN: Final = frozenset({"failed", "error"})
-#: Errors of a name that nothing has.
+#: Exceptions for a name that is not defined.
 _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
 
 
@@ -62,7 +62,7 @@ def run_partial_fixes(
     for changes in partial_fixes(cut.base, cut.fix, *most):
         report = run_tests(partial(open_sandbox, validated.limits), tree.overlay(changes), selection)
         failed = frozenset(test for test in tests if status_in(report, test) not in {"passed", "unreached"})
-        # Nobody would write what names something that is no more, or what breaks a test that passes today.
+        # No developer would leave an undefined name, or break a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
         broken = broken or any(status_in(report, test) in _BROKEN for test in validated.outcomes.pass_to_pass)
         runs.append(PartialRun(changes, failed, frozenset(range(len(found))) if broken else differing(found, report)))

@@ -122,7 +122,7 @@ class Trial:
         Raises:
             SandboxError: ours or the daemon's fault.
         """
-        # What else was done since the first two runs is not part of the time that validation takes.
+        # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds
         graded, outcomes = self.seen.selection, self.seen.outcomes
         first = self.first["after"]
@@ -272,7 +272,7 @@ def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
 
 
 def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
-    """Return the rejection of a cut whose tests do not fail."""
+    """Return the rejection of a cut without failing tests."""
     # A run that was cut short shows nothing.
     before, after = trial.first["before"], trial.first["after"]
     skipped = sum(result.status == "skipped" for result in after.results.values())
@@ -301,7 +301,7 @@ def _reject_fixed(report: TestReport) -> Rejected | None:
         return Rejected("env_no_passing_test", report.unprepared)
     if not any(result.status == "passed" for result in report.results.values()):
         failed = next((result for result in report.results.values() if result.status in {"failed", "error"}), None)
-        # What a runner prints at its end has the seconds in it, which are others each time.
+        # The last lines of a runner's output have its seconds, which differ each time.
         ended = f"all tests are skipped ({len(report.results)})" if report.results else report.output[-300:]
         seen = errors or (f"{failed.id}: {failed.exception}: {failed.message}" if failed else ended)
         return Rejected("env_no_passing_test", " ".join(seen.split())[:300])

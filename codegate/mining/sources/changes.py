@@ -99,7 +99,7 @@ def is_lfs_pointer(data: bytes) -> bool:
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return the parts of a tree that git lacks, for people.
+    """Return a tree's parts that git lacks, for people.
 
     Empty if git has them all.
     """

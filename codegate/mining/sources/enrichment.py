@@ -203,7 +203,7 @@ class GitHubEnrichment:
             nodes = self._query(numbers)
         except TooMuch:
             if len(numbers) == 1:
-                return {}  # of the one that no answer holds nothing is known; not kept, it may hold another time
+                return {}  # too large for any answer; it is not stored, so that it is asked for again
             half = len(numbers) // 2
             return self._ask(numbers[:half]) | self._ask(numbers[half:])
         except GitHubError as error:

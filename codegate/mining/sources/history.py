@@ -1,4 +1,4 @@
-"""Local git history as units: merged changes against their first parents.
+"""Local git history as units, one merged change each.
 
 Messages, commit graph and changed paths come from a few passes of git. Their tokens are separated by NULs, so that no
 commit message and no file name can be mistaken for structure.

@@ -36,7 +36,7 @@ _FIX: Final = re.compile(r"\W*(?:hot|bug)?fix", re.IGNORECASE)
 _MAX_TEXT: Final = 1 << 16
 _MAX_REFERENCES: Final = 50
 
-#: Text of a pull request's template, which authors leave in.
+#: Comments of a pull request's template, which authors leave in.
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _REFERENCE: Final = (
     r"(?:(?:(?P<slug>[\w.-]{1,100}/[\w.-]{1,100})?#|GH-)(?P<number>\d{1,9})"

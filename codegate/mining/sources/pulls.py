@@ -1,4 +1,4 @@
-"""Find pull requests that messages do not name, by git alone.
+"""Find unnamed pull requests by git alone.
 
 The head of a merged pull request is among the commits that the merge brought in. A rebased pull request has its commits
 again under other ids, with the same author, author's date and subject.
@@ -146,7 +146,7 @@ def _own_settings(repository: Path) -> list[str]:
     # The user's and the system's settings are left out.
     found: list[str] = []
     for scope in ("--local", "--worktree"):
-        with contextlib.suppress(GitError):  # there is none, or it is no list of settings
+        with contextlib.suppress(GitError):  # the scope has no file, or a broken one
             listed = git(repository, "config", scope, "--includes", "--name-only", "--null", "--list")
             found += [name.decode("utf-8", "replace") for name in listed.split(b"\0") if name]
     return list(dict.fromkeys(found))
@@ -169,7 +169,7 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
         if entry.number is None and len(entry.parents) == 1 and entry.commit not in found
     }
     if loose and heads:
-        with contextlib.suppress(GitError):  # a pull request lacks objects: names are worth having, no more
+        with contextlib.suppress(GitError):  # a pull request lacks objects: mining goes on without its name
             for number, run in _rebased(_own_commits(repository, tip, heads), loose):
                 commits = [landed[at].commit for at in run]
                 if found.keys().isdisjoint(commits):

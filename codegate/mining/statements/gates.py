@@ -71,7 +71,7 @@ def _replaced_code(gates: Gates, text: str) -> str:
     return next((code for code in _OPERATION.findall(text) if "".join(code.split()) in gates.replaced), "")
 
 
-#: Why a text may not be shown, and what finds in it what is not to be seen; the first that finds something counts.
+#: The rules: a reason, and a function that returns the forbidden part of a text. The first that finds one counts.
 _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
     ("shows the hidden literal {}", _hidden_literal),
     ("names {}, which the fix changes", _internal_name),
@@ -83,16 +83,16 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return the gates of one problem; its interface may show."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
-    told = written_out(hidden, added_text(cut))
+    whole = written_out(hidden, added_text(cut))
     parts = templates(python_tests(cut, outcomes.fail_to_pass))
-    exact = _exact(hidden & (source_literals(cut) | told | parts), parts, added_text(cut))
-    known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *told})
-    secret = hidden.difference(exact, told)
+    exact = _exact(hidden & (source_literals(cut) | whole | parts), parts, added_text(cut))
+    known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})
+    secret = hidden.difference(exact, whole)
     return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
 def _exact(required: frozenset[str], parts: frozenset[str], added: str) -> tuple[str, ...]:
-    """Return the texts that a right fix needs word for word."""
+    """Return the texts that a fix needs word for word."""
     # These are the ``required`` texts that the fix has too, and those ``parts`` of templates that contain a text of it.
     new = {text for quote in "'\"" for text in re.findall(rf"{quote}([^{quote}\n]+){quote}", added) if text.strip()}
     return tuple(sorted(

@@ -116,14 +116,14 @@ def _new_names(declared: list[Declaration], before: list[Declaration], tests: Us
     for each in before:
         old.setdefault(each.qualified, set()).update(each.parameters)  # of all overloads together
     new_types = {each.qualified for each in declared if each.kind == "type"} - old.keys()
-    # Mentions last: a declaration says more.
+    # Mentions of a name come last, because its declaration says more.
     for each in sorted(declared, key=lambda each: each.kind == "key"):
         unnamed_owner = each.owner in new_types and each.owner.rpartition(".")[2] not in tests.words
         # In Go, the key of a map may be a constant.
         used = each.name in tests.words or (each.kind in {"field", "value"} and each.name in tests.keywords)
         known = old.get(each.qualified, set())
         given = set(each.parameters) - known
-        # Another name of a parameter asks nothing of a call without names; another type does.
+        # A renamed parameter does not change calls by position; another type does.
         typed = any(not name.isidentifier() for name in given)
         needed = given & tests.keywords
         if each.name in tests.called and (typed or len(set(each.parameters)) > len(known)):
@@ -149,7 +149,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return the module or path that users of a file name."""
+    """Return the module or path that users name."""
     # Python has modules; of JavaScript, only new files have a path.
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""

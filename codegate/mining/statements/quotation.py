@@ -24,7 +24,7 @@ _BULLETS: Final = "-*+• "
 _MESSAGES: Final = frozenset({"commit", "pull request"})
 _FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
 _OMITTED: Final = "[…]"
-#: A character of a language without blanks counts as a word.
+#: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 _END: Final = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")
@@ -32,7 +32,7 @@ _INDENTED: Final = re.compile(r"(?:(?: {4}|\t).*(?:\n|\Z))+")
 #: Source code, a prompt, or a row of a table.
 _SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| == | \| | # |^\$ |[{};]$")
 _CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
-#: Brackets around a reference or an address stand beside a sentence and go as a whole.
+#: Brackets around a reference or an address; they are removed as a whole.
 _ASIDE: Final = re.compile(
     r",?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
 )
@@ -100,11 +100,11 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
             sentences = [each for each in _END.split(paragraph) if each]
             kept: list[str] = []
             for each in sentences:
-                said = [*sentences_of(found), *kept]
-                # Messages tell what was wrong first, and then how it was fixed.
-                full = says_enough(said) if source in _MESSAGES else len(said) >= _MAX_SENTENCES
+                quoted = [*sentences_of(found), *kept]
+                # Messages describe first the bug, and then the fix.
+                full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
                 new = _key(without_type(each.lstrip(_BULLETS))) not in seen
-                # What was taken out of the middle of a sentence would be missed in it.
+                # A sentence that lost words to scrubbing is not quoted.
                 whole = is_sentence(each, source) and f" {_key(each)} " in written
                 if not full and new and whole and not refused(each, source):
                     kept.append(each)
@@ -142,7 +142,7 @@ def is_sentence(text: str, source: str) -> bool:
     It must not lead to something that was left out.
     """
     item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
-    # The items of a message say what was done, and those of an issue name versions of things.
+    # List items of a message describe the fix, and those of an issue list versions.
     prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
     return (
         prose

@@ -19,7 +19,7 @@ _MAX_UNDERLINED: Final = 80
 
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _IMAGE: Final = re.compile(r"!\[[^\]\n]{0,300}\]\([^)\n]{0,1000}\)|!\[[^\]\n]{0,300}\]\[[^\]\n]{0,300}\]")
-#: In code it is what the text is about.
+#: HTML that is only markup; inside of code it stays.
 _MARKUP: Final = re.compile(
     r"</?(?:details|summary|p|br|hr|div|center|sub|sup)\b[^>\n]{0,200}>|<img\b[^>]{0,1000}>", re.IGNORECASE
 )
@@ -55,11 +55,11 @@ _DECORATORS: Final = frozenset(
     "property staticmethod classmethod dataclass override overload abstractmethod cached cache contextmanager param"  # noqa: SIM905
     " media import deprecated".split()
 )
-#: What a reference leaves of brackets and code; other code stays.
+#: Empty brackets or backticks left after a reference was removed; other code stays (group 1).
 _EMPTY_BRACKETS: Final = re.compile(
     r"(``[^`\s][^`\n]{0,300}``|`[^`\n]{1,300}`)|(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)"
 )
-#: With the role and the underscores that reStructuredText and MyST have around it.
+#: Inline code, with the role and underscores of reStructuredText and MyST.
 _INLINE_CODE: Final = re.compile(r"(``[^`\n]{1,500}``|(?::[\w:+-]{1,30}:|\{[\w:+-]{1,30}\})?`[^`\n]{1,500}`_{0,2})")
 #: A role of a number is a reference, that of a user a mention.
 _REFERENCE_ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`(?:#?\d+|[^`<]+ ?<\d+>)`|[:{]user[:}]`[^`]+`")
@@ -76,7 +76,7 @@ _BOLD: Final = re.compile(
 _LABEL: Final = re.compile(r"([A-Z][A-Za-z' ]{2,60}):[ \t]*")
 _UNDERLINE: Final = re.compile(r"(?:={2,}|-{2,})[ \t]*")
 _LIST_ITEM: Final = re.compile(r"[ \t]{0,20}(?:[-*+]|\d{1,4}[.)])[ \t]|[ \t]{2,}\S")
-#: Sections of pull request and issue templates that tell how, or nothing.
+#: Sections of templates that describe the fix, or say nothing about the bug.
 _NOT_FOR_THE_MODEL: Final = re.compile(
     r"(?:unit |new |added )?tests?(?: added| plan| cases?| coverage)?|testing(?: done| instructions| plan)?|tested"
     r"|how (?:ha[sd]|have|was|were|did|is|to|do|can) (?:this|it|these|you|that)?\b.{0,60}(?:test|verif|review).{0,40}"
@@ -170,7 +170,7 @@ def _is_plumbing(line: str) -> bool:
 
 
 def _without_patches(lines: list[str]) -> Iterator[str]:
-    """Yield the lines that are not part of a pasted patch."""
+    """Yield the lines outside of pasted patches."""
     inside = False
     for number, line in enumerate(lines):
         if _PATCH_HEADER.match(line):
@@ -182,7 +182,7 @@ def _without_patches(lines: list[str]) -> Iterator[str]:
 
 
 def _is_replacement(lines: list[str], number: int) -> bool:
-    """Return whether a ``+`` line stands next to a ``-`` line."""
+    """Return whether ``+`` and ``-`` lines stand together."""
     if not _PATCH_LINE.match(lines[number]):
         return False
     sign = lines[number].lstrip()[0]
@@ -197,8 +197,8 @@ def _without_markup(line: str) -> str:
 
 
 def _without_references(line: str) -> str:
-    bare = line.replace("()", "\ue000").replace("[]", "\ue001")  # those of the text stay
-    for _ in range(_MAX_PASSES):  # what is removed may bring another reference to light ("#1#2")
+    bare = line.replace("()", "\ue000").replace("[]", "\ue001")  # brackets of the text itself stay
+    for _ in range(_MAX_PASSES):  # removing a reference may uncover another one ("#1#2")
         before = bare
         bare = _LINK.sub(" ", _LINKED.sub(r"\1", bare))
         parts = _INLINE_CODE.split(bare)

@@ -38,7 +38,7 @@ _MAX_CALL: Final = 60
 _MAX_VALUE: Final = 40
 _CRASH: Final = re.compile(r"[\w.]{1,80}(?:Error|Exception|Warning|Interrupt|Exit|panic)")
 _ASSERTION: Final = re.compile(r"assert|expectation", re.IGNORECASE)
-#: What prints a value, around the expression whose value it is.
+#: A Go statement that prints the value of an expression.
 _PRINTED: Final = re.compile(r'fmt\.Print\w*\((?:"(?:[^"\\]|\\.)*", )?(.*)\)')
 _RAISED: Final = re.compile(r"(?:(raises|throws) (\w+)|panics:).*", re.DOTALL)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -102,10 +102,10 @@ def write_statement(
     passages = quote_texts(texts_about(unit, cut, enrichment, later), title, refused)
     sentences = sentences_of(passages)
     crash = [] if examples else _crash(outcomes, gates, " ".join([title, *sentences]))
-    said = [*([title] if is_sentence(title, "") else []), *sentences]
+    quoted = [*([title] if is_sentence(title, "") else []), *sentences]
     if not examples and not title:
         return "no probe shows a difference, and no title says what is wrong"
-    if not examples and not (sentences and says_enough(said)) and not (said and crash):
+    if not examples and not (sentences and says_enough(quoted)) and not (quoted and crash):
         return "no probe shows a difference, and fewer than two sentences say what is wrong"
     shown = {test for example in examples for test in example.tests}
     if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
@@ -151,9 +151,9 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _crash(outcomes: TestOutcomes, gates: Gates, said: str) -> list[str]:
+def _crash(outcomes: TestOutcomes, gates: Gates, quoted: str) -> list[str]:
     """Return a sentence on the exception of most failing tests."""
-    # None if it is ``said`` already.
+    # Empty if it is ``quoted`` already.
     raised = {function_of(test): result for test in outcomes.fail_to_pass if (result := _raised(outcomes, test))}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
@@ -162,13 +162,13 @@ def _crash(outcomes: TestOutcomes, gates: Gates, said: str) -> list[str]:
         message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
         may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
         shown = f"{name}: {message}" if may_be_shown else name
-        if name not in said and not gates.reason(name):
+        if name not in quoted and not gates.reason(name):
             return [f"Today `{shown}` is raised, and it should not be."]
     return []
 
 
 def _raised(outcomes: TestOutcomes, test: str) -> TestResult | None:
-    """Return a test's result if the code under test crashed it."""
+    """Return a test's result if the code crashed it."""
     result = outcomes.evidence.get(test)
     name = _exception_of(result) if result is not None else ""
     return result if _CRASH.fullmatch(name) and not _ASSERTION.search(name) else None
@@ -184,7 +184,7 @@ def _difference(example: Example) -> str:
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()
-    if expression.isidentifier():  # the call is what the name stands for
+    if expression.isidentifier():  # the name was assigned the result of the call
         made = re.findall(rf"(?<![\w.]){expression}(?:, \w+)* :?= (.+?);?$", example.code, re.MULTILINE)
         expression = made[-1] if made else expression
     short = len(expression) <= _MAX_CALL and not set("`\n") & set(expression)
@@ -210,8 +210,8 @@ def _example_block(example: Example, *, first: bool) -> list[str]:
     code = f"{fence}{example.fence}\n" + "\n".join(lines) + f"\n{fence}"
     parts = ["For example:" if first else "And:", code]
     if example.given:
-        told = " and ".join(f"`{name}` is {what}" for name, what in example.given)
-        parts.append(f"Here {told}.")
+        variables = " and ".join(f"`{name}` is {what}" for name, what in example.given)
+        parts.append(f"Here {variables}.")
     return [*parts, _result("Actual", example.observed), _result("Expected", example.expected)]
 
 

@@ -1,4 +1,4 @@
-"""What only the fix knows, and whether a text reveals it.
+"""The words of a fix, and texts that reveal it.
 
 A text is compared as a reader sees it, whatever the spelling of its characters.
 """
@@ -55,7 +55,7 @@ class FixVocabulary:
 def vocabulary(cut: Cut) -> FixVocabulary:
     """Return the words that the source part of ``cut`` adds."""
     blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_as_read(block))) for block in _blocks(_added(cut)))
-    # A plain word ("over", "short") is English in a statement, whatever the fix calls by it.
+    # A plain word ("over", "short") may be English in a statement, even if the fix uses it as a name.
     words = {
         word
         for lines in fix_lines(cut).values()
