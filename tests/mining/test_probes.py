@@ -398,7 +398,9 @@ class TestExample:
         assert not example.may_be_shown([])
         assert replace(example, code=example.code.replace("codes", "Codes")).may_be_shown([])
 
-    @pytest.mark.parametrize("expression", ["len(f(1))", "page(1).text.count('a')", "page.rows.length"])
+    @pytest.mark.parametrize(
+        "expression", ["len(f(1))", "page(1).text.count('a')", "page.rows.length", "page.rows().size()"]
+    )
     def test_a_number_of_things_is_a_poor_example(self, expression: str) -> None:
         assert Example("page = 1", expression, "1", "2").poor
         assert not Example("page = 1", expression, "raises OverflowError: too large", "2").poor

@@ -50,7 +50,7 @@ _INSIDE: Final = re.compile(r'FieldByName\("[a-z_]')
 _TITLES: Final = re.compile(r"::| > ")
 _POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|<nil>|<class .*>|type\(.*\)")
 #: A number of things is no example: what they are would be.
-_COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length)")
+_COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
 
 
 @dataclass(frozen=True)
