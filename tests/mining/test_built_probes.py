@@ -8,6 +8,7 @@ import pytest
 from codegate.languages.java.tests import JavaTests
 from codegate.languages.lines import Line
 from codegate.languages.rust.tests import RustTests
+from codegate.mining.examples.example import Example
 from codegate.mining.examples.variants import slices
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.kit.environment import recorded, sandboxes_of
@@ -164,6 +165,7 @@ class TestRust:
         assert checked(line) == (whole, 'shop.command().arg("fig").output().unwrap()')
         shown = RUST.shown("tests/a.rs", "", (), whole, ("x", "no plum"), ("v", "()"))
         assert (shown.observed, shown.expected) == ("panics: no plum", "no panic")
+        assert Example(*shown).poor
 
     def test_values_of_loops_and_functions_that_assert_are_written_out(self) -> None:
         source = """

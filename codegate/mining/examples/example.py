@@ -48,7 +48,7 @@ _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_cou
 _INSIDE: Final = re.compile(r'FieldByName\("[a-z_]')
 #: What stands between the names in a test's id.
 _TITLES: Final = re.compile(r"::| > ")
-_POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|<nil>|<class .*>|type\(.*\)")
+_POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
 #: A number of things is no example: what they are would be.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
 
