@@ -26,7 +26,7 @@ from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.kinds.kind import classify_kind, score_unit, signals
 from codegate.mining.kinds.words import Signal
 from codegate.mining.proving.outcomes import TestOutcomes
-from codegate.mining.sources.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.suite import load_suite, read_commit
 
@@ -71,7 +71,7 @@ def classified(rows: Iterable[dict[str, Any]], clones: Path) -> list[Row]:
     for row in rows:
         name = clone_name(row)
         if name not in units:
-            history = read_units(clones / name)
+            history = read_merged_changes(clones / name)
             units[name] = {unit.commit: unit for unit in history}
             heads[name] = PathClassifier.of(read_commit(clones / name, history[0].commit))
         found.append(classify(row, name, clones / name, units[name], heads[name]))
@@ -81,7 +81,7 @@ def classified(rows: Iterable[dict[str, Any]], clones: Path) -> list[Row]:
 def classify(row: dict[str, Any], name: str, clone: Path, units: dict[str, Unit], head: PathClassifier) -> Row:
     commit, bug = str(row["fix_commit"]), row["label"] == "bug"
     listed = commit in units
-    unit = units[commit] if listed else read_units(clone, commit)[0]
+    unit = units[commit] if listed else read_merged_changes(clone, commit)[0]
     parts = cut(unit, read_commit(clone, unit.base), read_commit(clone, unit.commit))
     reason = "" if listed else "not on the first-parent chain"
     reason = reason or reject_by_text(unit, score_unit(unit)) or reject_by_paths(unit, head) or ""

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut
-from codegate.mining.sources.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.suite import GitError, git, read_commit
 
 FOUND_GOAL = 0.99
@@ -84,7 +84,7 @@ def score(instances: list[Instance], clone: Path, patches: bool, branches: bool)
     for branch in [None, *(other_branches(clone) if branches else ())]:
         if wanted <= by_number.keys():
             break
-        for unit in read_units(clone, branch):
+        for unit in read_merged_changes(clone, branch):
             if unit.pull_request in wanted - found:
                 by_number[unit.pull_request].append(unit)
         found |= by_number.keys()

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from codegate.mining.sources.history import read_units
+from codegate.mining.sources.history import read_merged_changes
 
 UNITS = 5000
 GOAL = 10.0
@@ -21,7 +21,7 @@ GOAL = 10.0
 def measure(clone: Path) -> bool:
     """Print one clone's figures and return whether they reach the goal."""
     started, before = time.monotonic(), os.times()
-    units = len(read_units(clone))
+    units = len(read_merged_changes(clone))
     wall, after = time.monotonic() - started, os.times()
     cpu = sum(after[:4]) - sum(before[:4])
     share = max(units, 1) / UNITS

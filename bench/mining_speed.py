@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from bench.history import build_history
-from codegate.mining import MineEvent, MineOptions, mine
+from codegate.mining import MineEvent, MineOptions, mine_repository
 from codegate.sandbox import select_backend
 
 
@@ -34,7 +34,7 @@ def measure(repository: Path, out: Path, options: argparse.Namespace) -> None:
         backend = select_backend(options.sandbox, "bench")
         try:
             started = time.monotonic()
-            report = mine(repository, out / "suite", wanted, backend, progress)
+            report = mine_repository(repository, out / "suite", wanted, backend, progress)
             seconds = time.monotonic() - started
         finally:
             backend.close()

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from codegate.mining import MineEvent, MineOptions, MineReport, UnitResult, mine
+from codegate.mining import MineEvent, MineOptions, MineReport, UnitResult, mine_repository
 from codegate.sandbox import select_backend
 
 #: Reasons that only execution gives: a candidate that ends with one of them had source and tests.
@@ -101,7 +101,7 @@ def mine_one(repository: Path, out: Path, options: argparse.Namespace) -> Row:
     )
     backend = select_backend(options.sandbox, "bench")
     try:
-        return measure(mine(repository, out, wanted, backend, progress), repository.resolve().name)
+        return measure(mine_repository(repository, out, wanted, backend, progress), repository.resolve().name)
     finally:
         backend.close()
 

@@ -18,7 +18,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec
 from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
-from codegate.environments import Found, Recipe, recipe_yaml
+from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy
 from codegate.operations import Repository, look_at, try_on_head
@@ -218,7 +218,7 @@ def _ignore(path: Path) -> bool:
     return True
 
 
-def _try(own: Recipe | None, found: Found, part: str, sandbox: Choice) -> tuple[Found | None, str | None]:
+def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> tuple[FoundRecipe | None, str | None]:
     """Build a recipe, run tests with it and say what became of it.
 
     Returns the recipe of those proposed that works, and what the tests showed; None where none is whole. The user's
@@ -250,7 +250,7 @@ def _parts(project: Repository | None) -> list[str]:
     return ["parts with tests of their own, which can be mined alone:", *named] if named else []
 
 
-def _others(proposals: Sequence[Found]) -> list[str]:
+def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
     named = [f"  {one.place}: `{one.recipe.tests}`" for one in proposals[1:]]
     return ["others, which a try takes where this one does not work:", *named] if named else []
 

@@ -6,7 +6,7 @@ build runs it once with the package indexes in reach. Tests then run on the froz
 
 from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.commands import keeps_dependencies_alone
-from codegate.environments.find import Found, find_recipes
+from codegate.environments.find import FoundRecipe, find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of, recipe_text
@@ -20,7 +20,7 @@ __all__ = [
     "VENV",
     "BuildFailed",
     "Built",
-    "Found",
+    "FoundRecipe",
     "Recipe",
     "ServiceRecipe",
     "environment_of",

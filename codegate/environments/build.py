@@ -202,8 +202,8 @@ class _Build:
         try:
             self._prepare()
             self._run_steps()
-            resolved = self._list()
-            self._must("clean up", clean_up(), self._tests)
+            resolved = self._installed_versions()
+            self._run_or_raise("clean up", clean_up(), self._tests)
             with unfinished() as archive:
                 sha256 = self._sandbox.freeze(tuple(self._tree), archive)
                 check_archive(archive, self._secrets)
@@ -218,21 +218,23 @@ class _Build:
         put = tuple(file for file in files if not file.leads_out)
         self._sandbox.put((*put, *(SandboxFile(f"{GIVEN}/{name}", data) for name, data in given.items())))
         names = b"".join(file.path.encode("utf-8", "surrogateescape") + b"\0" for file in put)
-        self._must(
+        self._run_or_raise(
             "put the tree", take_given(given, self._origin.day, git="git" in self._base.programs), self._tests, names
         )
         undated = {name: value for name, value in self._set_up.items() if name not in {"UV_EXCLUDE_NEWER", "UV_FROZEN"}}
         undated.pop("npm_config_before", None)
         if self._base.lacking:
-            self._must("install toolchains", bring_toolchains(self._base.lacking), undated)
+            self._run_or_raise("install toolchains", bring_toolchains(self._base.lacking), undated)
         if self._python:
             script = make_python(self._recipe.folder, self._recipe.tools.get("python", ""))
-            self._must(f"uv venv {VENV}", script, undated)
+            self._run_or_raise(f"uv venv {VENV}", script, undated)
         for server in self._servers:
             if not self._run(server.present, self._tests).ok:
                 raise server.absent()
             if server.prepare:
-                self._must(f"prepare {server.name}", f"rm -rf {DATA}/{server.name}\n{server.prepare}", self._tests)
+                self._run_or_raise(
+                    f"prepare {server.name}", f"rm -rf {DATA}/{server.name}\n{server.prepare}", self._tests
+                )
 
     @property
     def _pinned(self) -> bool:
@@ -269,7 +271,7 @@ class _Build:
             for failure in failures
         ]
 
-    def _list(self) -> str:
+    def _installed_versions(self) -> str:
         """Return the installed versions; note copies of the tree."""
         listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
         if self._python:
@@ -304,8 +306,7 @@ class _Build:
             notes=tuple(self._notes),
         )
 
-    def _must(self, step: str, script: str, variables: Mapping[str, str], stdin: bytes = b"") -> None:
-        """Run a script of the builder; raise if it fails."""
+    def _run_or_raise(self, step: str, script: str, variables: Mapping[str, str], stdin: bytes = b"") -> None:
         done = self._run(f"exec 2>&1\n{script}", variables, stdin=stdin)
         if not done.ok:
             raise self._failure(step, done)

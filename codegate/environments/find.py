@@ -39,7 +39,7 @@ _MOST_JOBS: Final = 3
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRecipe:
     """A proposed recipe.
 
     Attributes:
@@ -56,7 +56,7 @@ class Found:
     place: str = ""
     light: bool = False
 
-    def reduced(self, recipe: Recipe, why: str) -> "Found":
+    def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
         """Return it with a recipe that lacks some steps."""
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
         clauses = [f"`{short(line)}`: {why}" for line in lacking]
@@ -75,10 +75,10 @@ class _Draft:
         rank, linux, stable: see ``CiJob``.
         tools, env, packages, services, image: see ``Recipe``.
         steps: of set-up: text, folder, variables and place.
-        sources, left_out: see ``Found``.
+        sources, left_out: see ``FoundRecipe``.
         doubts: number of parts of the job that are not understood.
         test: the command that runs the tests.
-        light: see ``Found``.
+        light: see ``FoundRecipe``.
     """
 
     place: str
@@ -130,7 +130,7 @@ class _Draft:
             self.steps.append((step.text, folder, env, place))
 
 
-def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[Found]:
+def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[FoundRecipe]:
     """Return the recipes that the files propose, best first.
 
     There is at least one, and nothing is executed. Each job that runs tests proposes one, with the combination of its
@@ -151,7 +151,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     of_jobs: dict[str, _Draft] = {}
     for draft in fitting:
         of_jobs.setdefault(draft.place, draft)
-    proposed: dict[str, Found] = {}
+    proposed: dict[str, FoundRecipe] = {}
     known = [draft for draft in of_jobs.values() if draft.test is not None and draft.test.known]
     unknown = [draft for draft in of_jobs.values() if draft not in known]
     jobs_first = (known or unknown[:1])[:_MOST_JOBS]
@@ -275,7 +275,7 @@ def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
     words = shlex.join(test.words)
-    tool = _tool(test)
+    tool = _toolchain_of(test)
     language = "javascript" if tool in {"node", "bun"} else tool
     return (
         not test.known,
@@ -293,8 +293,7 @@ def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
     )
 
 
-def _tool(test: TestCommand) -> str:
-    """Return the toolchain that a test command needs, or ""."""
+def _toolchain_of(test: TestCommand) -> str:
     return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
@@ -340,7 +339,7 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
         instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
         draft.left_out.append(f"`{short(words)}` is no test runner that is known: {instead}")
     words = shlex.join(draft.test.words) if draft.test is not None else ""
-    tool = _tool(draft.test) if draft.test is not None else ""
+    tool = _toolchain_of(draft.test) if draft.test is not None else ""
     if (not draft.steps or usual) and tool in {"python", "node"}:
         for text, place in implied(tree, folder)[0]:
             draft.run(text, folder, {}, place)
@@ -354,7 +353,7 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
             draft.run(text, folder, {}, "so that tests find all of it without a network")
 
 
-def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Found:
+def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> FoundRecipe:
     folder = draft.test.folder if draft.test is not None else path
     sources = dict(draft.sources)
     setup: list[str] = []
@@ -384,7 +383,7 @@ def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Fo
     sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
     place = draft.place or sources.get("tests", "no set-up")
-    return Found(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.light)
+    return FoundRecipe(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.light)
 
 
 def _plain_json(text: str) -> dict[str, Any]:

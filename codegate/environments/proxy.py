@@ -82,7 +82,7 @@ class BuildProxy:
         self.refused: Counter[str] = Counter()
         self.unreachable: set[str] = set()
         for scheme in _PORTS:
-            if (above := self._above(scheme, "")) is not None and above.scheme != "http":
+            if (above := self._machine_proxy(scheme, "")) is not None and above.scheme != "http":
                 raise UsageError(
                     f"{scheme.upper()}_PROXY names a proxy of the kind {above.scheme}, which builds cannot use.",
                     "Name one whose address begins with http://.",
@@ -99,7 +99,7 @@ class BuildProxy:
                 _reply(connection, client, _Refused(400, "what was sent is no request to a proxy"))
 
     def _answer(self, connection: socket.socket, client: h11.Connection) -> None:
-        request = _next(client, connection)
+        request = _next_event(client, connection)
         if not isinstance(request, h11.Request):
             return
         target = request.target.decode("latin-1")
@@ -132,7 +132,7 @@ class BuildProxy:
         self, connection: socket.socket, client: h11.Connection, request: h11.Request, address: SplitResult
     ) -> None:
         host, port = self._allowed(address)
-        above = self._above("http", host)
+        above = self._machine_proxy("http", host)
         path = f"{address.path or '/'}{f'?{address.query}' if address.query else ''}"
         name = host if port == _PORTS["http"] else f"{host}:{port}"
         headers = [(b"host", name.encode()), (b"connection", b"close"), *_passed_on_headers(request.headers, b"host")]
@@ -142,9 +142,9 @@ class BuildProxy:
         with self._connect("http", host, port) as far:
             target = path if above is None else f"http://{name}{path}"
             far.sendall(server.send(h11.Request(method=request.method, target=target, headers=headers)) or b"")
-            for event in _body(client, connection):
+            for event in _body_events(client, connection):
                 far.sendall(server.send(event) or b"")
-            while not isinstance(event := _next(server, far), h11.ConnectionClosed):
+            while not isinstance(event := _next_event(server, far), h11.ConnectionClosed):
                 if isinstance(event, h11.Response):
                     kept = [*_passed_on_headers(event.headers), (b"connection", b"close")]
                     event = h11.Response(status_code=event.status_code, reason=event.reason, headers=kept)
@@ -170,7 +170,7 @@ class BuildProxy:
 
     def _connect(self, scheme: str, host: str, port: int) -> socket.socket:
         """Return a connection to a host or proxy."""
-        above = self._above(scheme, host)
+        above = self._machine_proxy(scheme, host)
         places = self._places(host, port, needed=above is None)
         if above is not None:
             places = [_target(above)]
@@ -224,8 +224,7 @@ class BuildProxy:
                     time.sleep(_AGAIN_SECONDS)
             return self._found[host, port]
 
-    def _above(self, scheme: str, host: str) -> SplitResult | None:
-        """Return the machine's own proxy for ``host``, or None."""
+    def _machine_proxy(self, scheme: str, host: str) -> SplitResult | None:
         if host and urllib.request.proxy_bypass_environment(host, self._proxies):  # type: ignore[attr-defined]
             return None
         address = self._proxies.get(scheme) or self._proxies.get("all") or ""
@@ -275,24 +274,23 @@ def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None
     headers = [(b"host", target.encode()), *([(b"proxy-authorization", known)] if known else [])]
     server.sendall(asked.send(h11.Request(method="CONNECT", target=target, headers=headers)) or b"")
     asked.send(h11.EndOfMessage())
-    answer = _next(asked, server)
+    answer = _next_event(asked, server)
     if not isinstance(answer, h11.Response) or answer.status_code // 100 != 2:
         status = answer.status_code if isinstance(answer, h11.Response) else "nothing"
         raise _Refused(_UNREACHABLE, f"the machine's own proxy answered {status} for {target}")
 
 
-def _next(http: h11.Connection, connection: socket.socket) -> Any:
+def _next_event(http: h11.Connection, connection: socket.socket) -> Any:
     """Return the next event that is not an informational one."""
     while (event := http.next_event()) is h11.NEED_DATA:
         http.receive_data(connection.recv(_PIECE))
-    return _next(http, connection) if isinstance(event, h11.InformationalResponse) else event
+    return _next_event(http, connection) if isinstance(event, h11.InformationalResponse) else event
 
 
-def _body(client: h11.Connection, connection: socket.socket) -> Iterator[h11.Event]:
-    """Yield the events of a request's body, its end included."""
+def _body_events(client: h11.Connection, connection: socket.socket) -> Iterator[h11.Event]:
     event: Any = None
     while not isinstance(event, h11.EndOfMessage):
-        event = _next(client, connection)
+        event = _next_event(client, connection)
         if isinstance(event, h11.ConnectionClosed):
             raise h11.RemoteProtocolError("the request was cut")
         yield event

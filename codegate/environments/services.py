@@ -177,8 +177,8 @@ def _mysql(env: Mapping[str, str]) -> Server:
     data, socket = f"{DATA}/mysql", "/tmp/mysql.sock"  # noqa: S108 - in the sandbox
     sql = [f"CREATE DATABASE IF NOT EXISTS `{database}`;", "FLUSH PRIVILEGES;"]
     for host in ("localhost", "127.0.0.1", "%"):
-        account = f"{_text(user)}@'{host}'"
-        sql += [f"CREATE USER IF NOT EXISTS {account};", f"ALTER USER {account} IDENTIFIED BY {_text(password)};"]
+        account = f"{_sql_text(user)}@'{host}'"
+        sql += [f"CREATE USER IF NOT EXISTS {account};", f"ALTER USER {account} IDENTIFIED BY {_sql_text(password)};"]
         sql.append(f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION;")
     feed = f"printf '%s\\n' {' '.join(map(shlex.quote, sql))}"
     return Server(
@@ -198,8 +198,7 @@ def _mysql(env: Mapping[str, str]) -> Server:
     )
 
 
-def _text(value: str) -> str:
-    """Return a text as SQL writes it."""
+def _sql_text(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 

@@ -8,14 +8,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from codegate.environments.find import Found
+from codegate.environments.find import FoundRecipe
 from codegate.strict import shown
 
 _PLAIN: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
 _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
 
 
-def recipe_yaml(found: Found) -> str:
+def recipe_yaml(found: FoundRecipe) -> str:
     """Return the section ``environment`` of codegate.yml with sources."""
     given = found.recipe.model_dump(mode="json", exclude_defaults=True)
     lines = ["environment:"]

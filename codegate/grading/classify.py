@@ -61,11 +61,12 @@ def classify_failure(
     missing = (
         f"{count_of(len(failing), 'expected test')} did not pass ({states}), first {failing[0].id}" if failing else ""
     )
-    return "runtime_error", "; ".join(part for part in (ending, missing, _renamed(report, failing, expected)) if part)
+    return "runtime_error", "; ".join(
+        part for part in (ending, missing, _unstable_id_hint(report, failing, expected)) if part
+    )
 
 
-def _renamed(report: TestReport, failing: Sequence[TestResult], expected: Collection[str]) -> str:
-    """Return a hint if a missing test's id is unstable."""
+def _unstable_id_hint(report: TestReport, failing: Sequence[TestResult], expected: Collection[str]) -> str:
     for test in failing:
         name = test.id.partition("[")[0]
         for other in report.results:

@@ -1,7 +1,7 @@
 """Grade a patch by execution in a fresh sandbox."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
@@ -46,7 +46,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     except PatchError as error:
         return _failed(total, "patch_does_not_apply", str(error), applied=False)
     sorted_patch = sort_patch(problem, base, changes)
-    dropped = _plain_paths(sorted_patch.dropped)
+    dropped = tuple(map(_plain, sorted_patch.dropped))
     if sorted_patch.hostile:
         return _failed(total, "tampering", "; ".join(sorted_patch.hostile), applied=False, dropped=dropped)
     if not sorted_patch.applied:
@@ -67,7 +67,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
     result = _grade_report(problem, report, inspection.lint, dropped)
     if result.resolved and wrong:
-        report = _tampered(report, wrong, "passes, and passes as well when it expects something else")
+        report = _with_tampering(report, wrong, "passes, and passes as well when it expects something else")
         result = _grade_report(problem, report, inspection.lint, dropped)
     suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
     return result.model_copy(update={"suspicious": suspicious, "controlled": strong if result.resolved else None})
@@ -150,19 +150,16 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
     folded = run(drawn)
     report = folded.report
     if short := [test for test in folded.short if test in problem.tests.expected]:
-        report = _tampered(report, short, "is reported as passed, but not all of its statements were run")
+        report = _with_tampering(report, short, "is reported as passed, but not all of its statements were run")
     wrong, strong = unsolved(drawn, folded), drawn.strong
     alone = draw_alone(problem, texts, generator)
     if alone.flips:
         strong |= alone.strong
-        if not wrong and _passes_all(problem, report) and tree != fixed:
+        passes = report.proven and all(map(report.passes, problem.tests.expected))
+        if not wrong and passes and tree != fixed:
             wrong = survivors(alone, run(alone))
     calls = problem.service_tests
     return report, wrong, innermost(set(problem.tests.FAIL_TO_PASS) - set(calls)) <= strong
-
-
-def _passes_all(problem: Problem, report: TestReport) -> bool:
-    return report.proven and all(map(report.passes, problem.tests.expected))
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:
@@ -180,8 +177,7 @@ def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Gr
     return None
 
 
-def _tampered(report: TestReport, tests: Sequence[str], what: str) -> TestReport:
-    """Return the report with evidence of tampering."""
+def _with_tampering(report: TestReport, tests: Sequence[str], what: str) -> TestReport:
     more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
     return replace(report, tampering=report.tampering or f"{tests[0]} {what}{more}")
 
@@ -240,10 +236,6 @@ def _failed(
         dropped=dropped,
         lint=lint,
     )
-
-
-def _plain_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_plain(path) for path in paths)
 
 
 def _plain(text: str) -> str:

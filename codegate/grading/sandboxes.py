@@ -238,8 +238,7 @@ class Sandboxes:
         recipe, resolved = recipe_of(environment), environment.resolved
         return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved).environment
 
-    def _beside(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox with the recipe's services."""
+    def _with_services(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
         servers = servers_of(recipe_of(self._environments[environment.id]))
         return Served(sandbox, servers) if servers else sandbox
 
@@ -253,7 +252,7 @@ class Sandboxes:
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
             add_to_count(sandboxes=1)
-            yield self._beside(environment, sandbox)
+            yield self._with_services(environment, sandbox)
 
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
         """Return a sandbox for several uses.
@@ -279,7 +278,7 @@ class Sandboxes:
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:
-            yield self._beside(environment, sandbox)
+            yield self._with_services(environment, sandbox)
 
     def stop(self) -> None:
         """Close every sandbox, and refuse new ones.

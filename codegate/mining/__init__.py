@@ -1,13 +1,13 @@
 """Mine problems from git history, and prove suites again.
 
-``mine`` walks the first-parent history of a local repository, cuts each change into hidden tests and a reference fix,
-resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and pass after it,
-whatever their order. ``validate_suite`` runs the same proof again on an existing suite. Every unit that is left out has
-a reason, and flaky tests are quarantined with their evidence.
+``mine_repository`` walks the first-parent history of a local repository, cuts each change into hidden tests and a
+reference fix, resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and
+pass after it, whatever their order. ``validate_suite`` runs the same proof again on an existing suite. Every unit that
+is left out has a reason, and flaky tests are quarantined with their evidence.
 """
 
 from codegate.mining.importing import ImportFormat, import_proven
-from codegate.mining.miner import mine
+from codegate.mining.miner import mine_repository
 from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions, Statements
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
@@ -37,7 +37,7 @@ __all__ = [
     "fetch_pull_heads",
     "find_slug",
     "import_proven",
-    "mine",
+    "mine_repository",
     "prove",
     "read_summary",
     "validate_suite",

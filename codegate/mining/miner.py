@@ -41,7 +41,7 @@ from codegate.wording import count_of
 Value = TypeVar("Value")
 
 
-def mine(
+def mine_repository(
     repository: Path, out: Path, options: MineOptions, backend: Backend, progress: Callable[[MineEvent], None]
 ) -> MineReport:
     """Mine ``repository`` into a suite; return each unit's result.
@@ -80,8 +80,8 @@ def mine(
         else:
             kept = None
             if old is not None:
-                shown = partial(_report_kept, progress)
-                kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, shown))
+                report_kept = partial(_report_kept, progress)
+                kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, report_kept))
         languages = known_languages()
         builds = None
         if queue:

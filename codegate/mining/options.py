@@ -114,14 +114,14 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
         check_snapshot(options.rewrite)
     if not options.kinds:
         raise UsageError("there is no kind of change to keep.", "Name one, such as bugfix.")
-    if out.exists() and not (out / "suite.yml").exists() and (not out.is_dir() or not _only_ours(out)):
+    if (
+        out.exists()
+        and not (out / "suite.yml").exists()
+        and (not out.is_dir() or {path.name for path in out.iterdir()} - {"funnel.jsonl", "mining.json"})
+    ):
         raise UsageError(f"{out} exists and is no suite.", "Choose another folder.")
     own = f"{project_name(repository)}-{options.path.rpartition('/')[2]}"
     name = options.name or _SLUG.sub("-", own).strip("-._")[:60] or "suite"
     if _SLUG.search(name) or not name[0].isalnum() or len(name) > 60:
         raise UsageError(f"{name!r} is not a name for a suite.", "Use letters, digits, dots, dashes; at most 60.")
     return name
-
-
-def _only_ours(out: Path) -> bool:
-    return {path.name for path in out.iterdir()} <= {"funnel.jsonl", "mining.json"}

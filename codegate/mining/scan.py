@@ -13,7 +13,7 @@ from codegate.mining.kinds.kind import score_unit
 from codegate.mining.options import DEFAULT_KINDS, Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
-from codegate.mining.sources.history import read_units
+from codegate.mining.sources.history import read_merged_changes
 from codegate.mining.units import Prospect, Rejected, reject_by_text, reversed_units
 from codegate.suite import GitError, git, read_commit
 
@@ -36,7 +36,9 @@ def scan(
         UsageError: git cannot read the history, or the folder to mine is not there.
     """
     fresh = _since(repository, tip, scanned)
-    units = [unit for unit in read_units(repository, tip, options.since) if fresh is None or unit.commit in fresh]
+    units = [
+        unit for unit in read_merged_changes(repository, tip, options.since) if fresh is None or unit.commit in fresh
+    ]
     if options.only is not None:
         units = [unit for unit in units if unit.commit == options.only]
         if not units:
@@ -107,7 +109,6 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
 
 
 def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
-    """Return the queue with the forge's facts."""
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     found: list[Prospect] = []
     for entry in queue:

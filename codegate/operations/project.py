@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import Found, Recipe, find_recipes, had_by, languages_of, on_machine, parts_of
+from codegate.environments import FoundRecipe, Recipe, find_recipes, had_by, languages_of, on_machine, parts_of
 from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.grading import Sandboxes
@@ -53,7 +53,7 @@ class Repository:
     slug: str | None = None
     others: tuple[str, ...] = ()
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    proposals: Sequence[Found] = ()
+    proposals: Sequence[FoundRecipe] = ()
     unread: str = ""
 
     def words(self) -> str:
@@ -117,7 +117,7 @@ def _toolchains(sandbox: Choice) -> Has | None:
 
 def try_on_head(
     repository: Path, recipe: Recipe | None, path: str, sandbox: Choice, say: Callable[[str], None]
-) -> tuple[Found | None, Tried]:
+) -> tuple[FoundRecipe | None, Tried]:
     """Return the recipe found, and HEAD's test run in it.
 
     At most ten files of tests run.

@@ -64,7 +64,7 @@ def mine(
     """
     options = replace(options, recipe=options.recipe or read_recipe(repository, config))
     with opened_backend(sandbox, new_run_id()) as backend:
-        return mining.mine(repository, out, options, backend, progress)
+        return mining.mine_repository(repository, out, options, backend, progress)
 
 
 def mine_commit(

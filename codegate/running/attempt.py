@@ -24,7 +24,7 @@ from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord
-from codegate.running.plan import Job, RunOptions
+from codegate.running.plan import AttemptJob, RunOptions
 from codegate.running.progress import Doing, Progress
 from codegate.sandbox import AgentRecipe, Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
@@ -92,7 +92,7 @@ class Attempts:
         self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
 
-    def outcome(self, job: Job, fault: Fault | None) -> Outcome:
+    def outcome(self, job: AttemptJob, fault: Fault | None) -> Outcome:
         """Return the outcome of a job.
 
         With a ``fault``, nothing is tried.
@@ -155,7 +155,7 @@ class Attempts:
         answers = [message.text for message in attempt.messages if message.role == "assistant"]
         return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in answers)
 
-    def _attempt(self, job: Job, lost: set[str]) -> Attempt:
+    def _attempt(self, job: AttemptJob, lost: set[str]) -> Attempt:
         journal, cache = self._setup.journal, self._setup.cache
         kept = journal.read_attempt(*job.key)
         if kept is not None:
@@ -170,7 +170,7 @@ class Attempts:
             cache.keep(job, attempt)
         return attempt
 
-    def _solve(self, job: Job, lost: set[str]) -> Attempt:
+    def _solve(self, job: AttemptJob, lost: set[str]) -> Attempt:
         provider = self._setup.providers[job.candidate.key()]
         what = (job.problem, self.base(job.problem.id), job.candidate, provider, job.sample)
         call: ModelCall = partial(self._calls.make, job.candidate, lost=lost)

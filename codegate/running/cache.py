@@ -12,7 +12,7 @@ from codegate.durable import digest, write_atomic
 from codegate.errors import UsageError
 from codegate.running.journal import MAX_TRANSCRIPT_BYTES
 from codegate.running.outcome import json_text
-from codegate.running.plan import Job
+from codegate.running.plan import AttemptJob
 from codegate.solving import Attempt, prompt_version_of
 from codegate.strict import parse_json, read_text
 from codegate.suite import check_model
@@ -30,7 +30,7 @@ class AttemptCache:
         self._conditions = {name: value for name, value in conditions.items() if name != "suite"}
         self._announce = announce
 
-    def take(self, job: Job) -> Attempt | None:
+    def take(self, job: AttemptJob) -> Attempt | None:
         """Return the stored attempt, marked as reused, or None.
 
         None if none is usable, or if a content filter ended it.
@@ -50,7 +50,7 @@ class AttemptCache:
         filtered = attempt.stop == "refusal" and any(call.stop_reason == "content_filter" for call in attempt.calls)
         return None if filtered else attempt.model_copy(update={"reused": True})
 
-    def keep(self, job: Job, attempt: Attempt) -> None:
+    def keep(self, job: AttemptJob, attempt: Attempt) -> None:
         """Store a finished attempt.
 
         Raises InfrastructureError if the disk refuses.
@@ -59,7 +59,7 @@ class AttemptCache:
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))
 
-    def _path(self, job: Job) -> Path | None:
+    def _path(self, job: AttemptJob) -> Path | None:
         """Return the path of the job's attempt, or None."""
         # None if its answer is not determined, or costs nothing. Tools and agents run in a sandbox, so their answers
         # depend on it too.

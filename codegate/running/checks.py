@@ -137,7 +137,7 @@ def check_answering(
             f"Check the network and `base_url` in codegate.yml. Continue with:\n{resume}",
         )
     for candidate in asked:
-        announce(_words(candidate, answers.get(candidate.key()), faults.get(candidate.key())))
+        announce(_first_request_words(candidate, answers.get(candidate.key()), faults.get(candidate.key())))
         provider = providers[candidate.key()]
         listed = provider.models() if isinstance(provider, ListsModels) else ()
         check_snapshot(candidate, listed)
@@ -197,8 +197,7 @@ def _is_of_our_limit(fault: Fault) -> bool:
     return fault.cause == "provider.bad_request" and any(words in fault.message for words in _OUR_LIMIT)
 
 
-def _words(candidate: CandidateSpec, answer: Completion | None, fault: Fault | None) -> str:
-    """Return the result of the first request, for people."""
+def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fault: Fault | None) -> str:
     if fault is not None:
         return f"{candidate.label}: the first request failed, and the run goes on: {fault.message}"
     if answer is None:

@@ -15,7 +15,7 @@ from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade, grade_answer
 from codegate.running.faults import FAULTS, lost_answers
 from codegate.running.outcome import Fault, Outcome, Run
-from codegate.running.plan import Job
+from codegate.running.plan import AttemptJob
 from codegate.solving import Attempt, AttemptStop, AttemptSummary
 from codegate.suite import Changes, PatchError, Problem, Tree, apply_patch
 
@@ -184,9 +184,9 @@ MOST_FIRST: Final = 3
 
 
 def probe_candidates(
-    left: Sequence[Job],
+    left: Sequence[AttemptJob],
     waiting: Mapping[str, int],
-    work: Callable[[list[Job], int, int], None],
+    work: Callable[[list[AttemptJob], int, int], None],
     load: Callable[[], Run],
     resume: str,
 ) -> set[tuple[str, str, int]]:
@@ -203,7 +203,7 @@ def probe_candidates(
     before = load()
     graded = [outcome for outcome in before.outcomes if outcome.grade is not None]
     answered = {outcome.candidate for outcome in graded}
-    first: dict[str, list[Job]] = {}
+    first: dict[str, list[AttemptJob]] = {}
     for job in left:
         new = job.candidate.calls_a_model and job.candidate.key() not in answered
         if new and job.problem.id in before.manifest.problems:
@@ -248,7 +248,7 @@ def _is_cut(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.grade is not None and outcome.grade.failure in CUT
 
 
-def _refuse_cut(job: Job, outcomes: Sequence[Outcome], resume: str) -> None:
+def _refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
     classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
     advice = limit_advice(job.candidate, outcomes)

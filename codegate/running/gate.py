@@ -126,7 +126,7 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
 
     It uses the samples that every problem has.
     """
-    old = _older(run, gate.policy)
+    old = _excluded_by_age(run, gate.policy)
     return _with_excluded(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
 
 
@@ -139,8 +139,7 @@ def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
 
 
-def _older(run: Run, policy: GatePolicy) -> dict[str, str]:
-    """Return the problems that are excluded by age, with reason."""
+def _excluded_by_age(run: Run, policy: GatePolicy) -> dict[str, str]:
     tags, reason = run.manifest.tags, f"not newer than {policy.newer_than} (`gate.newer_than`)"
     return {name: reason for name in run.manifest.problems if is_older(tags.get(name, ()), policy)}
 
@@ -259,7 +258,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
     """
     if isinstance(gate, GatePolicy):
         check_gate(run.manifest, None)
-        together, older = run.manifest.candidates, _older(run, gate)
+        together, older = run.manifest.candidates, _excluded_by_age(run, gate)
         check_cutoffs(together, gate)
         check_finished(run)
         narrowed = (without_problems(candidate_samples(run, one), older) for one in together)

@@ -73,7 +73,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
-class Job:
+class AttemptJob:
     """One attempt to make and grade."""
 
     candidate: CandidateSpec
@@ -245,14 +245,14 @@ def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
             )
 
 
-def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
+def jobs(manifest: RunManifest, suite: Suite) -> tuple[AttemptJob, ...]:
     """Return the jobs of a run, sample by sample.
 
     And then by problem and candidate, so that candidates advance together.
     """
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
-        Job(candidate, problems[problem], sample)
+        AttemptJob(candidate, problems[problem], sample)
         for problem, sample in manifest.planned()
         for candidate in manifest.candidates
     )

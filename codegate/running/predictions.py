@@ -67,7 +67,7 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
         raise UsageError(
             f"{path}: the model's name {long[:40]!r}… has more than {_MAX_LABEL} characters.", "Give --label."
         )
-    patches = {name: _patches(predictions, name) for name in models}
+    patches = {name: _patches_by_problem(predictions, name) for name in models}
     samples = min(len(made) for of_model in patches.values() for made in of_model.values())
     if samples > MAX_SAMPLES:
         raise UsageError(f"{path} has {count_of(samples, 'sample')} of a problem; a run has at most {MAX_SAMPLES}.")
@@ -94,7 +94,9 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
     path = journal.folder / ANSWERS
     answers = predicted_candidates(path, suite)
     known = {candidate.key() for candidate in answers.candidates}
-    patches = {candidate.label: _patches(answers.predictions, candidate.label) for candidate in answers.candidates}
+    patches = {
+        candidate.label: _patches_by_problem(answers.predictions, candidate.label) for candidate in answers.candidates
+    }
     missing: dict[str, list[str]] = {}
     for candidate, problem, sample in wanted:
         if candidate.key() not in known:
@@ -153,8 +155,7 @@ def _instance(ids: Mapping[str, str] | None, problem: str, suite: Suite | None) 
     return ids[problem]
 
 
-def _patches(predictions: Sequence[Prediction], label: str) -> dict[str, list[str]]:
-    """Return the patches of one model, by problem and sample."""
+def _patches_by_problem(predictions: Sequence[Prediction], label: str) -> dict[str, list[str]]:
     patches: dict[str, list[str]] = {}
     for prediction in predictions:
         if prediction.model_name_or_path == label:

@@ -23,7 +23,7 @@ from codegate.running.endings import (
 )
 from codegate.running.engine import Engine, ThisMachine
 from codegate.running.outcome import Fault, Outcome, Run
-from codegate.running.plan import Job, jobs
+from codegate.running.plan import AttemptJob, jobs
 from codegate.running.progress import Doing, Progress
 from codegate.running.readiness import check_soundness, prepare_environments
 from codegate.suite import Problem
@@ -132,7 +132,7 @@ class _Execution:
         self._lock = threading.Lock()
         self._attempts = Attempts(setup, self._calls, self._sandboxes, self._engine, self._stop, self._doing)
 
-    def prepare(self, left: list[Job]) -> None:
+    def prepare(self, left: list[AttemptJob]) -> None:
         """Build environments and check the soundness of problems.
 
         Those of the jobs in ``left``. Raises as ``work``.
@@ -141,7 +141,7 @@ class _Execution:
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
-    def first(self, left: list[Job]) -> list[Job]:
+    def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
         """Return the jobs on the first problems.
 
         They run before the other problems are checked, which takes minutes.
@@ -151,7 +151,7 @@ class _Execution:
         problems = tuple(dict.fromkeys(job.problem.id for job in left if job.candidate.calls_a_model))[:MOST_FIRST]
         return [job for job in left if job.problem.id in problems and job.candidate.calls_a_model]
 
-    def probe(self, first: list[Job], left: list[Job], over: Callable[[Run], Collection[str]]) -> None:
+    def probe(self, first: list[AttemptJob], left: list[AttemptJob], over: Callable[[Run], Collection[str]]) -> None:
         """Run a first job of each new candidate.
 
         Candidates that are ``over`` or were probed are left out. Raises as ``probe_candidates``.
@@ -164,7 +164,7 @@ class _Execution:
         self._tried = before | tried
         self._probed |= {candidate for candidate, _, _ in tried}
 
-    def work(self, left: list[Job], done: int, later: int) -> None:
+    def work(self, left: list[AttemptJob], done: int, later: int) -> None:
         """Execute the jobs in ``left``; raise early ends.
 
         ``done`` outcomes precede them and ``later`` jobs may follow, for the progress.
@@ -172,7 +172,7 @@ class _Execution:
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
         self._done, self._total = done, done + len(left) + later
-        pending: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        pending: queue.SimpleQueue[AttemptJob] = queue.SimpleQueue()
         for job in left:
             pending.put(job)
         self._finish([partial(self._work, pending)] * min(len(left), self._width))
@@ -203,7 +203,7 @@ class _Execution:
             self._continue(),
         )
 
-    def give_up(self, run: Run, left: list[Job]) -> None:
+    def give_up(self, run: Run, left: list[AttemptJob]) -> None:
         """Record jobs as lost to their candidate's most frequent fault.
 
         The other candidates are compared and reported.
@@ -253,7 +253,6 @@ class _Execution:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _report_progress(self) -> None:
-        """Report what the run is doing."""
         with self._lock:
             self._setup.progress(Progress(self._done, self._total, doing=self._doing.words(self._calls.words())))
 
@@ -267,7 +266,7 @@ class _Execution:
                 self._failure = self._failure or error
             self._stop.set()
 
-    def _prepare(self, left: list[Job]) -> None:
+    def _prepare(self, left: list[AttemptJob]) -> None:
         self._doing.preparing = "preparing the environments"
         run = (job.problem for job in left if job.problem.manifest.answer is None)
         whole = (problem for problem in run if problem.environment.id not in self._broken)
@@ -290,7 +289,7 @@ class _Execution:
         """Return why ``problem`` cannot run here, or None."""
         return self._broken.get(problem.environment.id) or self._not_run.get(problem.id)
 
-    def _work(self, pending: "queue.SimpleQueue[Job]") -> None:
+    def _work(self, pending: "queue.SimpleQueue[AttemptJob]") -> None:
         while not self._stop.is_set():
             try:
                 job = pending.get_nowait()
@@ -302,7 +301,7 @@ class _Execution:
             except CallLimitReached as error:
                 self._limit = error  # jobs with a kept attempt or without model calls go on
 
-    def _record(self, job: Job, outcome: Outcome) -> None:
+    def _record(self, job: AttemptJob, outcome: Outcome) -> None:
         with self._lock:
             self._setup.journal.append(outcome)
             self._done += 1

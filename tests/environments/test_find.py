@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.environments import Found, Recipe, find_recipes, on_machine, recipe_yaml
+from codegate.environments import FoundRecipe, Recipe, find_recipes, on_machine, recipe_yaml
 from codegate.environments.tools import Has
 from codegate.suite import Tree, TreeFile, parse_yaml
 
@@ -16,7 +16,7 @@ def tree(files: dict[str, str]) -> Tree:
     return Tree({path: TreeFile(text.encode()) for path, text in files.items()})
 
 
-def find_recipe(files: Tree, path: str = "", has: Has | None = None) -> Found:
+def find_recipe(files: Tree, path: str = "", has: Has | None = None) -> FoundRecipe:
     """Return the recipe that is tried first."""
     return find_recipes(files, path, has=has)[0]
 
@@ -40,7 +40,7 @@ def workflow(steps: str, job: str = "runs-on: ubuntu-latest", on: str = "[push, 
     return "\n".join([*lines, *(f"    {line}" for line in dedent(steps).strip("\n").splitlines())]) + "\n"
 
 
-def found_in(steps: str, job: str = "runs-on: ubuntu-latest", **others: str) -> Found:
+def found_in(steps: str, job: str = "runs-on: ubuntu-latest", **others: str) -> FoundRecipe:
     """Return what is found with one workflow; other files are given by their paths, with ``__`` for a slash."""
     files = {name.replace("__", "/").replace("_dot_", "."): text for name, text in others.items()}
     return find_recipe(tree({CI: workflow(steps, job), **files}))
@@ -687,7 +687,7 @@ def test_actions_and_workflows_that_use_themselves_end() -> None:
 def test_the_section_that_is_written_reads_as_the_recipe(value: str) -> None:
     setup = ("pip install x", f"echo {value}\ntwo", "if x\n  then y\n\nfi")
     recipe = Recipe(setup=setup, env={"A": value}, packages=("jq",), services=("redis",), tests="pytest -m 'not slow'")
-    found = Found(recipe, {"setup.0": "here\nand: there", "env.A": "x" * 500}, ("a clause\nof two lines",))
+    found = FoundRecipe(recipe, {"setup.0": "here\nand: there", "env.A": "x" * 500}, ("a clause\nof two lines",))
     assert Recipe.model_validate(parse_yaml(recipe_yaml(found), "codegate.yml")["environment"]) == recipe
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from codegate.grading import RunCount, counted_runs, run_hidden_tests
-from codegate.grading.controls.copies import Copies, Flip, Texts, make_copies, read_texts
+from codegate.grading.controls.copies import Copies, SiteFlip, Texts, make_copies, read_texts
 from codegate.grading.controls.flips import cached_texts
 from codegate.grading.controls.verdict import Folded, draw, fold, marked_units, most_copies, unsolved
 from codegate.grading.testreport import test_selection as selection_of
@@ -56,7 +56,7 @@ def copied(world: World, number: int = 1) -> Copies:
     texts = read(world)
     units = marked_units(world.problem, texts)
     last = {(one.file, one.name): [site for site in one.sites if site.strong][-1:] for one in units}
-    copies = {key: [(Flip(site, turn),) for turn in range(number)] for key, sites in last.items() for site in sites}
+    copies = {key: [(SiteFlip(site, turn),) for turn in range(number)] for key, sites in last.items() for site in sites}
     return make_copies(texts, units, copies)
 
 

@@ -8,7 +8,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from codegate.grading import Grade, Sandboxes, find_flips, grade, run_tests
-from codegate.grading.controls.copies import Flip, make_copies, read_texts
+from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
 from codegate.grading.controls.verdict import Folded, fold
 from codegate.grading.testreport import TestSelection
 from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
@@ -170,7 +170,7 @@ BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package 
 def run(workshop: Workshop, content: Files, copies: int) -> Folded:
     """Run the tests of a file beside so many copies of each, at its last literal."""
     texts = read_texts(tree(content), [INSIDE], "go")
-    flips = {key: [(Flip(unit.sites[0], number),) for number in range(copies)] for key, unit in texts.units.items()}
+    flips = {key: [(SiteFlip(unit.sites[0], number),) for number in range(copies)] for key, unit in texts.units.items()}
     made = make_copies(texts, texts.units.values(), flips)
     selection = TestSelection((INSIDE,), runner="go", copies=made)
     report = run_tests(partial(workshop.sandboxes.open, workshop.manifest, LIMITS), tree(content), selection)

@@ -10,7 +10,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, counted_runs, find_flips, grade, run_tests
-from codegate.grading.controls.copies import Flip, make_copies, read_texts
+from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
 from codegate.grading.controls.verdict import Folded, fold
 from codegate.languages.controls import HOLE
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -223,7 +223,7 @@ def test_every_shape_of_a_test_passes_beside_copies_that_fail(
     texts = read_texts(content, (path,), "vitest")
     assert {unit.name for unit in texts.units.values()} == {f"typed > {title}" for title in TYPED_TESTS}
     last = {key: [site for site in unit.sites if site.strong][-1] for key, unit in texts.units.items()}
-    made = make_copies(texts, texts.units.values(), {key: [(Flip(site, 0),)] for key, site in last.items()})
+    made = make_copies(texts, texts.units.values(), {key: [(SiteFlip(site, 0),)] for key, site in last.items()})
     assert made.files[path].startswith(b"// @ts-nocheck\n")
 
     def run(selection: TestSelection) -> Folded:
@@ -262,7 +262,7 @@ def test_parts_of_a_test_are_in_its_copies(sandboxes: Sandboxes, problem_of: Cal
     content = tree({**PROJECT, path: PARTS})
     texts = read_texts(content, (path,), "node")
     numbers = {key: [site for site in unit.sites if site.texts[0].isdigit()] for key, unit in texts.units.items()}
-    copies = {key: [(Flip(site, 0),) for site in sites] for key, sites in numbers.items()}
+    copies = {key: [(SiteFlip(site, 0),) for site in sites] for key, sites in numbers.items()}
     made = make_copies(texts, texts.units.values(), copies)
     opened = partial(sandboxes.open, problem_of("node").environment, LIMITS)
     folded = fold(made, run_tests(opened, content, TestSelection((path,), runner="node", copies=made)), texts)
@@ -288,7 +288,7 @@ def test_no_snapshot_is_stored_anew_under_a_title_of_the_run(
     path = "test/stored.test.mjs"
     content = tree({**PROJECT, path: STORED})
     texts = read_texts(content, (path,), "vitest")
-    copies = {key: [(Flip(unit.sites[0], 0),)] for key, unit in texts.units.items()}
+    copies = {key: [(SiteFlip(unit.sites[0], 0),)] for key, unit in texts.units.items()}
     made = make_copies(texts, texts.units.values(), copies)
     opened = partial(sandboxes.open, problem_of("vitest").environment, LIMITS)
     report = run_tests(opened, content, TestSelection((path,), runner="vitest", copies=made))

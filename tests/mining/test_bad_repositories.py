@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.mining import MineOptions, MineReport, mine
+from codegate.mining import MineOptions, MineReport, mine_repository
 from codegate.mining.cut import cut
 from codegate.mining.kinds.kind import score_unit
-from codegate.mining.sources.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import GitError, read_commit
@@ -29,7 +29,7 @@ class TestMining:
     """Nothing here comes as far as a sandbox."""
 
     def _mine(self, repository: Path, out: Path, backend: BubblewrapBackend) -> MineReport:
-        return mine(repository, out, MineOptions(name="bad"), backend, lambda event: None)
+        return mine_repository(repository, out, MineOptions(name="bad"), backend, lambda event: None)
 
     def test_empty(self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend) -> None:
         with pytest.raises(UsageError, match="its history is empty"):
@@ -74,7 +74,7 @@ class TestPointers:
         changed: dict[str, str | bytes | None] = {"a.py": "2\n", "tests/test_a.py": "def test_b(): ...\n"}
         history.commit("Fix a", {**changed, path: POINTER})
 
-        assert _cut(history, read_units(history.folder)[0]) == "lfs_pointer"
+        assert _cut(history, read_merged_changes(history.folder)[0]) == "lfs_pointer"
 
 
 class TestDamage:
@@ -86,7 +86,7 @@ class TestDamage:
         (history.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
         history.commit("Fix b", {"b.py": "1\n"})
 
-        newest, *others = read_units(history.folder)
+        newest, *others = read_merged_changes(history.folder)
 
         assert [change.added for change in newest.changes] == [1]
         assert {change.added for unit in others for change in unit.changes} == {None}
@@ -104,7 +104,7 @@ class TestDamage:
         file.write_bytes(b"\x78\x9c rubbish")
 
         with pytest.raises(GitError, match="failed in"):
-            read_units(history.folder)
+            read_merged_changes(history.folder)
 
 
 class TestOtherForms:
@@ -114,7 +114,7 @@ class TestOtherForms:
         tree = tmp_path / "tree"
         history.git("worktree", "add", "--quiet", str(tree))
 
-        assert read_units(tree) == read_units(history.folder)
+        assert read_merged_changes(tree) == read_merged_changes(history.folder)
 
     def test_sha256(self, tmp_path: Path) -> None:
         folder = tmp_path / "long"
@@ -127,7 +127,7 @@ class TestOtherForms:
             identity = ["-c", "user.name=A", "-c", "user.email=a@b"]
             subprocess.run(["git", *identity, *command.split()], cwd=folder, check=True)
 
-        (unit,) = read_units(folder)
+        (unit,) = read_merged_changes(folder)
 
         assert len(unit.commit) == len(unit.base) == 64
 
@@ -135,12 +135,12 @@ class TestOtherForms:
         first = history.commit("begin", {"a.py": "1\n"})
         second = history.commit("Fix a", {"a.py": "2\n"})
         third = history.commit("Fix more", {"a.py": "3\n"})
-        before = read_units(history.folder)
+        before = read_merged_changes(history.folder)
         history.git("replace", "--graft", third, first)
         (history.folder / ".git" / "info").mkdir(exist_ok=True)
         (history.folder / ".git" / "info" / "grafts").write_text(f"{second}\n")
 
-        assert read_units(history.folder) == before
+        assert read_merged_changes(history.folder) == before
 
 
 class TestMessages:
@@ -166,7 +166,7 @@ class TestMessages:
                         "--allow-empty-message", "--file=message")  # fmt: skip
 
         started = time.process_time()
-        units = read_units(history.folder)[::-1]
+        units = read_merged_changes(history.folder)[::-1]
         reasons = [reject_by_text(unit, score_unit(unit)) for unit in units]
 
         assert time.process_time() - started < 15
@@ -182,7 +182,7 @@ class TestMessages:
             stream += _commit(number, number, b"Merge branch 'main' of elsewhere", 1, number - 1)
         subprocess.run(["git", "fast-import", "--quiet"], cwd=tmp_path, input=bytes(stream), check=True)
 
-        assert read_units(tmp_path)
+        assert read_merged_changes(tmp_path)
 
 
 def _commit(mark: int, second: int, message: bytes, *parents: int) -> bytes:
@@ -205,4 +205,4 @@ def test_fifty_thousand_commits(tmp_path: Path) -> None:
         )
     subprocess.run(["git", "fast-import", "--quiet"], cwd=repository, input=bytes(stream), check=True)
 
-    assert len(read_units(repository)) == 49_999
+    assert len(read_merged_changes(repository)) == 49_999

@@ -2,7 +2,7 @@ import pytest
 
 from codegate.languages import PathClassifier
 from codegate.mining.cut import MAX_SOURCE_LINES, Cut, cut, duplicates, reject_by_paths
-from codegate.mining.sources.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.mining.units import Reason
 from codegate.suite import TreeFile, read_commit
 from tests.kit.repository import HistoryBuilder
@@ -26,7 +26,7 @@ def _units(history: HistoryBuilder, *changes: dict[str, str | bytes | None]) -> 
     history.commit("begin", BASE)
     for change in changes:
         history.commit("change", change)
-    return read_units(history.folder)
+    return read_merged_changes(history.folder)
 
 
 def _cut(history: HistoryBuilder, unit: Unit) -> Cut | Reason:
@@ -70,7 +70,7 @@ def test_the_runners_own_configuration_decides_what_is_a_test(history: HistoryBu
     history.commit(
         "change", FIX | {"checks/check_sums.py": "def test_it(): pass\n", "pkg/test_bench.py": "import pkg\n"}
     )
-    (unit,) = read_units(history.folder)
+    (unit,) = read_merged_changes(history.folder)
 
     parts = _judge(history, unit)
 
@@ -112,7 +112,7 @@ def test_symbolic_links_are_refused(history: HistoryBuilder) -> None:
     history.commit("begin", BASE)
     (history.folder / "pkg" / "link.py").symlink_to("sums.py")
     history.commit("change", FIX | TEST)
-    (unit,) = read_units(history.folder)
+    (unit,) = read_merged_changes(history.folder)
     assert _judge(history, unit) == "symlink"
 
 
@@ -122,7 +122,7 @@ def test_a_fix_keeps_encodings_modes_and_folders_in_the_place_of_files(history: 
     history.write({"run.py": "x = 1\n"})
     (history.folder / "run.py").chmod(0o755)
     history.commit("change", FIX | TEST | {"pkg/cli/__init__.py": "x = 1\n", "pkg/latin.py": b"# \xe9\nx = 1\n"})
-    (unit,) = read_units(history.folder)
+    (unit,) = read_merged_changes(history.folder)
     parts = _judge(history, unit)
     assert isinstance(parts, Cut)
     assert parts.fix == {
@@ -140,7 +140,7 @@ def test_a_change_of_a_submodule_is_refused(history: HistoryBuilder) -> None:
     history.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},vendor/other")
     history.git("add", "pkg", "tests")
     history.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "-m", "change")
-    (unit,) = read_units(history.folder)
+    (unit,) = read_merged_changes(history.folder)
     assert _judge(history, unit) == "submodule"
 
 
@@ -152,7 +152,7 @@ def test_a_submodule_that_stays_as_it_is_does_no_harm(history: HistoryBuilder) -
     history.write(FIX | TEST)
     history.git("add", "pkg", "tests")
     history.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "-m", "change")
-    (unit,) = read_units(history.folder)
+    (unit,) = read_merged_changes(history.folder)
     assert isinstance(_judge(history, unit), Cut)
 
 
@@ -173,5 +173,5 @@ def test_of_two_units_with_one_number_the_one_with_more_code_is_kept(history: Hi
     history.commit("Prepare (#7)", {"pkg/sums.py": "def total(xs):\n    return 0\n"})
     history.commit("Something else", {"README.md": "x"})  # what touches would be fused
     history.commit("Fix sums (#7)", FIX | TEST | {"pkg/new.py": "x = 1\n"})
-    fix, _, prepare = read_units(history.folder)
+    fix, _, prepare = read_merged_changes(history.folder)
     assert duplicates([fix, prepare], PathClassifier.of(read_commit(history.folder, "HEAD"))) == {prepare.commit}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from codegate.errors import ExitCode, UsageError
-from codegate.mining.sources.history import check_repository, read_units
+from codegate.mining.sources.history import check_repository, read_merged_changes
 from tests.kit.repository import HistoryBuilder
 
 
@@ -15,7 +15,7 @@ def test_direct_commits_come_newest_first_and_the_root_is_no_unit(history: Histo
     first = history.commit("Change a\n\nBecause.", {"a.py": "2\n3\n"})
     second = history.commit("Drop a", {"a.py": None, "b.py": "b\n"})
 
-    newest, oldest = read_units(history.folder)
+    newest, oldest = read_merged_changes(history.folder)
 
     assert (newest.commit, newest.base) == (second, first)
     assert (oldest.commit, oldest.base, oldest.kind, oldest.pull_request) == (first, root, "direct", None)
@@ -53,7 +53,7 @@ def test_merges_of_every_forge(history: HistoryBuilder, message: str, number: in
     parent = history.commit("elsewhere", {"b.py": "1\n"})
     merge = history.merge("fix-sum", message)
 
-    unit = read_units(history.folder)[0]
+    unit = read_merged_changes(history.folder)[0]
 
     assert (unit.commit, unit.base, unit.kind) == (merge, parent, "merge")
     assert unit.base != base
@@ -72,7 +72,7 @@ def test_a_merge_of_several_commits_has_the_title_of_the_fix(history: HistoryBui
     history.git("checkout", "--quiet", "main")
     history.commit("elsewhere", {"b.py": "1\n"})
     history.merge("work", "Merge branch 'ada-work'")
-    assert read_units(history.folder)[0].title == "fix: panic without functions"
+    assert read_merged_changes(history.folder)[0].title == "fix: panic without functions"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_merges_of_long_lived_branches_are_told_apart(history: HistoryBuilder, m
     history.commit("work", {"a.py": "2\n"})
     history.merge("other", message)
 
-    assert read_units(history.folder)[0].merges_forward
+    assert read_merged_changes(history.folder)[0].merges_forward
 
 
 @pytest.mark.parametrize(("subject", "number"), [("Sum up empty lists (#7)", 7), ("Sum up empty lists (!8)", 8)])
@@ -100,7 +100,7 @@ def test_squashed_pull_requests(history: HistoryBuilder, subject: str, number: i
     history.commit("begin", {"a.py": "1\n"})
     history.commit(f"{subject}\n\n* text", {"a.py": "2\n"})
 
-    unit = read_units(history.folder)[0]
+    unit = read_merged_changes(history.folder)[0]
 
     assert (unit.kind, unit.pull_request, unit.title) == ("squash", number, "Sum up empty lists")
 
@@ -112,7 +112,7 @@ def test_nothing_in_a_message_or_a_name_is_taken_for_structure(history: HistoryB
     history.commit(message, dict.fromkeys(names, "1\n2\n"))
     history.commit("after", {"a.py": "2\n"})
 
-    after, hostile = read_units(history.folder)
+    after, hostile = read_merged_changes(history.folder)
 
     assert after.title == "after"
     assert hostile.message == message
@@ -125,7 +125,7 @@ def test_binary_files_have_no_line_counts_and_undecodable_names_survive(history:
     (history.folder / raw.decode("utf-8", "surrogateescape")).write_bytes(b"\0\1\2")
     history.commit("data")
 
-    (change,) = read_units(history.folder)[0].changes
+    (change,) = read_merged_changes(history.folder)[0].changes
 
     assert change.path.encode("utf-8", "surrogateescape") == raw
     assert (change.added, change.removed) == (None, None)
@@ -138,7 +138,7 @@ def test_renames_are_a_deletion_and_an_addition_whatever_the_repository_configur
     history.git("config", "log.showSignature", "true")
     history.git("config", "log.diffMerges", "separate")
 
-    unit = read_units(history.folder)[0]
+    unit = read_merged_changes(history.folder)[0]
 
     assert [(change.path, change.status) for change in unit.changes] == [("a.py", "D"), ("b.py", "A")]
 
@@ -152,9 +152,9 @@ def test_since_and_branch_choose_the_units(history: HistoryBuilder) -> None:
     history.commit("on the branch", {"a.py": "x\n"})
     history.git("checkout", "--quiet", "main")
 
-    assert len(read_units(history.folder)) == 4
-    assert [unit.title for unit in read_units(history.folder, since=date(2025, 3, 2))] == ["step 3", "step 2"]
-    assert read_units(history.folder, branch="other")[0].title == "on the branch"
+    assert len(read_merged_changes(history.folder)) == 4
+    assert [unit.title for unit in read_merged_changes(history.folder, since=date(2025, 3, 2))] == ["step 3", "step 2"]
+    assert read_merged_changes(history.folder, branch="other")[0].title == "on the branch"
 
 
 def test_a_long_history_is_read_by_few_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_a_long_history_is_read_by_few_processes(tmp_path: Path, monkeypatch: py
             super().__init__(*arguments, **options)
 
     monkeypatch.setattr(subprocess, "Popen", Counted)
-    units = read_units(folder)
+    units = read_merged_changes(folder)
 
     assert len(units) == 1000
     assert 0 < len(started) < 50

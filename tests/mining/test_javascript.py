@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codegate.languages import PathClassifier
 from codegate.languages.javascript.environments import runner_of
 from codegate.mining.cut import Cut, cut, reject_by_paths
-from codegate.mining.sources.history import read_units
+from codegate.mining.sources.history import read_merged_changes
 from codegate.suite import Part, RunnerName, Tree, TreeFile, read_commit
 from tests.kit.repository import HistoryBuilder
 
@@ -68,7 +68,7 @@ def cut_of(history: HistoryBuilder, change: Mapping[str, str | bytes | None]) ->
     }
     history.commit("begin", base)
     history.commit("change", dict(change))
-    (unit,) = read_units(history.folder)
+    (unit,) = read_merged_changes(history.folder)
     before, after = read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit)
     return reject_by_paths(unit, PathClassifier.of(after)) or cut(unit, before, after)
 

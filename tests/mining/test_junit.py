@@ -8,7 +8,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.mining import MineOptions
-from codegate.mining.miner import mine
+from codegate.mining.miner import mine_repository
 from codegate.sandbox import Backend
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
@@ -43,7 +43,7 @@ def repository(history: HistoryBuilder) -> Path:
 
 def mined(repository: Path, out: Path, backend: Backend, **options: object) -> list[str]:
     given = MineOptions(rounds=2, **options)  # type: ignore[arg-type]
-    found = mine(repository, out, given, backend, lambda _: None).results
+    found = mine_repository(repository, out, given, backend, lambda _: None).results
     return [f"{result.title}: {result.reason} {result.detail}" for result in found]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import Interrupted, UsageError
-from codegate.mining import MineEvent, MineOptions, MineReport, mine
+from codegate.mining import MineEvent, MineOptions, MineReport, mine_repository
 from codegate.operations import review_suite
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
@@ -50,7 +50,7 @@ def _mine(
     history: HistoryBuilder, out: Path, backend: BubblewrapBackend, options: MineOptions
 ) -> tuple[MineReport, list[MineEvent]]:
     events: list[MineEvent] = []
-    return mine(history.folder, out, replace(options, rounds=1), backend, events.append), events
+    return mine_repository(history.folder, out, replace(options, rounds=1), backend, events.append), events
 
 
 @pytest.mark.bwrap
@@ -67,7 +67,7 @@ def test_a_stopped_mining_goes_on_where_it_was(
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match="The same command goes on"):
-        mine(history.folder, tmp_path / "out", options, stopping, stop)
+        mine_repository(history.folder, tmp_path / "out", options, stopping, stop)
     stopping.close()
     report, _ = _mine(history, tmp_path / "out", bwrap_backend, options)
     assert sorted(report.problems) == ["pkg-3", "pkg-4"]

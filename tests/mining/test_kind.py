@@ -13,7 +13,7 @@ from codegate.mining.kinds.kind import KindOf, classify_kind, declared_names, si
 from codegate.mining.kinds.words import label_signals, title_signals
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
-from codegate.mining.sources.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.mining.units import BUG_LIKE
 from codegate.suite import read_commit
 from tests.kit.repository import HistoryBuilder
@@ -31,7 +31,7 @@ HALF_TESTS = TESTS.replace("clamp\n", "clamp, half\n", 1) + "\n\ndef test_half()
 def change(history: HistoryBuilder, before: Files, after: Files, message: str) -> tuple[Unit, Cut]:
     history.commit("Begin", dict(before))
     commit = history.commit(message, dict(after))
-    unit = next(unit for unit in read_units(history.folder) if unit.commit == commit)
+    unit = next(unit for unit in read_merged_changes(history.folder) if unit.commit == commit)
     parts = cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
     assert isinstance(parts, Cut), parts
     return unit, parts
@@ -277,7 +277,7 @@ def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryB
     history.commit("Correct clamp for swapped bounds", {"limits.py": LIMITS_FIXED})
     history.commit("Tests", {"tests/test_limits.py": SWAPPED})
     history.merge("swapped", "Merge branch 'swapped'")
-    unit = read_units(history.folder)[0]
+    unit = read_merged_changes(history.folder)[0]
     parts = cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
     assert isinstance(parts, Cut)
     found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))

@@ -9,7 +9,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.errors import UsageError
-from codegate.mining import MineOptions, mine
+from codegate.mining import MineOptions, mine_repository
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, Suite
 from tests.kit.repository import HistoryBuilder
@@ -124,7 +124,7 @@ def _mined(
 ) -> tuple[Problem, dict[int, str]]:
     events: list[str] = []
     options = MineOptions(path=path, recipe=recipe, rounds=1)
-    report = mine(history.folder, out, options, backend, lambda event: events.append(event.message))
+    report = mine_repository(history.folder, out, options, backend, lambda event: events.append(event.message))
     assert isinstance(report.suite, Suite), events
     (problem,) = report.suite.problems
     return problem, {one.pull_request or 0: one.problem or str(one.reason) for one in report.results}
@@ -187,5 +187,5 @@ def test_a_path_that_is_no_folder_of_the_repository_is_refused(
     path: str, services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
 ) -> None:
     with pytest.raises(UsageError, match="folder") as failed:
-        mine(services.folder, tmp_path / "suite", MineOptions(path=path), bwrap_backend, lambda _: None)
+        mine_repository(services.folder, tmp_path / "suite", MineOptions(path=path), bwrap_backend, lambda _: None)
     assert path in str(failed.value)

@@ -5,7 +5,7 @@ import pytest
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.languages import PathClassifier
 from codegate.mining.cut import duplicates
-from codegate.mining.sources.history import read_units
+from codegate.mining.sources.history import read_merged_changes
 from codegate.mining.sources.pulls import fetch_pull_heads, read_pull_heads
 from codegate.suite import read_commit
 from tests.kit.repository import HistoryBuilder
@@ -26,7 +26,7 @@ def _pick(history: HistoryBuilder, *commits: str) -> str:
 
 
 def _kept(history: HistoryBuilder) -> set[str]:
-    units = read_units(history.folder)
+    units = read_merged_changes(history.folder)
     head = PathClassifier.of(read_commit(history.folder, "HEAD"))
     return {unit.commit for unit in units} - duplicates(units, head, history.folder)
 
@@ -41,7 +41,7 @@ class TestMerges:
         _pull(history, 12, ref)
         history.merge("topic", "Bring Ada's work in")
 
-        assert [(unit.kind, unit.pull_request) for unit in read_units(history.folder)] == [("merge", 12)]
+        assert [(unit.kind, unit.pull_request) for unit in read_merged_changes(history.folder)] == [("merge", 12)]
 
     def test_a_head_that_the_merger_added_to_names_the_merge(self, history: HistoryBuilder) -> None:
         history.commit("begin", {"a.py": "1\n"})
@@ -51,7 +51,7 @@ class TestMerges:
         history.commit("polish", {"a.py": "3\n"})
         history.merge("topic", "Bring Ada's work in")
 
-        assert read_units(history.folder)[0].pull_request == 12
+        assert read_merged_changes(history.folder)[0].pull_request == 12
 
     def test_several_heads_in_one_merge_name_nothing(self, history: HistoryBuilder) -> None:
         history.commit("begin", {"a.py": "1\n"})
@@ -62,7 +62,7 @@ class TestMerges:
         history.commit("polish", {"a.py": "3\n"})
         history.merge("topic", "Bring everything in")
 
-        assert read_units(history.folder)[0].pull_request is None
+        assert read_merged_changes(history.folder)[0].pull_request is None
 
     def test_the_message_has_the_last_word(self, history: HistoryBuilder) -> None:
         history.commit("begin", {"a.py": "1\n"})
@@ -71,7 +71,7 @@ class TestMerges:
         _pull(history, 12)
         history.merge("topic", "Merge pull request #7 from ada/topic")
 
-        assert read_units(history.folder)[0].pull_request == 7
+        assert read_merged_changes(history.folder)[0].pull_request == 7
 
 
 class TestSeries:
@@ -87,7 +87,7 @@ class TestSeries:
         base, commits = self._series(history)
         tip = _pick(history, *commits)
 
-        unit, elsewhere = read_units(history.folder)
+        unit, elsewhere = read_merged_changes(history.folder)
 
         assert (unit.kind, unit.pull_request, unit.commit, unit.base) == ("rebase", 12, tip, base)
         assert {change.path for change in unit.changes} == {"a.py", "tests/test_a.py"}
@@ -100,7 +100,7 @@ class TestSeries:
         history.commit("Add a test", {"tests/test_other.py": "x = 1\n"}, author="Bob <bob@example.org>")
         history.commit("Fix sums of nothing", {"b.py": "2\n"}, author="Bob <bob@example.org>")
 
-        assert {unit.pull_request for unit in read_units(history.folder)} == {None}
+        assert {unit.pull_request for unit in read_merged_changes(history.folder)} == {None}
 
     def test_commits_in_between_split_a_series(self, history: HistoryBuilder) -> None:
         _, commits = self._series(history)
@@ -108,7 +108,7 @@ class TestSeries:
         history.commit("in between", {"c.py": "1\n"})
         _pick(history, commits[1])
 
-        assert [unit.pull_request for unit in read_units(history.folder)].count(12) == 1
+        assert [unit.pull_request for unit in read_merged_changes(history.folder)].count(12) == 1
 
     def test_a_head_that_was_pushed_as_it_is(self, history: HistoryBuilder) -> None:
         history.commit("begin", {"a.py": "1\n"})
@@ -117,7 +117,7 @@ class TestSeries:
         _pull(history, 12)
         history.git("-c", "user.name=A", "-c", "user.email=a@b", "merge", "--ff-only", "topic")
 
-        assert [(unit.kind, unit.pull_request) for unit in read_units(history.folder)] == [("direct", 12)]
+        assert [(unit.kind, unit.pull_request) for unit in read_merged_changes(history.folder)] == [("direct", 12)]
 
 
 class TestOnePullRequestTwice:
@@ -126,7 +126,7 @@ class TestOnePullRequestTwice:
         history.commit("Fix sums (#7)", {"a.py": "2\n"})
         tip = history.commit("Test sums (#7)\n\nCloses #3", {"tests/test_a.py": "1\n"})
 
-        (unit,) = read_units(history.folder)
+        (unit,) = read_merged_changes(history.folder)
 
         assert (unit.kind, unit.commit, unit.base, unit.title) == ("rebase", tip, base, "Fix sums")
         assert len(unit.changes) == 2
@@ -137,7 +137,7 @@ class TestOnePullRequestTwice:
         history.commit("Fix sums (#7)", {"a.py": "2\n"})
         history.commit("Revert fix of sums (#7)", {"a.py": "1\n"})
 
-        assert [len(unit.changes) for unit in read_units(history.folder)] == [1, 1]
+        assert [len(unit.changes) for unit in read_merged_changes(history.folder)] == [1, 1]
 
     def test_of_strangers_the_one_with_most_code_is_kept(self, history: HistoryBuilder) -> None:
         history.commit("begin", {"a.py": "1\n", "CHANGES": ""})
@@ -178,7 +178,7 @@ def test_changes_of_a_maintenance_branch_that_is_merged_forward_are_units(histor
     history.commit("elsewhere", {"b.py": "1\n"})
     history.merge("1.x", "Merge branch '1.x'")
 
-    outer, unit, _ = read_units(history.folder)
+    outer, unit, _ = read_merged_changes(history.folder)
 
     assert outer.merges_forward
     assert (unit.commit, unit.base, unit.pull_request) == (inner, base, 12)
@@ -193,7 +193,7 @@ def test_a_branch_that_a_long_lived_one_went_through_merges_forward(history: His
     history.git("checkout", "--quiet", "main")
     history.merge("topic", "Merge branch 'topic'")
 
-    assert read_units(history.folder)[0].merges_forward
+    assert read_merged_changes(history.folder)[0].merges_forward
 
 
 class TestFetching:

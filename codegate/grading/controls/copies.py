@@ -83,7 +83,7 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName) -> Texts:
 
 
 @dataclass(frozen=True)
-class Flip:
+class SiteFlip:
     """One of the other texts of a site.
 
     ``ends`` is the statement at which the reference fix fails with it, -1 if unknown.
@@ -99,7 +99,7 @@ class Flip:
         return f"{self.site.name}.{self.number}"
 
 
-Flips = tuple[Flip, ...]
+Flips = tuple[SiteFlip, ...]
 
 
 @dataclass(frozen=True)

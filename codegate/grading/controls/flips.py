@@ -12,9 +12,9 @@ from typing import Final
 from codegate.grading.classify import is_assertion
 from codegate.grading.controls.copies import (
     Copies,
-    Flip,
     Flips,
     Key,
+    SiteFlip,
     Texts,
     UnitsUnknown,
     make_copies,
@@ -138,11 +138,11 @@ class _Search:
     texts: Texts
     tests: dict[Key, list[str]] = field(default_factory=dict)
     left: dict[Key, list[Site]] = field(default_factory=dict)
-    killed: dict[str, dict[str, list[Flip]]] = field(default_factory=dict)
+    killed: dict[str, dict[str, list[SiteFlip]]] = field(default_factory=dict)
     tried: set[str] = field(default_factory=set)
     first: dict[str, int] = field(default_factory=dict)
     broken: set[Key] = field(default_factory=set)
-    alone: dict[str, list[Flip]] = field(default_factory=dict)
+    alone: dict[str, list[SiteFlip]] = field(default_factory=dict)
     runs: int = 0
     real: Folded | None = None
 
@@ -183,7 +183,7 @@ class _Search:
             wanted = self._members(key)
             if not all(self._strong(test) for test in tests):
                 count = self._affordable(key)
-                wanted += [(Flip(site, len(site.texts) // 2),) for site in self.left[key][:count]]
+                wanted += [(SiteFlip(site, len(site.texts) // 2),) for site in self.left[key][:count]]
                 self.left[key] = self.left[key][count:]
             if wanted:
                 copies[key] = wanted
@@ -205,7 +205,7 @@ class _Search:
         copies = []
         for sites in together:
             for number in range(BLOCK):
-                flips = (Flip(site, number) for site in sites if number < len(site.texts))
+                flips = (SiteFlip(site, number) for site in sites if number < len(site.texts))
                 copies.append(tuple(flip for flip in flips if flip.name not in self.tried))
         return list(filter(None, copies))
 
@@ -235,7 +235,7 @@ class _Search:
             found.update({name: killed[name][0].site for name in best[:_KEPT]})
         return list(found.values())
 
-    def _is_late(self, test: str, flip: Flip) -> bool:
+    def _is_late(self, test: str, flip: SiteFlip) -> bool:
         return flip.ends < 0 or flip.ends >= self.first.get(test, 0)
 
     def run(
@@ -339,7 +339,7 @@ class _Search:
         }
         for turn in range(_ALONE if left else 0):
             sites = {key: spread(self.texts.units[key].sites, _ALONE)[turn : turn + 1] for key in left}
-            instead = {key: (Flip(one, len(one.texts) // 2),) for key, found in sites.items() for one in found}
+            instead = {key: (SiteFlip(one, len(one.texts) // 2),) for key, found in sites.items() for one in found}
             folded = self.run({}, instead=instead)
             for key, (flip,) in instead.items():
                 test = left[key]
@@ -372,7 +372,7 @@ class _Search:
         )
 
 
-def _is_killed(copied: Copied, flip: Flip) -> bool:
+def _is_killed(copied: Copied, flip: SiteFlip) -> bool:
     """Return whether the reference fix failed a copy."""
     # A flip of a value has to fail by an assertion, because anything else fails any patch.
     if copied.result is None or copied.result.status not in FAILED:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from codegate.grading.controls.copies import Copies, Flip, Flips, Key, Texts, make_copies
+from codegate.grading.controls.copies import Copies, Flips, Key, SiteFlip, Texts, make_copies
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
@@ -25,7 +25,7 @@ SUBTEST_FAILED: Final = "testing.SubtestFailed"
 _GROUPS: Final = 4  # groups of copies of a test, each with flips at other sites
 _TURNS: Final = 4  # tests of a run that may use up their whole time limit
 
-_Usable = dict[str, list[Flip]]
+_Usable = dict[str, list[SiteFlip]]
 """What one site has for a control: by test, the flips that the reference fix fails."""
 
 
@@ -176,7 +176,7 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     for key, sites in found.items():
         of_unit: list[Flips] = []
         for together in _sites_to_flip(sites, generator, most):
-            drawn: list[list[Flip]] = []
+            drawn: list[list[SiteFlip]] = []
             for usable in together:
                 numbers = set.intersection(*({flip.number for flip in flips} for flips in usable.values()))
                 flips = [flip for flip in next(iter(usable.values())) if flip.number in numbers]
@@ -224,7 +224,7 @@ def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequenc
             usable: _Usable = {}
             for test, statement, some in entries.get(site.name, ()):
                 taken = map(int, some.split(",")) if some else range(len(site.texts))
-                flips = [Flip(site, number, statement) for number in taken if number < len(site.texts)]
+                flips = [SiteFlip(site, number, statement) for number in taken if number < len(site.texts)]
                 usable.setdefault(test, []).extend(flips)
             if usable:
                 found.setdefault((unit.file, unit.name), []).append(usable)
@@ -247,7 +247,9 @@ def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> Iterat
         return _is_strong(site), site.keys() >= left, min(most, *map(len, site.values()))
 
     for _ in range(_GROUPS):
-        usable = sorted((site for site in sites if _common(site) and left & site.keys()), key=rank, reverse=True)
+        usable = sorted(
+            (site for site in sites if _has_common_text(site) and left & site.keys()), key=rank, reverse=True
+        )
         if not usable:
             return
         together: list[_Usable] = []
@@ -271,7 +273,7 @@ def _is_strong(site: _Usable) -> bool:
     return _first(site).strong
 
 
-def _common(site: _Usable) -> bool:
+def _has_common_text(site: _Usable) -> bool:
     """Return whether one text fails all tests of a site."""
     return bool(set.intersection(*({flip.number for flip in flips} for flips in site.values())))
 
@@ -290,12 +292,12 @@ def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
     return sorted(owners.values(), key=lambda unit: (unit.file, unit.span))
 
 
-def write_flips(flips: Iterable[Flip]) -> tuple[str, ...]:
+def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
     """Return flips of one test as a manifest has them.
 
     ``SITE@STATEMENT``, with numbers if only some texts of the site count.
     """
-    found: dict[tuple[str, int], list[Flip]] = {}
+    found: dict[tuple[str, int], list[SiteFlip]] = {}
     for flip in flips:
         found.setdefault((flip.site.name, flip.ends), []).append(flip)
     entries = []

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import VENV, BuildFailed, Found, Recipe, find_recipes, had_by, recipe_of
+from codegate.environments import VENV, BuildFailed, FoundRecipe, Recipe, find_recipes, had_by, recipe_of
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
@@ -112,7 +112,7 @@ class ChosenRecipe:
     The recipe comes without parts that failed and that its tests do not need.
     """
 
-    found: Found
+    found: FoundRecipe
     builds: RecordedBuilds
     tried: Tried
 

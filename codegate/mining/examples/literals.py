@@ -11,7 +11,7 @@ from typing import Final
 from codegate.languages.lines import Dialect, dialect_of, literals_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.statements.vocabulary import added_text, written_out
+from codegate.mining.statements.vocabulary import added_text, whole_literals
 
 MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
@@ -231,7 +231,7 @@ def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> fr
     Literals that the fix has too are left out: nobody can guess them, so they may be shown.
     """
     texts, added = hidden_texts(literals_of(dialect, source), public), added_text(cut)
-    told = {text for text in texts if " " in text.strip() and text in added} | written_out(texts, added)
+    told = {text for text in texts if " " in text.strip() and text in added} | whole_literals(texts, added)
     return frozenset(text for text in texts if not any(text in one for one in told))
 
 

@@ -71,7 +71,7 @@ def varied_runs(
         4: _both(("clock",), replace(graded, clock_days=CLOCK_DAYS)),
         5: _both(("timezone",), replace(graded, timezone=ZONE)),
     }
-    possible = _possible(graded.runner)
+    possible = _possible_causes(graded.runner)
     if possible.isdisjoint({"clock", "load", "seed"}):  # then round 2 can also do the work of round 3
         steps[2][0] = Varied("after", ("order", "isolation"), replace(turned, hash_seed=1, isolated=fixed))
         steps[3] = []
@@ -88,8 +88,7 @@ def varied_runs(
     return tuple(each for each in found if each.causes)  # a run that varies nothing is left to the grader
 
 
-def _possible(runner: RunnerName) -> frozenset[str]:
-    """Return the causes that ``runner`` can vary."""
+def _possible_causes(runner: RunnerName) -> frozenset[str]:
     found = (language.varies for language in languages() if runner in language.runners)
     return frozenset[str]().union(*found)
 

@@ -102,9 +102,9 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]
     large: list[str | _Place] = [*whole, *filter(texts.matters, texts.changed)]
-    large = _spread(large, changes) if len(whole) + len(texts.changed) > 1 else []
+    large = _evenly_spaced(large, changes) if len(whole) + len(texts.changed) > 1 else []
     more = max(0, statements - len(large))
-    small = _spread(list(filter(texts.matters, texts.statements())), more) if more else []
+    small = _evenly_spaced(list(filter(texts.matters, texts.statements())), more) if more else []
     seen = {_acting_lines(fix)}
     for each in [*large, *small]:
         found = _without(each, fix, texts)
@@ -126,8 +126,7 @@ def _lines(file: TreeFile) -> list[str]:
     return file.data.decode("latin-1").splitlines(keepends=True)  # latin-1 keeps any bytes as they are
 
 
-def _spread(items: Sequence[Item], most: int) -> list[Item]:
-    """Return up to ``most`` items, spread evenly."""
+def _evenly_spaced(items: Sequence[Item], most: int) -> list[Item]:
     step = max(1.0, len(items) / max(1, most))
     return [items[int(number * step)] for number in range(min(len(items), most))]
 

@@ -28,7 +28,7 @@ from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
 from codegate.suite import GitError, git, repository_path
 
 __all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "project_name",
-           "project_page", "read_units"]  # fmt: skip
+           "project_page", "read_merged_changes"]  # fmt: skip
 
 
 _REMOTE: Final = re.compile(
@@ -122,7 +122,7 @@ def path_from(suite: Path, repository: Path) -> str | None:
     return repository_path(Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n"))), suite)
 
 
-def read_units(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
+def read_merged_changes(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
     """Return first-parent history as units, newest first.
 
     The history is that of ``branch`` (default HEAD). The changes of a merged long-lived branch (a maintenance branch,
@@ -176,7 +176,6 @@ class _Draft:
 
 
 def _mainline(repository: Path, tip: str, since: date | None) -> list[str]:
-    """Return the first-parent history, newest first."""
     bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]
     return git(repository, "rev-list", "--first-parent", *bounds, tip, "--").decode("ascii").split()
 
@@ -305,7 +304,7 @@ def project_name(repository: Path) -> str:
 
     It comes from its origin, or else from its folder.
     """
-    address = _origin(repository)
+    address = _origin_address(repository)
     if not address:
         try:
             common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
@@ -317,12 +316,11 @@ def project_name(repository: Path) -> str:
 
 def project_page(repository: Path) -> str | None:
     """Return the origin's web address without credentials, or None."""
-    found = _REMOTE.fullmatch(_origin(repository).rstrip("/").removesuffix(".git"))
+    found = _REMOTE.fullmatch(_origin_address(repository).rstrip("/").removesuffix(".git"))
     return f"https://{(found['host'] or found['ssh']).lower()}{found['port'] or ''}/{found['path']}" if found else None
 
 
-def _origin(repository: Path) -> str:
-    """Return the address of the remote ``origin``, or ""."""
+def _origin_address(repository: Path) -> str:
     try:
         return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except GitError:

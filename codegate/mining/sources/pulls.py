@@ -238,5 +238,4 @@ def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, in
 
 
 def _without_userinfo(text: str) -> str:
-    """Return ``text`` without user names and passwords in addresses."""
     return re.sub(r"(\w+://)[^\s/@]+@", r"\1", text)

@@ -18,7 +18,7 @@ from codegate.mining.statements.vocabulary import (
     gives_fix_away,
     replaced_text,
     vocabulary,
-    written_out,
+    whole_literals,
 )
 
 _EXACT_LENGTH: Final = 8
@@ -83,7 +83,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return the gates of one problem; its interface may show."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
-    whole = written_out(hidden, added_text(cut))
+    whole = whole_literals(hidden, added_text(cut))
     parts = templates(python_tests(cut, outcomes.fail_to_pass))
     exact = _exact(hidden & (source_literals(cut) | whole | parts), parts, added_text(cut))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})

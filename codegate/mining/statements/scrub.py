@@ -244,7 +244,7 @@ def _without_sections(lines: list[str]) -> Iterator[str]:
         if number and _is_underline(lines, number):
             continue
         underlined = number + 1 < len(lines) and _is_underline(lines, number + 1)
-        heading = (1 if lines[number + 1][0] == "=" else 2, _name(line)) if underlined else _heading(line)
+        heading = (1 if lines[number + 1][0] == "=" else 2, _heading_words(line)) if underlined else _heading(line)
         if heading is not None and (skipping is None or heading[0] <= skipping):
             skipping = heading[0] if _NOT_FOR_THE_MODEL.fullmatch(heading[1]) else None
             in_label = False
@@ -269,11 +269,11 @@ def _heading(line: str) -> tuple[int, str] | None:
     """Return the level and words of a heading, or None."""
     hashes, bold = _HASHES.fullmatch(line), _BOLD.fullmatch(line)
     if hashes is not None:
-        return len(hashes[1]), _name(hashes[2])
-    return (7, _name(bold[2] or bold[4])) if bold is not None else None
+        return len(hashes[1]), _heading_words(hashes[2])
+    return (7, _heading_words(bold[2] or bold[4])) if bold is not None else None
 
 
-def _name(heading: str) -> str:
+def _heading_words(heading: str) -> str:
     """Return a heading's words, without emoji, marks and numbering."""
     words = re.sub(r"[^\w' /-]+", " ", re.sub(r":\w{1,40}:", " ", heading.replace("\u2019", "'")))
     return " ".join(re.sub(r"^[\d\s.)-]+", "", words).split())

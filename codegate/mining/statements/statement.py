@@ -154,7 +154,7 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 def _crash(outcomes: TestOutcomes, gates: Gates, quoted: str) -> list[str]:
     """Return a sentence on the exception of most failing tests."""
     # Empty if it is ``quoted`` already.
-    raised = {function_of(test): result for test in outcomes.fail_to_pass if (result := _raised(outcomes, test))}
+    raised = {function_of(test): result for test in outcomes.fail_to_pass if (result := _crash_result(outcomes, test))}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
     for result in raised.values():
@@ -167,7 +167,7 @@ def _crash(outcomes: TestOutcomes, gates: Gates, quoted: str) -> list[str]:
     return []
 
 
-def _raised(outcomes: TestOutcomes, test: str) -> TestResult | None:
+def _crash_result(outcomes: TestOutcomes, test: str) -> TestResult | None:
     """Return a test's result if the code crashed it."""
     result = outcomes.evidence.get(test)
     name = _exception_of(result) if result is not None else ""

@@ -87,7 +87,7 @@ def replaced_text(cut: Cut) -> str:
     return "\n".join(left)
 
 
-def written_out(texts: Iterable[str], added: str) -> frozenset[str]:
+def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
     """Return those ``texts`` that are whole literals in ``added``.
 
     ``added`` are the lines of a fix. Nobody can guess such texts.
