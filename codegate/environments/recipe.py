@@ -132,7 +132,7 @@ def environment_of(
     """Return a suite's environment that is built by a recipe.
 
     Args:
-        name: what problems call it.
+        name: its id, which problems refer to.
         recipe: how it is built.
         resolved: the versions that a build installed; they pin every other build. Empty: none was made yet.
         day: package indexes answer as of its end.

@@ -156,7 +156,7 @@ def set_up_variables(
         path: ``PATH``.
         names: paths of the tree: what has no lock file is dated.
         day: indexes answer as of its end, where they can.
-        indexes: what ``index_variables`` returned.
+        indexes: the result of ``index_variables``.
         python: version of the virtual environment's interpreter; None: there is none.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}

@@ -85,7 +85,7 @@ class Grade(Strict):
         tests_passed: of ``tests_total`` expected ids.
         failure: None when resolved.
         exit_code: the worst exit status of the test processes.
-        stderr_class: what their output ends with; None when none ran.
+        stderr_class: class of the last telling line of their output; None when none ran.
         seconds: wall-clock time of the test processes; None when none ran.
         peak_memory_bytes: largest resident size among them.
         output: the last part of the test output, for people; untrusted text.

@@ -32,7 +32,7 @@ class Crash(Record):
         exception: its class, qualified unless it is a builtin.
         message: its text, cut.
         parents: the builtin classes that it derives from, itself included.
-        causes: it and what it was raised from or while handling, as ``exception``.
+        causes: the class itself and those of the exceptions that it was raised from, or while handling.
         errno: of the first OSError among those.
         dependency: the top-level module that could not be imported, when the repository has none of that name.
     """
@@ -106,7 +106,7 @@ class Records:
 
     Attributes:
         phases: in the order they came, by test id.
-        failures: what could not be collected.
+        failures: files and parts that could not be collected.
         status: the exit status that the driver announced with its last record; None when there is no such record.
         forged: something else was written to the pipe.
         attempted: what the process tried to do, in parts; empty from drivers that do not watch.

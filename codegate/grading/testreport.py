@@ -33,8 +33,8 @@ class TestSelection:
         repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
-        copies: what takes the place of the files' texts; None: they are run as they are.
-        service: what the tests can call; each of its expectations becomes a result of the run.
+        copies: replace the files' texts; None: the files run as they are.
+        service: a fake service for the tests; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
         roots: folders that Python imports from beside those of the environment.
     """

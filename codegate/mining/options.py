@@ -55,7 +55,7 @@ class MineOptions:
         kinds: what to keep.
         statements: ``executed``: leave out problems whose statement has words alone.
         rewrite: a model that rewrites each statement, one call a problem; None: none does.
-        forge: what knows more of pull requests and issues than git does; None: nothing is asked.
+        forge: knows more about pull requests and issues than git does; None: no forge is queried.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
             None: nothing is.

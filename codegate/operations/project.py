@@ -124,7 +124,7 @@ def try_on_head(
 
     Args:
         repository: a clone.
-        recipe: what is tried; None: those that its files say, and the first that works is taken.
+        recipe: the recipe to try; None: the first one that its files propose and that works.
         path: part of the repository whose tests are run.
         sandbox: where.
         say: see ``choose_recipe``.

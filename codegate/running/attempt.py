@@ -67,12 +67,12 @@ class Attempts:
     """Makes attempts and grades them. Thread-safe.
 
     Args:
-        setup: what the execution works with.
+        setup: suite, journal, backend and options of the execution.
         calls: the model calls of the run, with their limits.
         sandboxes: where agents work and answers are graded.
         engine: where answers are graded.
         stop: set when the run ends early.
-        doing: what is going on, for the progress.
+        doing: the work under way, for the progress.
 
     Attributes:
         base: the base tree of each problem, by its id.

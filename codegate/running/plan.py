@@ -33,7 +33,7 @@ class RunOptions:
         sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
         max_model_calls: the run stops, resumable, before it makes more calls than this; ``budget_usd`` likewise.
         budget_usd_per_month: the same for all runs in its folder that began in this month (UTC).
-        spent_before: what another run has used of both limits.
+        spent_before: calls and dollars that another run has used of these limits.
         repository: where base commits are, if not where the suite names it.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
         precheck: check first that every candidate answers, and that every problem is sound here.

@@ -190,8 +190,8 @@ def choose_recipe(
 
     Args:
         path: the part of the repository whose tests are run.
-        head: what they are tried on.
-        languages: what is known of each.
+        head: the tree that they are tried on.
+        languages: support for each language.
         sandboxes: where.
         say: gets a clause for each that fails.
         known: builds of a suite that is refreshed.

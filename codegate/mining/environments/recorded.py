@@ -61,8 +61,8 @@ class Rung:
     """A recorded build to try.
 
     Attributes:
-        environment: it.
-        recipe: what it was built by.
+        environment: its environment.
+        recipe: the recipe that it was built by.
         exact: it was built from the inputs of the change's own base tree.
         later: it was built from a tree that may have the fix.
     """

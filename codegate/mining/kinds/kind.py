@@ -93,7 +93,7 @@ class DeclaredNames:
     """Public names that a fix adds to its base.
 
     Attributes:
-        used: those that the added lines of the tests use, by what they are; every operator.
+        used: names in the added lines of the tests, and every operator, with their sort.
         unused: the other definitions.
     """
 

@@ -54,10 +54,10 @@ def varied_runs(
 
     Args:
         graded: the selection as it will be graded.
-        outcomes: what the first runs showed.
+        outcomes: of the first runs.
         rounds: runs of each state; of the unfixed one, there is none in round 3.
-        cpu_seconds: what a run takes; slow tests are not run with another hash seed alone.
-        seconds: what the tests themselves take.
+        cpu_seconds: of a run; slow tests get no run that varies only the hash seed.
+        seconds: of the tests themselves.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]

@@ -104,7 +104,7 @@ def classify_tests(
         before: runs before the fix, the one as graded first.
         after: runs after it, likewise.
         today: the day that quarantines count from.
-        causes: what the result of a test was found to depend on, by test id.
+        causes: by test id, the cause that a result depends on.
     """
 
     def flaky(test: str) -> QuarantinedTest:

@@ -82,7 +82,7 @@ class Proof:
         nop_resolved: rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why the problem as a whole is to be quarantined, or None.
-        leaks: what of the answer a model can reach; None: not looked at.
+        leaks: parts of the answer that a model can reach; None: not audited.
         controls: how the negative controls did on the reference fix; None: not tried.
         cut_short: rounds in which the reference fix ran out of time or memory.
     """

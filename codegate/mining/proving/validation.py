@@ -46,8 +46,8 @@ class Validated:
     """Outcomes of a cut, and how they came about.
 
     Attributes:
-        outcomes: what became of each test.
-        limits: what the runs were limited to.
+        outcomes: the tests, sorted by their results.
+        limits: of the runs.
         selection: how the tests will be graded.
         command_clean: the exit status of every run of the fixed state agrees with its results.
         seconds: wall-clock time.
@@ -78,8 +78,8 @@ class Trial:
     """A cut whose tests ran once in each state.
 
     Attributes:
-        cut: what was run.
-        seen: what these two runs showed; ``confirm`` may find some of it flaky.
+        cut: the parts that were run.
+        seen: the outcomes of these two runs; ``confirm`` may find some of the tests flaky.
         marked: a run of the unfixed state with marks, if it showed the same as the first one.
     """
 
@@ -204,11 +204,11 @@ def try_cut(
         today: the day that quarantines count from.
         include_new_tests: keep a unit whose tests cannot be imported before the fix.
         settings: the test runner.
-        allowed: what the first run may use; later ones get a time limit made to measure.
+        allowed: limits of the first run; later ones get a time limit by its duration.
         narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
         least: seconds that later runs may take in any case: the first one may find compiled what a grade compiles.
         doubts: says of the tests that fail after the fix whether that may be the environment's fault.
-        processor_seconds: what the first run may take of the processor.
+        processor_seconds: limit of the first run's processor time.
 
     Raises:
         SandboxError: ours or the daemon's fault.

@@ -35,7 +35,7 @@ class Gates:
     """What no statement may show.
 
     Attributes:
-        known: what only the fix knows.
+        known: the words that only the fix has.
         hidden: literals that only the failing tests have.
         exact: texts that a right fix must give word for word: the statement discloses them.
         internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.

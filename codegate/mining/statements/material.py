@@ -55,7 +55,7 @@ def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iter
     Args:
         unit: the change.
         cut: its parts.
-        enrichment: what the forge knows of the change.
+        enrichment: the forge's facts on the change.
         later: entries of later changelogs that name the change or its issue.
     """
     if enrichment is not None:

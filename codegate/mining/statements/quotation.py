@@ -66,7 +66,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     Empty strings if there is none.
 
     Args:
-        titles: what the change is called, each with its source.
+        titles: of the change, each with its source.
         refused: returns why a text of a source may not be shown, or an empty string.
         short: one of a word or two will do where there is no other.
     """

@@ -62,8 +62,8 @@ def rewrite_statement(
     Args:
         candidate: a pinned snapshot.
         problem: the problem's id; ``replay`` looks the answer up by it.
-        statement: what was written from the sources.
-        gates: what no statement may show.
+        statement: the statement made of the sources.
+        gates: the rules on what no statement may show.
         form: the statement's section of required names and texts, which follows the answer as it is.
         folder: where a relative file of transcripts is looked up.
 

@@ -53,7 +53,7 @@ class StatementText:
         text: Markdown.
         words: of ``text``, without signatures.
         sources: where its words are from, each once.
-        dropped: what the gates took out, and why, for people.
+        dropped: why the gates removed texts, for people.
         model: the snapshot that rewrote it.
     """
 
@@ -82,8 +82,8 @@ def write_statement(
     Args:
         unit: the change.
         cut: its parts.
-        outcomes: what its tests showed.
-        enrichment: what the forge knows of the change.
+        outcomes: of its tests.
+        enrichment: the forge's facts on the change.
         examples: executed before the fix and after it.
         later: entries of later changelogs that name the change or its issue.
         interface: names that hidden tests use, disclosed on purpose.
