@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from codegate.languages.registry import path_language
-from codegate.languages.syntax import text_of
+from codegate.languages.syntax import edited, text_of, walk
 from codegate.plugins import load_part
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
             if isinstance(found, Branch):
                 branches.append((outer, found))
             else:
-                steps = (*steps, replace(found, depth=depth))
+                steps = (*steps, replace(found, text=_uncommented(reader, found.text), depth=depth))
     if any(step.checked for step in steps[len(before) :]):
         yield steps
     for outer, branch in branches if depth < _MAX_DEPTH else ():
@@ -226,6 +226,16 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
         if not branch.body:
             yield bound
         yield from lines_through(reader, branch.body, bound, depth + 1)
+
+
+def _uncommented(reader: Reader, text: str) -> str:
+    """Return code without its comments: those of a hidden test tell what it asks for."""
+    root = reader.parse(text)
+    comments = [node for node in walk(root) if node.type.endswith("comment")]
+    if not comments:
+        return text
+    text = edited(root, dict.fromkeys(comments, "\0"))
+    return re.sub(r"[ \t]*\0", "", re.sub(r"\n[ \t]*\0(?=\n)", "", text))
 
 
 def is_fresh(node: "Node", base: str) -> bool:

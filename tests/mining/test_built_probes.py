@@ -79,6 +79,21 @@ class TestJava:
         [line] = java(members, "prints")
         assert line.code == 'try (Printer printer = new Printer(out)) { printer.print("pear"); }'
 
+    def test_comments_of_a_test_are_left_out(self) -> None:
+        members = """
+            @Test void prints() {
+              try (Printer printer = new Printer(out)) {
+                // Is written in capitals.
+                printer.print("pear // x"); // also here
+              }
+              assertEquals("PEAR", out.toString());
+            }
+        """
+        [line] = java(members, "prints")
+        assert line.code.splitlines() == [
+            "try (Printer printer = new Printer(out)) {", '  printer.print("pear // x");', "}"
+        ]  # fmt: skip
+
     def test_each_new_row_and_value_is_a_line(self) -> None:
         members = """
             @ParameterizedTest @ValueSource(strings = {"pear", "plum"}) void one(String name) { assertNull(f(name)); }
