@@ -171,8 +171,8 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
         SandboxError: ours or the daemon's fault.
     """
     found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)
-    clearest = {(each.test, each.shape): each for each in reversed(found)}
-    distinct = [each for each in found if each is clearest[each.test, each.shape]]
+    clearest = {(each.test, each.shape, each.line.own): each for each in reversed(found)}
+    distinct = [each for each in found if each is clearest[each.test, each.shape, each.line.own]]
     return _steady(cut, validated, open_sandbox, distinct[:_MOST])
 
 
