@@ -316,6 +316,7 @@ class _UnitBuilder:
         with step("statement"):
             interface = interface_of(self.parts)
             found = find_examples(self.parts, validated, opener, public, unit.commit)
+            found = [each for each in found if not each.example.echoes(interface.names)]
             write = partial(
                 write_statement,
                 unit,

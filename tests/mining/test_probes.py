@@ -405,6 +405,13 @@ class TestExample:
         assert Example("page = 1", expression, "1", "2").poor
         assert not Example("page = 1", expression, "raises OverflowError: too large", "2").poor
 
+    def test_the_echo_of_a_new_parameter_is_no_example(self) -> None:
+        missed = "raises TypeError: Parser.__init__() got an unexpected keyword argument 'depth'"
+        example = Example("parser = Parser(depth=8)", "parser.depth", missed, "8")
+        assert example.echoes({"Parser", "depth"})
+        assert not replace(example, expected="'<b>'").echoes({"depth"}), "what the new parameter does is an example"
+        assert not replace(example, observed="raises ValueError: depth").echoes({"depth"})
+
     def test_a_text_that_the_tests_forbid_may_be_what_happens_today(self) -> None:
         assert Example("page = 1", "f(page)", "'a walnut'", "'a'").may_be_shown(["walnut"])
         assert not Example("page = 1", "f(page)", "'a'", "'a walnut'").may_be_shown(["walnut"])

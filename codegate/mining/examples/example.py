@@ -93,6 +93,14 @@ class Example:
         counted = _COUNTS.fullmatch(self.expression) and not re.match("raises |throws ", self.observed)
         return bool(counted) or any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
 
+    def echoes(self, names: Iterable[str]) -> bool:
+        """Return whether it shows only that one of ``names`` is new.
+
+        Without the name it raises an error; with it, its value is one that the code has just given to it.
+        """
+        missed = any(f"'{name}'" in self.observed for name in names)
+        return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
+
     def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
         """Return what the clearest example has least of.
 
