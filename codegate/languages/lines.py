@@ -5,12 +5,13 @@ statement, or what stood in the place of an assertion: the expressions that it c
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from codegate.languages.registry import path_language
-from codegate.languages.syntax import edited, text_of, walk
+from codegate.languages.syntax import Grammar, edited, parse, text_of, walk
 from codegate.plugins import load_part
 
 if TYPE_CHECKING:
@@ -117,89 +118,84 @@ class Reader(Protocol):
         ...
 
 
-class Dialect(Protocol):
-    """How the tests of one language are written. Stateless."""
+@dataclass(frozen=True)
+class Dialect(ABC):
+    """How the tests of one language are written. Stateless.
 
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        """Return those of files whose words are names of the language's programs."""
-        ...
+    Attributes:
+        grammar: of the files.
+        fence: what a block of its code is marked with in Markdown.
+        suffixes: those of files whose words are names of the language's programs.
+        remark: what begins a comment.
+        ending: what ends a statement; empty where the end of its line does.
+    """
+
+    grammar: Grammar
+    fence: str
+    suffixes: tuple[str, ...]
+    remark: str = "//"
+    ending: str = ""
 
     def parse(self, text: str) -> "Node":
         """Return the syntax tree of a file, or of statements."""
-        ...
+        return parse(text, self.grammar)
 
+    @abstractmethod
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """Yield the lines of those tests (ids without their file) that can be written out.
 
         Of a table's rows those are taken that ``base``, the file before the fix, does not have. What asserts something
         may stand in the test files ``beside`` it.
         """
-        ...
 
+    @abstractmethod
     def literals(self, node: "Node") -> Iterator["Node"]:
         """Yield the texts and numbers in a node, texts without quotes and escapes."""
-        ...
 
     def declared(self, text: str) -> frozenset[str]:
         """Return the names that a definition of a file is of."""
-        ...
+        return self.bound(text)
 
+    @abstractmethod
     def bound(self, text: str) -> frozenset[str]:
         """Return the names that a statement declares or assigns to."""
-        ...
 
+    @abstractmethod
     def used(self, text: str) -> frozenset[str]:
         """Return the names that a statement or expression mentions."""
-        ...
 
-    @property
-    def fence(self) -> str:
-        """Return what a block of its code is marked with in Markdown."""
-        ...
-
-    @property
-    def remark(self) -> str:
-        """Return what begins a comment."""
-        ...
-
-    @property
-    def ending(self) -> str:
-        """Return what ends a statement; empty where the end of its line does."""
-        ...
-
+    @abstractmethod
     def named(self, probe: str, line: Line) -> str:
         """Return the name of a probe's test in its file."""
-        ...
 
+    @abstractmethod
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """Return the files, by path, whose tests run ``probes`` (by name) and record what they check.
 
         They run in place of the tests in ``source``, or ``beside`` them.
         """
-        ...
 
+    @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """Return imports and definitions of a test file that ``names`` need; None where nothing has one of them."""
-        ...
 
-    def given(self, source: str, line: Line) -> dict[str, str] | None:
+    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Return what the names are that the test's framework gives a line; None: that cannot be told."""
-        ...
+        return {}
 
+    @abstractmethod
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> "Shown":
         """Return two values of an expression after steps of a test file, as a reader is shown them."""
-        ...
 
-    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
         """Return the steps that lead to an expression as they are written when nothing follows."""
-        ...
+        return steps
 
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:  # noqa: ARG002
         """Return the probes in ``source`` that a compiler's ``message`` is about."""
-        ...
+        return frozenset()
 
 
 def dialect_of(path: str) -> Dialect | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from codegate.languages.go.statements import GoReader, arguments_of, fails, struct_types, variables
 from codegate.languages.lines import (
     MARK,
+    Dialect,
     Line,
     Shown,
     Step,
@@ -20,7 +21,7 @@ from codegate.languages.lines import (
     needed,
     probes_at,
 )
-from codegate.languages.syntax import edited, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -88,17 +89,12 @@ func (p *codegateProbe) end() {
 
 
 @dataclass(frozen=True)
-class GoTests:
+class GoTests(Dialect):
     """See ``Dialect``."""
 
-    suffixes: tuple[str, ...] = (".go",)
-    remark: str = "//"
-    ending: str = ""
+    grammar: Grammar = "go"
     fence: str = "go"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Dialect.parse``."""
-        return parse(text, "go")
+    suffixes: tuple[str, ...] = (".go",)
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """See ``Dialect.lines``: tests are given by their names, subtests with those of the tests that they are in."""
@@ -190,10 +186,6 @@ class GoTests:
         """See ``Dialect.context``: imports go without saying, and the package has what the file does not."""
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
         return needed(nodes, names, _declared, lambda node: self.used(text_of(node)))
-
-    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """See ``Dialect.given``: nothing is."""
-        return {}
 
     def shown(
         self,

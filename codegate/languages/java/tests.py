@@ -10,6 +10,7 @@ from codegate.languages.java.declarations import TYPES
 from codegate.languages.java.statements import JavaReader, annotations, call_name, fails, parameters
 from codegate.languages.lines import (
     MARK,
+    Dialect,
     Line,
     Shown,
     Step,
@@ -22,7 +23,7 @@ from codegate.languages.lines import (
     probes_at,
     steps_for,
 )
-from codegate.languages.syntax import ancestors, edited, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, ancestors, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -85,17 +86,13 @@ _HELPERS: Final = """
 
 
 @dataclass(frozen=True)
-class JavaTests:
+class JavaTests(Dialect):
     """See ``Dialect``."""
 
-    suffixes: tuple[str, ...] = (".java",)
-    remark: str = "//"
-    ending: str = ";"
+    grammar: Grammar = "java"
     fence: str = "java"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Dialect.parse``."""
-        return parse(text, "java")
+    suffixes: tuple[str, ...] = (".java",)
+    ending: str = ";"
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their methods, those of nested classes with these before them."""
@@ -231,10 +228,6 @@ class JavaTests:
         wanted = names.union(*(self.used(text) for text in shown))
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
 
-    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """See ``Dialect.given``: nothing is."""
-        return {}
-
     def shown(
         self,
         path: str,  # noqa: ARG002
@@ -250,10 +243,6 @@ class JavaTests:
             for kind, text in (before, after)
         )
         return Shown(joined(context, code_of(steps)), expression, old, new)
-
-    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """See ``Dialect.tidy``."""
-        return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
         """See ``Dialect.failed``: javac says the line."""

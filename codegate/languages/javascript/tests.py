@@ -21,8 +21,8 @@ from codegate.languages.javascript.statements import (
     title_pattern,
     unwrapped,
 )
-from codegate.languages.lines import MARK, Branch, Line, Shown, Step, Value, code_of, joined, lines_through
-from codegate.languages.syntax import Grammar, edited, field, parse, text_of, walk
+from codegate.languages.lines import MARK, Branch, Dialect, Line, Shown, Step, Value, code_of, joined, lines_through
+from codegate.languages.syntax import edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -72,18 +72,10 @@ const __codegate = () => {
 
 
 @dataclass(frozen=True)
-class JavaScriptTests:
+class JavaScriptTests(Dialect):
     """One of the two languages; see ``Dialect``."""
 
-    grammar: Grammar
-    fence: str
     suffixes: tuple[str, ...] = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-    remark: str = "//"
-    ending: str = ""
-
-    def parse(self, text: str) -> "Node":
-        """See ``Dialect.parse``."""
-        return parse(text, self.grammar)
 
     def lines(
         self,
@@ -143,10 +135,6 @@ class JavaScriptTests:
             named = inner.type == "string_fragment" and (_names_module(inner) or _names_test(inner))
             if inner.type in {"number", "string_fragment"} and not named:
                 yield inner
-
-    def declared(self, text: str) -> frozenset[str]:
-        """See ``Dialect.declared``."""
-        return self.bound(text)
 
     def bound(self, text: str) -> frozenset[str]:
         """See ``Dialect.bound``."""
@@ -222,10 +210,6 @@ class JavaScriptTests:
                 wanted |= self.used(text_of(statement)) - _GLOBALS
         return shown if not wanted else None
 
-    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """See ``Dialect.given``: nothing is."""
-        return {}
-
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
@@ -243,14 +227,6 @@ class JavaScriptTests:
                 found = normpath(f"{folder or '.'}/{text_of(node)}")
                 edits[node] = found if found.startswith(".") else f"./{found}"
         return edited(root, edits)
-
-    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """See ``Dialect.tidy``."""
-        return steps
-
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:  # noqa: ARG002
-        """See ``Dialect.failed``: which test does not parse is not told."""
-        return frozenset()
 
 
 def dialect_of(path: str) -> JavaScriptTests:

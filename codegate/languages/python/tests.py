@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.lines import MARK, Line, Shown, Step, Value, code_of, fresh, joined, lines_through
+from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, code_of, fresh, joined, lines_through
 from codegate.languages.python.names import BINDING, bare, bound, defining, used
 from codegate.languages.python.statements import (
     PythonReader,
@@ -17,7 +17,7 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
-from codegate.languages.syntax import edited, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,17 +55,13 @@ class CodegateProbe:
 
 
 @dataclass(frozen=True)
-class PythonTests:
+class PythonTests(Dialect):
     """See ``Dialect``. A line's frame is the dotted name of its test function."""
 
+    grammar: Grammar = "python"
+    fence: str = "python"
     suffixes: tuple[str, ...] = (".py",)
     remark: str = "#"
-    ending: str = ""
-    fence: str = "python"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Dialect.parse``."""
-        return parse(text, "python")
 
     def lines(
         self,
@@ -122,10 +118,6 @@ class PythonTests:
                 heading = call is not None and in_heading and arguments_of(call)[:1] == [string]
                 if not (heading or (outer is not None and is_docstring(outer))):
                     yield inner
-
-    def declared(self, text: str) -> frozenset[str]:
-        """See ``Dialect.declared``."""
-        return self.bound(text)
 
     def bound(self, text: str) -> frozenset[str]:
         """See ``Dialect.bound``."""
@@ -215,14 +207,6 @@ class PythonTests:
         shown = written.pop() if expression else ""
         old, new = (f"raises {text}" if kind == "x" else text for kind, text in (before, after))
         return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
-
-    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """See ``Dialect.tidy``."""
-        return steps
-
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:  # noqa: ARG002
-        """See ``Dialect.failed``: each probe was parsed before."""
-        return frozenset()
 
 
 def dialect_of(path: str) -> PythonTests:  # noqa: ARG001 (all files are alike)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import (
     MARK,
+    Dialect,
     Line,
     Shown,
     Step,
@@ -20,7 +21,7 @@ from codegate.languages.lines import (
     steps_for,
 )
 from codegate.languages.rust.statements import RustReader, called, fails
-from codegate.languages.syntax import edited, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,17 +92,13 @@ mod codegate_probe {
 
 
 @dataclass(frozen=True)
-class RustTests:
+class RustTests(Dialect):
     """See ``Dialect``."""
 
-    suffixes: tuple[str, ...] = (".rs",)
-    remark: str = "//"
-    ending: str = ";"
+    grammar: Grammar = "rust"
     fence: str = "rust"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Dialect.parse``."""
-        return parse(text, "rust")
+    suffixes: tuple[str, ...] = (".rs",)
+    ending: str = ";"
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their paths in the file."""
@@ -191,10 +188,6 @@ class RustTests:
         ]  # fmt: skip
         return needed(nodes, names, _declared, lambda node: self.used(text_of(node)))
 
-    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """See ``Dialect.given``: nothing is."""
-        return {}
-
     def shown(
         self,
         path: str,  # noqa: ARG002
@@ -209,10 +202,6 @@ class RustTests:
             f"panics: {text}" if kind == "x" else "no panic" if text == "()" else text for kind, text in (before, after)
         )
         return Shown(joined(context, code_of(steps)), expression, old, new)
-
-    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """See ``Dialect.tidy``."""
-        return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
         """See ``Dialect.failed``: the first place of each error counts, the others explain it."""
