@@ -153,13 +153,13 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(bwra
     assert names == [*texts, *run]
     _, inspected, compiler, _, _, placed, driver, looked, *_ = [what for _, what in backend.calls]
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
-    assert "Compiles and lints" in str(compiler)
+    assert "Compile and lint" in str(compiler)
     assert isinstance(placed, tuple)
     own = "shop-1.0.0.dist-info/METADATA"  # what the project's build would have made of its configuration
     assert set(placed) - {own} == set(world.base)
     assert own in placed
     assert "Runs one test file under pytest" in str(driver)
-    assert "Looks at what a test process left" in str(looked)
+    assert "Check the workspace after a test process" in str(looked)
 
 
 def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend) -> None:
