@@ -70,7 +70,7 @@ class LanguagePack:
         environments: the class of its ``codegate.mining.languages.LanguageSupport``; empty: it is not mined.
         readers: grammars, and how declarations and uses of names are read.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
-        lines: the function that gives the ``codegate.languages.lines.Dialect`` of a test file; empty: no examples.
+        lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
         alone: runners beside whose tests no copies can be: when one fails, their status says nothing of the others.
         untyped: by suffix of a test file, the line on top of it with which compilers check no types: marks have none.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.

@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from codegate.languages.registry import path_language
@@ -201,8 +202,9 @@ class Dialect(ABC):
 def dialect_of(path: str) -> Dialect | None:
     """Return how the tests of a file's language are written; None where that is not known."""
     language = path_language(path)
-    load = load_part(language.lines) if language is not None and language.lines else None
-    return cast("Callable[[str], Dialect]", load)(path) if load is not None else None
+    if language is None or not language.lines:
+        return None
+    return cast("Mapping[str, Dialect]", load_part(language.lines)).get(PurePosixPath(path).suffix)
 
 
 def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:

@@ -12,8 +12,8 @@ import pytest
 from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.go.tests import GoTests
 from codegate.languages.javascript.statements import title_pattern
-from codegate.languages.javascript.tests import JavaScriptTests, dialect_of
-from codegate.languages.lines import Line, Step
+from codegate.languages.javascript.tests import DIALECTS
+from codegate.languages.lines import Dialect, Line, Step
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen
@@ -32,10 +32,10 @@ from tests.mining.statement_world import BODY, cut_of, failing, unit_of
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 GO = GoTests()
-JAVASCRIPT = dialect_of("sums.test.js")
+JAVASCRIPT = DIALECTS[".js"]
 
 
-def read(dialect: JavaScriptTests | GoTests, source: str, *tests: str, base: str = "") -> list[Line]:
+def read(dialect: Dialect, source: str, *tests: str, base: str = "") -> list[Line]:
     return list(dialect.lines(dedent(source), tests, base))
 
 

@@ -395,6 +395,12 @@ class TestGates:
         assert isinstance(found, StatementText)
         assert "Basket" not in found.text
 
+    def test_texts_of_a_hidden_component_are_hidden(self) -> None:
+        component = "<template><p>{{ 'a walrus in hats' }}</p></template>\n"
+        cut = cut_of(BASE, {"pkg/sums.py": "def total(items):\n    return 0\n"}, {"tests/Hat.vue": component})
+        gates = gates_of(cut, outcomes_of("tests/hat.test.js::shows it", None), NO_INTERFACE, "")
+        assert "a walrus in hats" in gates.hidden
+
     def test_values_of_tests_in_any_language_are_hidden(self) -> None:
         hidden = "it 'keeps zeros' do\n  expect(Price.format(1057)).to eq('10.57')\nend\n"
         cut = cut_of({"price.rb": "x"}, {"price.rb": "y"}, {"spec/price_spec.rb": hidden})

@@ -14,7 +14,7 @@ LANGUAGE: Final = LanguagePack(
     environments="codegate.languages.go.environments:Go",
     readers=(GO,),
     controls="codegate.languages.go.controls:TESTS",
-    lines="codegate.languages.go.tests:dialect_of",
+    lines="codegate.languages.go.tests:DIALECTS",
     varies=frozenset({"isolation", "order", "random", "timezone"}),
     parameters="/",
 )

@@ -16,7 +16,7 @@ LANGUAGE: Final = LanguagePack(
     },
     environments="codegate.languages.java.environments:Java",
     readers=(JAVA,),
-    lines="codegate.languages.java.tests:dialect_of",
+    lines="codegate.languages.java.tests:DIALECTS",
     controls="codegate.languages.java.controls:TESTS",
     alone=frozenset({"gradle"}),
     varies=frozenset({"order", "timezone"}),

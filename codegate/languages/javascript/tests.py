@@ -229,11 +229,12 @@ class JavaScriptTests(Dialect):
         return edited(root, edits)
 
 
-def dialect_of(path: str) -> JavaScriptTests:
-    """Return the language that a path's suffix says."""
-    if path.endswith((".ts", ".mts", ".cts")):
-        return JavaScriptTests("typescript", "ts")
-    return JavaScriptTests("tsx", "tsx") if path.endswith(".tsx") else JavaScriptTests("javascript", "js")
+DIALECTS: Final[Mapping[str, Dialect]] = {
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), JavaScriptTests("javascript", "js")),
+    **dict.fromkeys((".ts", ".mts", ".cts"), JavaScriptTests("typescript", "ts")),
+    ".tsx": JavaScriptTests("tsx", "tsx"),
+}
+"""By the suffix of a test file; of components, which have other text around their scripts, none is read."""
 
 
 def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:

@@ -13,6 +13,6 @@ LANGUAGE: Final = LanguagePack(
     runners={"cargo": "codegate.languages.rust.runners:CARGO"},
     environments="codegate.languages.rust.environments:Rust",
     readers=(RUST,),
-    lines="codegate.languages.rust.tests:dialect_of",
+    lines="codegate.languages.rust.tests:DIALECTS",
     varies=frozenset({"random", "timezone"}),
 )
