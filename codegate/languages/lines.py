@@ -6,7 +6,7 @@ statement, or what stood in the place of an assertion: the expressions that it c
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
@@ -284,6 +284,13 @@ def written_out(
     if any((set(re.findall(r"\w+", text)) & names) - {name} for (name, _), text in pairs):
         return None
     return tuple(Step(declared(name, kind, text)) for (name, kind), text in pairs if name != text)
+
+
+def changed_names(root: "Node", assignments: Container[str]) -> set[str]:
+    """Return the first name of what each assignment changes: ``a`` of ``a.b[c] = d``; ``assignments`` are types."""
+    targets = (each.child_by_field_name("left") for each in walk(root) if each.type in assignments)
+    firsts = (next((each for each in walk(left) if each.type == "identifier"), None) for left in targets if left)
+    return {text_of(first) for first in firsts if first is not None}
 
 
 def needed(

@@ -92,6 +92,11 @@ def field(node: "Node | None", *names: str) -> "Node | None":
     return node
 
 
+def parts_of(node: "Node | None") -> "list[Node]":
+    """Return the named nodes in a node, without comments."""
+    return [part for part in node.named_children if not part.type.endswith("comment")] if node is not None else []
+
+
 def walk(node: "Node") -> Iterator["Node"]:
     """Yield a node and all that is in it, in the order of the text."""
     stack = [node]

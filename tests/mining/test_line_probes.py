@@ -13,11 +13,11 @@ from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.go.tests import GoTests
 from codegate.languages.javascript.statements import title_pattern
 from codegate.languages.javascript.tests import DIALECTS
-from codegate.languages.lines import Dialect, Line, Step
+from codegate.languages.lines import Dialect, Line, Step, literals_of
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen
-from codegate.mining.examples.literals import Pieces, failing_literals, literals_to_hide
+from codegate.mining.examples.literals import Pieces, failing_literals, hidden_texts, literals_to_hide
 from codegate.mining.examples.search import differing, find_examples, with_examples
 from codegate.mining.examples.variants import probes_of, shape_of, slices
 from codegate.mining.proving.validation import OpenSandbox, Validated
@@ -483,7 +483,9 @@ class TestGates:
 
     def test_the_tag_of_a_go_field_counts_by_its_values(self) -> None:
         source = 'package a\n\nfunc TestA(t *testing.T) {\n\tvar c struct{ A int `env:"MAP" help:"A plum."` }\n}\n'
-        assert literals_to_hide(cut_of({}, {}, {"a_test.go": source}), GO, source, "") == {"A plum."}
+        assert literals_to_hide(cut_of({}, {}, {"a_test.go": source}), hidden_texts(literals_of(GO, source), "")) == {
+            "A plum."
+        }
 
     def test_what_names_or_explains_a_failure_is_no_hidden_literal(self) -> None:
         script = (
@@ -501,7 +503,7 @@ class TestGates:
         tests = 'package a\n\nfunc TestA(t *testing.T) {\n\tcheck(t, "odd input", "is not comparable", "reserved")\n}\n'
         fix = 'package a\n\nvar errKey = "the key is not comparable"\nvar words = []string{"reserved"}\n'
         cut = cut_of({"a.go": "package a\n"}, {"a.go": fix}, {"a_test.go": tests})
-        assert literals_to_hide(cut, GO, tests, "") == {"odd input"}
+        assert literals_to_hide(cut, hidden_texts(literals_of(GO, tests), "")) == {"odd input"}
 
     def test_texts_that_fix_and_failing_tests_share_are_told(self) -> None:
         fix = "exports.greet = (name) => 'welcome, a stranger';\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
-from codegate.languages.syntax import edited, field, parse, statement_text, text_of, walk
+from codegate.languages.syntax import edited, field, parse, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -218,8 +218,7 @@ def _is_written(node: "Node") -> bool:
 
 def _entries(table: "Node") -> "list[Node]":
     """Return the entries of a table that is written out."""
-    content = field(table, "body")
-    return [node for node in content.named_children if node.type != "comment"] if content is not None else []
+    return parts_of(field(table, "body"))
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
@@ -229,7 +228,7 @@ def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
         for name in declaration.children_by_field_name("name"):
             kinds[text_of(name)] = text_of(field(declaration, "type"))
     values = {name: zero for name, kind in kinds.items() if (zero := _zero(kind))}
-    entries = [node for node in literal.named_children if node.type != "comment"]
+    entries = parts_of(literal)
     for place, entry in zip(kinds, entries, strict=False):
         keyed = entry.type == "keyed_element"
         key = text_of(field(entry, "key")) if keyed else place
@@ -329,8 +328,7 @@ def fails(node: "Node") -> bool:
 
 def arguments_of(call: "Node") -> list["Node"]:
     """Return what a call is given."""
-    arguments = field(call, "arguments")
-    return [node for node in arguments.named_children if node.type != "comment"] if arguments is not None else []
+    return parts_of(field(call, "arguments"))
 
 
 def _inner(node: "Node | None") -> "Node | None":

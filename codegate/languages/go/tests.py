@@ -15,6 +15,7 @@ from codegate.languages.lines import (
     Step,
     Value,
     asserting,
+    changed_names,
     code_of,
     joined,
     lines_through,
@@ -267,11 +268,7 @@ def _bound(root: "Node") -> set[str]:
     found = variables(root)
     for node in root.named_children:
         found |= _bound_at_top(node)
-    for node in walk(root):
-        if node.type == "assignment_statement":
-            left = field(node, "left")
-            first = next((name for name in walk(left) if name.type == "identifier"), None) if left is not None else None
-            found |= {text_of(first)} if first is not None else set()
+    found |= changed_names(root, {"assignment_statement"})
     return found - {"_", ""}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
-from codegate.languages.syntax import field, parse, statement_text, text_of, walk
+from codegate.languages.syntax import field, parse, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -156,8 +156,7 @@ def call_name(node: "Node") -> str:
 
 def arguments_of(call: "Node") -> "list[Node]":
     """Return what a call is given."""
-    listed = field(call, "arguments")
-    return [node for node in listed.named_children if "comment" not in node.type] if listed is not None else []
+    return parts_of(field(call, "arguments"))
 
 
 def parameters(method: "Node") -> "list[Node]":
@@ -212,7 +211,7 @@ def _guarded(statement: "Node") -> "list[Branch | Step] | None":
     body = field(statement, "body")
     if body is None:
         return None
-    listed = [node for node in body.named_children if "comment" not in node.type]
+    listed = parts_of(body)
     at = next((at for at, node in enumerate(listed) if text_of(node).startswith(("fail(", "Assert.fail("))), None)
     resources = _resources(statement)
     if at is not None:
@@ -260,4 +259,4 @@ def _is_row(node: "Node") -> bool:
 
 def _entries(table: "Node") -> "list[Node]":
     listed = next((node for node in walk(table) if node.type == "array_initializer"), None)
-    return [node for node in listed.named_children if "comment" not in node.type] if listed is not None else []
+    return parts_of(listed)

@@ -16,6 +16,7 @@ from codegate.languages.lines import (
     Step,
     Value,
     asserting,
+    changed_names,
     code_of,
     joined,
     lines_through,
@@ -167,11 +168,7 @@ class JavaTests(Dialect):
         """See ``Dialect.bound``."""
         root = self.parse(text)
         found = {name for node in root.named_children for name in _declared(node)}
-        for node in walk(root):
-            left = field(node, "left") if node.type == "assignment_expression" else None
-            first = next((each for each in walk(left) if each.type == "identifier"), None) if left is not None else None
-            found |= {text_of(first)} if first is not None else set()
-        return frozenset(found)
+        return frozenset(found | changed_names(root, {"assignment_expression"}))
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``: methods and fields of others are no names of their own."""

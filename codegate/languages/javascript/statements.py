@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Branch, Step, fresh, is_fresh
-from codegate.languages.syntax import Grammar, edited, field, parse, statement_text, text_of, walk
+from codegate.languages.syntax import Grammar, edited, field, parse, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -248,8 +248,7 @@ def _result(function: "Node") -> str:
 
 
 def _arguments(call: "Node") -> list["Node"]:
-    arguments = field(call, "arguments")
-    return [node for node in arguments.named_children if node.type != "comment"] if arguments is not None else []
+    return parts_of(field(call, "arguments"))
 
 
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Branch, Step, fresh, is_fresh
-from codegate.languages.syntax import edited, field, parse, text_of, walk
+from codegate.languages.syntax import edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -122,16 +122,15 @@ def is_docstring(statement: "Node") -> bool:
     return statement.type == "expression_statement" and statement.named_children[0].type == "string"
 
 
-def arguments_of(call: "Node") -> "list[Node]":
+def arguments_of(call: "Node | None") -> "list[Node]":
     """Return what a call is given."""
-    listed = field(call, "arguments")
-    return [node for node in listed.named_children if node.type != "comment"] if listed is not None else []
+    return parts_of(field(call, "arguments"))
 
 
 def elements(table: "Node | None") -> "list[Node]":
     """Return the elements of a list, a tuple, a set or a dictionary that is written out."""
     listed = table is not None and table.type in {"list", "tuple", "set", "dictionary"}
-    found = [node for node in table.named_children if node.type != "comment"] if table is not None and listed else []
+    found = parts_of(table) if listed else []
     return [] if any(node.type in _SPLATS for node in found) else found
 
 
@@ -231,7 +230,7 @@ def _assertion(call: "Node") -> Step | None:
 
 def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
     """Yield the statements of a block in which an error is expected, up to the last one, which is what raises it."""
-    *before, last = [node for node in body.named_children if node.type != "comment"]
+    *before, last = parts_of(body)
     value = last.named_children[0] if last.type == "expression_statement" else None
     value = field(value, "right") if value is not None and value.type == "assignment" else value
     if value is not None:
@@ -260,7 +259,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 def _sides(test: "Node") -> Iterator[str]:
     """Yield the sides of an assertion that the code under test makes; what is counted or searched comes first."""
-    inner = [node for node in test.named_children if node.type != "comment"]
+    inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
         for side in inner:

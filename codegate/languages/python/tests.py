@@ -17,7 +17,7 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
-from codegate.languages.syntax import Grammar, edited, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -90,7 +90,7 @@ class PythonTests(Dialect):
         helpers = {text_of(field(node, "name")): node for node in _definitions(module)} | {
             f"self.{own}": node for own, node in methods.items() if not own.startswith("test")
         }
-        helpers = {own: node for own, node in helpers.items() if node.type == "function_definition" and asserts(node)}
+        helpers = {own: node for own, node in helpers.items() if asserts(node)}
         reader = PythonReader(base, module, helpers)
         prepared = [
             Step(dedented(node)) for own in _SETUPS if own in methods
@@ -98,10 +98,11 @@ class PythonTests(Dialect):
         ]  # fmt: skip
         attributes = [Step(dedented(node)) for node in _attributes(around)] if around is not None else []
         rows = _rows(test, reader)
-        names = tuple(each for each in parameters_of(test) or () if each not in {"self", "cls"})
+        names = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
+        body = "\n".join(dedented(node) for node in _statements(test))
         for row in rows:
-            fixtures = tuple(each for each in names if each not in bound(self.parse(code_of(row))))
-            body = "\n".join(dedented(node) for node in _statements(test))
+            given = self.bound(code_of(row))
+            fixtures = tuple(each for each in names if each not in given)
             for steps in lines_through(reader, body, (*attributes, *prepared, *row)):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
 
@@ -114,8 +115,7 @@ class PythonTests(Dialect):
                 string = inner.parent
                 outer = string.parent
                 call = outer.parent if outer is not None else None
-                in_heading = call is not None and _is_call_of("parametrize", call)
-                heading = call is not None and in_heading and arguments_of(call)[:1] == [string]
+                heading = _is_call_of("parametrize", call) and arguments_of(call)[:1] == [string]
                 if not (heading or (outer is not None and is_docstring(outer))):
                     yield inner
 
@@ -243,10 +243,9 @@ def _definitions(module: "Node") -> Iterator["Node"]:
 
 def _decorators(definition: "Node") -> "list[Node]":
     outer = definition.parent
-    decorated = outer is not None and outer.type == "decorated_definition"
-    return (
-        [node for node in outer.named_children if node.type == "decorator"] if outer is not None and decorated else []
-    )
+    if outer is None or outer.type != "decorated_definition":
+        return []
+    return [node for node in outer.named_children if node.type == "decorator"]
 
 
 def _class_of(test: "Node") -> "Node | None":
@@ -276,8 +275,7 @@ def _attributes(around: "Node") -> Iterator["Node"]:
 
 
 def _statements(function: "Node") -> "list[Node]":
-    body = field(function, "body")
-    return [node for node in body.named_children if node.type != "comment"] if body is not None else []
+    return parts_of(field(function, "body"))
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
@@ -328,10 +326,9 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
         values = field(given[1], "value") or given[1] if len(given) > 1 else None
         rows = list[tuple[Step, ...]]()
         for row in fresh(elements(reader.value(values, ())), reader.base):
-            parts = (
-                [node for node in arguments_of(row) if node.type != "keyword_argument"] if row.type == "call" else []
-            )
-            if row.type != "call" or not text_of(field(row, "function")).endswith("param"):
+            if _is_call_of("param", row):
+                parts = [node for node in arguments_of(row) if node.type != "keyword_argument"]
+            else:
                 parts = [row] if len(names) == 1 else elements(row)
             if len(parts) == len(names):
                 rows.append(tuple(Step(f"{name} = {dedented(part)}") for name, part in zip(names, parts, strict=True)))
@@ -345,7 +342,7 @@ def _is_table(decorator: "Node") -> bool:
     return _is_call_of("parametrize", decorator.named_children[0])
 
 
-def _is_call_of(name: str, node: "Node") -> bool:
+def _is_call_of(name: str, node: "Node | None") -> bool:
     return text_of(field(node, "function")).endswith(name)
 
 

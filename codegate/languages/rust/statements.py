@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
-from codegate.languages.syntax import edited, field, parse, statement_text, text_of, walk
+from codegate.languages.syntax import edited, field, parse, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -146,8 +146,7 @@ def called(node: "Node") -> str:
 
 def arguments_of(call: "Node") -> "list[Node]":
     """Return what a call is given."""
-    listed = field(call, "arguments")
-    return [node for node in listed.named_children if "comment" not in node.type] if listed is not None else []
+    return parts_of(field(call, "arguments"))
 
 
 def macro_arguments(macro: "Node") -> list[str]:

@@ -13,6 +13,7 @@ from codegate.languages.lines import (
     Step,
     Value,
     asserting,
+    changed_names,
     code_of,
     joined,
     lines_through,
@@ -133,15 +134,7 @@ class RustTests(Dialect):
         """See ``Dialect.bound``."""
         root = self.parse(text)
         found = {name for node in root.named_children for name in _declared(node)}
-        for node in walk(root):
-            left = (
-                field(node, "left")
-                if node.type.endswith("assignment_expression") or node.type == "compound_assignment_expr"
-                else None
-            )
-            first = next((each for each in walk(left) if each.type == "identifier"), None) if left is not None else None
-            found |= {text_of(first)} if first is not None else set()
-        return frozenset(found)
+        return frozenset(found | changed_names(root, _ASSIGNMENTS))
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``: fields are no names of their own."""

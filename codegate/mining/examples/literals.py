@@ -8,7 +8,7 @@ from itertools import chain
 from random import Random
 from typing import Final
 
-from codegate.languages.lines import Dialect, dialect_of, literals_of
+from codegate.languages.lines import dialect_of, literals_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.statements.vocabulary import added_text, whole_literals
@@ -225,12 +225,12 @@ class Pieces:
         return "".join(letters)
 
 
-def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> frozenset[str]:
-    """Return the literals of a test file that an example may not show.
+def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
+    """Return those of a test file's ``hidden_texts`` that an example may not show.
 
     Literals that the fix has too are left out: nobody can guess them, so they may be shown.
     """
-    texts, added = hidden_texts(literals_of(dialect, source), public), added_text(cut)
+    added = added_text(cut)
     told = {text for text in texts if " " in text.strip() and text in added} | whole_literals(texts, added)
     return frozenset(text for text in texts if not any(text in one for one in told))
 

@@ -171,9 +171,10 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
         SandboxError: ours or the daemon's fault.
     """
     found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)
-    clearest = {(each.test, each.shape, each.line.own): each for each in reversed(found)}
-    distinct = [each for each in found if each is clearest[each.test, each.shape, each.line.own]]
-    return _steady(cut, validated, open_sandbox, distinct[:_MOST])
+    clearest: dict[tuple[object, ...], Found] = {}
+    for each in found:
+        clearest.setdefault((each.test, each.shape, each.line.own), each)
+    return _steady(cut, validated, open_sandbox, list(clearest.values())[:_MOST])
 
 
 def _steady(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
@@ -242,7 +243,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             found = probes_of(dialect, lines, known, seed)
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
-            texts = literals_to_hide(cut, dialect, source, public)
+            texts = literals_to_hide(cut, own)
             files += [_File(path, source, base, dialect, own, texts, unseen, others, probes)] if probes else []
     return files
 
@@ -328,19 +329,14 @@ def _try(file: _File, difference: _Difference, long: int) -> _Try | None:
     return _Try(difference, example, rank)
 
 
-def _retried(file: _File, tried: _Try, line: Line) -> _Try | None:
-    """Return a try with fewer steps."""
-    long, *_ = tried.rank
-    return _try(file, replace(tried.difference, line=line, step=len(line.steps) - 1), long)
-
-
 def _without_some(file: _File, tried: _Try) -> Iterator[_Try]:
     """Yield a try without all statements whose names no later one uses, and without each of them."""
     line = tried.difference.line
     steps = dict(without_each(file.dialect, line))
     kept = tuple(step for at, step in enumerate(line.steps) if at not in steps)
     for each in (replace(line, steps=kept), *steps.values()) if len(steps) > 1 else steps.values():
-        yield from filter(None, [_retried(file, tried, each)])
+        shorter = replace(tried.difference, line=each, step=len(each.steps) - 1)
+        yield from filter(None, [_try(file, shorter, tried.rank[0])])
 
 
 def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
