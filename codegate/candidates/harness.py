@@ -1,4 +1,4 @@
-"""Harness: what of a repository an agent is given, told apart by paths and bytes.
+"""The files of a repository that an agent is given, identified by their paths and bytes.
 
 Which files an agent reads by itself stands in a table of that agent's own file (``Agent.places``). A place is a file's
 or, with a slash at its end, a folder's path; it counts at any depth, as in ``packages/api/AGENTS.md``.

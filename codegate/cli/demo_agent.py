@@ -125,9 +125,9 @@ def _answer(messages: list[dict[str, Any]], fixes: Mapping[str, _Fix]) -> dict[s
     """Return the answer of the model to a conversation, as chat completions has it."""
     prompt = next((message["content"] for message in messages if message["role"] == "user"), "")
     fix = next((own for statement, own in fixes.items() if statement in prompt), _Fix("true", 0))
-    told = any(_SHORT in str(message["content"]) for message in messages if message["role"] == "system")
+    single_line = any(_SHORT in str(message["content"]) for message in messages if message["role"] == "system")
     message: dict[str, Any] = {"role": "assistant", "content": "Done."}
-    if told and fix.lines > 1:
+    if single_line and fix.lines > 1:
         message["content"] = "The fix takes more than one line, so I leave it."
     elif messages[-1]["role"] == "user":
         function = {"name": "shell", "arguments": json.dumps({"command": fix.command})}

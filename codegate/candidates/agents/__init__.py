@@ -41,7 +41,7 @@ def harness_parts(agent: Agent, harness: Harness) -> Iterator[tuple[str, str]]:
         match "servers" if file.path == harness.mcp else part_of(file.path, agent.places):
             case "servers":
                 servers: Mapping[str, Any] = {}
-                with contextlib.suppress(ValueError):  # a run of somebody else's
+                with contextlib.suppress(ValueError):  # the folder of a run may hold anything
                     servers = agent.servers(file.path, file.text)
                 for server in servers:
                     yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"
