@@ -59,6 +59,11 @@ _PLANNED: Final = frozenset(
 @click.option("--jobs", type=click.IntRange(1, 256), help="Concurrent sandboxes; default 2.")
 @click.option("--max-model-calls", type=click.IntRange(min=1), help="Stop, resumable, before more calls than this.")
 @click.option(
+    "--max-minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Begin nothing that would take longer than this, and stop, resumable.",
+)
+@click.option(
     "--budget-usd", callback=dollars, metavar="USD", help="Stop, resumable, before a call that might cost more in all."
 )
 @click.option(
@@ -92,6 +97,7 @@ def command(
     models: int | None,
     jobs: int | None,
     max_model_calls: int | None,
+    max_minutes: float | None,
     budget_usd: Decimal | None,
     cache: Path | None,
     engine: EngineName | None,
@@ -104,7 +110,8 @@ def command(
     codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and stops
     sampling candidates whose verdict is settled. Without a baseline the critical floors of `gate.cohorts` in
     codegate.yml decide alone, with `gate.must_pass`; without floors the exit code is 0 when every outcome has a grade,
-    and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can be resumed.
+    and 4 when infrastructure faults left some without. A run that --max-model-calls, --max-minutes or --budget-usd
+    stopped exits 2 and can be resumed.
 
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
@@ -142,6 +149,7 @@ def command(
         models=models or settings.concurrency.models,
         sandboxes=jobs or settings.concurrency.sandboxes,
         max_model_calls=max_model_calls or settings.max_model_calls,
+        max_minutes=max_minutes or settings.max_minutes,
         budget_usd=settings.budget_usd if budget_usd is None else budget_usd,
         budget_usd_per_month=settings.budget_usd_per_month,
         repository=repository or (home / settings.repository if settings.repository else None),

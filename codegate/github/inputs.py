@@ -53,6 +53,7 @@ class Inputs:
     models: int | None
     jobs: int | None
     max_model_calls: int | None
+    max_minutes: int | None
     budget_usd: Decimal | None
     repository: str | None
     reports: Path
@@ -133,6 +134,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         models=number("max-concurrency", 256),
         jobs=number("jobs", 256),
         max_model_calls=number("max-model-calls", 999_999_999),
+        max_minutes=number("max-minutes", 100_000),
         budget_usd=dollars("budget-usd"),
         repository=path("repository"),
         reports=folder("report-path"),

@@ -204,6 +204,7 @@ def run_request(
         models=inputs.models or settings.concurrency.models,
         sandboxes=inputs.jobs or settings.concurrency.sandboxes,
         max_model_calls=inputs.max_model_calls or settings.max_model_calls,
+        max_minutes=inputs.max_minutes or settings.max_minutes,
         budget_usd=settings.budget_usd if inputs.budget_usd is None else inputs.budget_usd,
         budget_usd_per_month=settings.budget_usd_per_month,
         repository=project.repository,

@@ -104,8 +104,8 @@ def with_resumption(result: Result, job: Job) -> Result:
         f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "
         f"{job.inputs.run_artifact}. To continue it, re-run this job with `resume: auto`"
         + (f", or start this workflow on the default branch with `resume: {number}`" if number else "")
-        + ". If a limit stopped it, raise the input `max-model-calls` or `budget-usd` first; the shipped workflows "
-        "read them from the repository variables CODEGATE_MAX_MODEL_CALLS and CODEGATE_BUDGET_USD."
+        + ". If a limit of calls or dollars stopped it, raise the input `max-model-calls` or `budget-usd` first; the "
+        "shipped workflows read them from the repository variables CODEGATE_MAX_MODEL_CALLS and CODEGATE_BUDGET_USD."
     )
     return replace(
         result,

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ from codegate.candidates import Provider, redactor_for
 from codegate.grading import Grade, Sandboxes, grade, run_public_tests
 from codegate.running.bases import base_trees, cached_contexts
 from codegate.running.cache import AttemptCache
-from codegate.running.calls import CallLimitReached, ModelCalls
+from codegate.running.calls import CallLimitReached, ModelCalls, TimeLimit
 from codegate.running.endings import explain_ending, grade_question, harness_recall, verbatim_recall
 from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
@@ -49,6 +49,7 @@ class Setup:
         cache: answers of earlier runs.
         again: the command that continues the run.
         engine: where answers are graded and problems checked; None: in sandboxes of ``backend``.
+        time_limit: after which no work begins.
     """
 
     journal: Journal
@@ -61,6 +62,7 @@ class Setup:
     cache: AttemptCache | None = None
     again: str = ""
     engine: Engine | None = None
+    time_limit: TimeLimit = field(default_factory=TimeLimit)
 
 
 class Attempts:

@@ -4,6 +4,7 @@ Number, concurrency and cost are limited; the fault table says what is retried.
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -73,11 +74,42 @@ class Pace:
             self.width, self._slowed = max(1.0, self.under_way / 2), now
 
 
+_RAISE: Final = (
+    "Raise the limit (max_model_calls, budget_usd or budget_usd_per_month) in codegate.yml, or where the command below "
+    "has it."
+)
+
+
 class CallLimitReached(UsageError):
     """The run's own limit is used up.
 
-    It can be resumed with a higher limit.
+    It can be resumed, with a higher limit or for another `max_minutes`.
     """
+
+
+class TimeLimit:
+    """The end of an execution after ``minutes``, None for never.
+
+    What takes longer than the time that is left, as the longest of its kind did before, is not begun. Thread-safe.
+    """
+
+    def __init__(self, minutes: float | None = None) -> None:
+        self._minutes = minutes
+        self._ends = math.inf if minutes is None else time.monotonic() + 60 * minutes
+        self._longest: dict[str, float] = {}  # seconds, by kind of work
+
+    def check(self, kind: str = "", *, wait: float = 0.0) -> None:
+        """Raise CallLimitReached if work of ``kind`` would end late.
+
+        ``wait`` are the seconds until it can begin.
+        """
+        needed = wait + self._longest.get(kind, 0.0)
+        if time.monotonic() + needed >= self._ends:
+            raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")
+
+    def record(self, kind: str, began: float) -> None:
+        """Record work that began at ``began`` (``time.monotonic``)."""
+        self._longest[kind] = max(self._longest.get(kind, 0.0), time.monotonic() - began)
 
 
 class ModelCalls:
@@ -86,7 +118,8 @@ class ModelCalls:
     At most ``at_once`` are under way, fewer of a candidate whose provider has no room for them (``Pace``). A call that
     waits for a retry is not under way. ``limit`` counts requests, failed tries included, and
     the most that a call can cost is reserved from ``budget`` before it is made; ``before`` is what earlier executions
-    have used. ``journal`` records each call before it is made; without the record no call is made.
+    have used. ``journal`` records each call before it is made; without the record no call is made. No
+    call begins that ``time_limit`` leaves no time for.
     """
 
     def __init__(
@@ -97,7 +130,9 @@ class ModelCalls:
         before: Spending,
         journal: Journal,
         stop: threading.Event,
+        time_limit: TimeLimit | None = None,
     ) -> None:
+        self._time_limit = time_limit or TimeLimit()
         self._at_once = at_once
         self._paces: dict[str, Pace] = {}  # by candidate key
         self._limit = limit
@@ -126,7 +161,7 @@ class ModelCalls:
 
         Raises:
             Faulted: it failed after its retries, or an earlier call of ``candidate`` showed that every call would.
-            CallLimitReached: it would exceed the limit of calls or the budget.
+            CallLimitReached: it would exceed the limit of calls, the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
         return with_retries(partial(self._try, candidate, action, worst), self._stop, lost=lost)
@@ -156,6 +191,7 @@ class ModelCalls:
             paid = worst if known is None else known
             _LOG.debug("model call of %s: %.2f s", candidate.label, time.monotonic() - began)
             with self._changed:
+                self._time_limit.record(key, began)
                 self._declined.pop(key, None)
                 pace.answered(completion.pause)
             return completion
@@ -166,6 +202,8 @@ class ModelCalls:
                 with self._changed:
                     pace.failed(error, began)
                     self._count_failure(key, error)
+                if error.retry_after is not None:
+                    self._time_limit.check(key, wait=error.retry_after)
             raise
         finally:
             self._settle(key, pace, number, worst, paid)
@@ -201,17 +239,19 @@ class ModelCalls:
                 check_going(self._stop)
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
+                self._time_limit.check(key, wait=pace.pause)
                 if self._limit is not None and self._made >= self._limit and not check:
                     count, last = len(self._failures), self._failures[-1].cause.rstrip(".") if self._failures else ""
                     failed = f", {count} of which failed (the last: {last})," if count else ""
-                    raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.")
+                    raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.", _RAISE)
                 affordable = self._budget is None or self._spent + (worst or 0) <= self._budget
                 if affordable and len(self._under_way) < self._at_once and pace.may_begin():
                     break
                 if not affordable and not self._under_way:
                     raise CallLimitReached(
                         f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent, and the next call "
-                        f"may cost up to ${worst:.2f}."
+                        f"may cost up to ${worst:.2f}.",
+                        _RAISE,
                     )
                 self._changed.wait(_WAIT_SECONDS)
             # Before the call, so that a crash leaves no uncounted one.

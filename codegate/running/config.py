@@ -117,6 +117,12 @@ class Config(Strict):
         strict=True,
         description="The run stops, resumable, before it makes more model calls than this; every request counts.",
     )
+    max_minutes: float | None = Field(
+        default=None,
+        gt=0,
+        description="Each start of the run stops, resumable, before it begins what it has no time for in so many "
+        "minutes.",
+    )
     budget_usd: Price | None = Field(
         default=None,
         description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "

@@ -32,6 +32,7 @@ class RunOptions:
         models: model calls under way at once.
         sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
         max_model_calls: the run stops, resumable, before it makes more calls than this; ``budget_usd`` likewise.
+        max_minutes: each execution of the run stops, resumable, before it begins what would take longer than this.
         budget_usd_per_month: the same for all runs in its folder that began in this month (UTC).
         spent_before: calls and dollars that another run has used of these limits.
         repository: where base commits are, if not where the suite names it.
@@ -44,6 +45,7 @@ class RunOptions:
     models: int = 4
     sandboxes: int = 2
     max_model_calls: int | None = None
+    max_minutes: float | None = None
     budget_usd: Decimal | None = None
     budget_usd_per_month: Decimal | None = None
     spent_before: Spending = field(default_factory=Spending)

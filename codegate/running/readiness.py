@@ -7,6 +7,7 @@ that a fault kept from being checked is not: its samples are lost, and a resumed
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from codegate.environments import recipe_of
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
+from codegate.running.attempt import Setup
+from codegate.running.calls import CallLimitReached
 from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
@@ -82,40 +85,56 @@ _TRIES: Final = 2
 
 
 def check_soundness(
-    journal: Journal,
+    setup: Setup,
     problems: Iterable[Problem],
     base: Callable[[str], Tree],
     engine: Engine,
-    at_once: int,
     stop: threading.Event,
     checked: Callable[[int, int], None],
 ) -> dict[str, Fault]:
     """Check new problems and record which are sound.
 
-    Returns the faults of those that could not be run. ``base`` returns a problem's base tree by its id; ``at_once``
-    problems are checked concurrently, and ``checked`` is called with the number of problems done and of all.
+    Returns the faults of those that could not be run. ``base`` returns a problem's base tree by its id, and
+    ``checked`` is called with the number of problems done and of all.
 
     Raises:
+        CallLimitReached: no time is left; which problems are sound is recorded as far as it is known.
         InfrastructureError: too many are unsound.
     """
-    record, manifest = journal.soundness(), journal.manifest
+
+    def look(problem: Problem) -> str | Fault | None:
+        setup.time_limit.check("soundness")
+        began = time.monotonic()
+        reason = _unsound(problem, base, engine, stop)
+        setup.time_limit.record("soundness", began)
+        return reason
+
+    journal, manifest = setup.journal, setup.journal.manifest
+    record = journal.soundness()
     known = {} if record is None else record.problems
     new = [problem for problem in problems if problem.id not in known]
     if not new:
         return {}
     checked(0, len(new))
     found: dict[str, str | Fault | None] = {}
-    with ThreadPoolExecutor(at_once, "codegate-soundness") as pool:
-        reasons = pool.map(lambda problem: _unsound(problem, base, engine, stop), new)
-        for problem, reason in zip(new, reasons, strict=True):
-            found[problem.id] = reason
-            checked(len(found), len(new))
+    with ThreadPoolExecutor(setup.options.sandboxes, "codegate-soundness") as pool:
+        reasons = pool.map(look, new)
+        try:
+            for problem, reason in zip(new, reasons, strict=True):
+                found[problem.id] = reason
+                checked(len(found), len(new))
+        except CallLimitReached:
+            _record(journal, {**known, **{name: wrong for name, wrong in found.items() if wrong is None}})
+            raise
     total = manifest.shard.problems if manifest.shard is not None else len(manifest.problems)
     refuse_unsound({**known, **found}, total)
-    sound = {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}}
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    journal.record_soundness(SoundnessRecord(checked=now, problems=sound))
+    _record(journal, {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}})
     return {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
+
+
+def _record(journal: Journal, problems: Mapping[str, str | None]) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    journal.record_soundness(SoundnessRecord(checked=now, problems=problems))
 
 
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:

@@ -44,7 +44,8 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
-        CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
+        CallLimitReached: a limit of ``options`` was reached; what needed no further call was done, except after
+            ``max_minutes``.
         InfrastructureError: the disk refused the journal, or too many problems are not sound here.
         UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows a misconfiguration.
     """
@@ -118,6 +119,7 @@ class _Execution:
             options.spent_before + journal.calls.spending(),
             journal,
             self._stop,
+            setup.time_limit,
         )
         self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.sandboxes, _WARM))
         self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
@@ -186,9 +188,7 @@ class _Execution:
         limit = self._limit or self._attempts.limit
         if limit is not None:
             raise CallLimitReached(
-                f"{limit.cause.rstrip('.')} after {self._so_far()}",
-                "Raise the limit (max_model_calls, budget_usd or budget_usd_per_month) in codegate.yml, or where the "
-                f"command below has it. {self._continue()}",
+                f"{limit.cause.rstrip('.')} after {self._so_far()}", f"{limit.remedy} {self._continue()}".strip()
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
@@ -279,10 +279,12 @@ class _Execution:
                 self._doing.preparing = f"checked {done} of {of} problems"
 
             problems = {job.problem.id: job.problem for job in left if self._fault(job.problem) is None}
-            at_once = self._setup.options.sandboxes
-            self._not_run |= check_soundness(
-                self._setup.journal, problems.values(), self._attempts.base, self._engine, at_once, self._stop, checked
-            )
+            base = self._attempts.base
+            try:
+                found = check_soundness(self._setup, problems.values(), base, self._engine, self._stop, checked)
+                self._not_run |= found
+            except CallLimitReached as error:
+                self._limit = error
         self._doing.preparing = ""
 
     def _fault(self, problem: Problem) -> Fault | None:
@@ -296,8 +298,11 @@ class _Execution:
             except queue.Empty:
                 return
             try:
+                kind, began = f"attempt of {job.candidate.key()}", time.monotonic()
+                self._setup.time_limit.check(kind)
                 fault = self._fault(job.problem) or self._lost.get(job.candidate.key())
                 self._record(job, self._attempts.outcome(job, fault))
+                self._setup.time_limit.record(kind, began)
             except CallLimitReached as error:
                 self._limit = error  # jobs with a kept attempt or without model calls go on
 

@@ -23,6 +23,7 @@ from codegate.grading import base_images
 from codegate.running.attempt import Setup
 from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
+from codegate.running.calls import TimeLimit
 from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.engine import connect_engine
@@ -97,6 +98,7 @@ def run_suite(
 
     A new run's folder is created only after all checks of the request.
     """
+    time_limit = TimeLimit(request.options.max_minutes)
     suite = load_suite(request.suite)
     warn_of_expired(suite, announce)
     check_images(suite)
@@ -154,7 +156,9 @@ def run_suite(
                 over = settled(journal.load()) if settled is not None else ()
                 check_answering(journal, suite, providers, options, cache, over, stop, announce, again_with)
             engine = cluster(suite, run_id, backend.name, images, options.repository) if cluster is not None else None
-            setup = Setup(journal, suite, backend, providers, options, progress, stop, cache, again_with, engine)
+            setup = Setup(
+                journal, suite, backend, providers, options, progress, stop, cache, again_with, engine, time_limit
+            )
             run = execute(setup, settled)
             if reused := sum(outcome.reused for outcome in run.outcomes):
                 announce(

@@ -34,6 +34,7 @@ def test_everything_given(tmp_path: Path) -> None:
         max_concurrency="8",
         jobs="4",
         max_model_calls="500",
+        max_minutes="100",
         budget_usd="7.50",
         cache="answers",
         environments="environments",
@@ -66,6 +67,7 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (inputs.shards, inputs.shards_path) == (3, tmp_path / "parts")
     assert (inputs.comment, inputs.check, inputs.issue) == ("regression", True, False)
     assert inputs.artifact_name == "gate of the big suite"
+    assert inputs.max_minutes == 100
     assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
     assert (inputs.cache, inputs.environments) == (tmp_path / "answers", "environments")
     assert inputs.run_artifact == "codegate-shard-2-of-3"

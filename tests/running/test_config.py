@@ -45,6 +45,7 @@ sandbox: bwrap
 engine: ray
 concurrency: {models: 8, sandboxes: 3}
 max_model_calls: 100
+max_minutes: 45.5
 budget_usd: 20.5
 budget_usd_per_month: 300
 prices: {gpt-4o-2024-08-06: {input: 2.5, output: 10}}
