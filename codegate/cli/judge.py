@@ -32,13 +32,8 @@ def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
     settings = load_config(path) if path is not None else None
     prices = settings.prices if settings is not None else {}
     named = priced(named_candidates((name,), "--judge"), prices)[0] if name is not None else None
-    options = RunOptions(
-        models=settings.concurrency.models if settings is not None else RunOptions.models,
-        max_model_calls=settings.max_model_calls if settings is not None else None,
-        budget_usd=settings.budget_usd if settings is not None else None,
-        budget_usd_per_month=settings.budget_usd_per_month if settings is not None else None,
-        transcripts=path.parent if path is not None and name is None else Path(),
-    )
+    own = path.parent if path is not None and name is None else Path()
+    options = RunOptions(transcripts=own) if settings is None else settings.run_options(transcripts=own)
     view, lost = judge(run, named or (settings.judge if settings is not None else None), options, note)
     say(render_tables([judge_table(view.candidates)], width=columns()))
     rows = [{"candidate": entry.label, **asdict(entry.judged)} for entry in view.candidates if entry.judged]

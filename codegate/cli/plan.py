@@ -1,6 +1,7 @@
 """``codegate plan``: what a gate on a suite can find and what it costs, before any model call."""
 
 import contextlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,9 @@ from codegate.cli.options import FILE, FOLDER, json_option, repository_option
 from codegate.cli.output import emit, note, say
 from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
-from codegate.errors import UsageError
+from codegate.cli.progress import run_progress
+from codegate.cli.run import command_again, pinned_images
+from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, load_pinned
 from codegate.gating.power import baseline_model, forecast, power_statement
 from codegate.operations import check_policy
@@ -28,6 +31,7 @@ from codegate.running import (
     configuration,
     load_run,
     named_candidates,
+    run_suite,
 )
 from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
@@ -38,6 +42,7 @@ from codegate.wording import count_of
 USUAL_RATE: Final = 0.6
 """Pass rate of the pinned model that is assumed where there is no baseline."""
 _WIDTH: Final = 80
+_PILOT: Final = 3
 
 
 @click.command()
@@ -50,6 +55,14 @@ _WIDTH: Final = 80
 @click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Show how often a drop of this share is found.")
 @click.option("--like", type=FOLDER, multiple=True, help="Earlier run to estimate tokens and minutes from.")
 @click.option("--shards", type=click.IntRange(1, 256), help="Split the run; print its id and a matrix of shards.")
+@click.option(
+    "--pilot",
+    type=click.IntRange(1, 100),
+    is_flag=False,
+    flag_value=_PILOT,
+    metavar="[N]",
+    help=f"Run one sample of N problems (default {_PILOT}) of the run planned here; measure the rest on them.",
+)
 @click.option("--no-gate", is_flag=True, help="Plan without a baseline, as `codegate run --no-gate` does.")
 @repository_option
 @json_option
@@ -64,14 +77,19 @@ def command(
     drop: float | None,
     like: tuple[Path, ...],
     shards: int | None,
+    pilot: int | None,
     no_gate: bool,
     repository: Path | None,
-) -> None:
+) -> ExitCode:
     """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
 
     The gate is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual
-    difficulty. No model is called: what it costs is from the prompts themselves, prices, limits and earlier runs. Where
-    a key is set, the provider's list of models says which model ends, and when.
+    difficulty. Without --pilot no model is called: what it costs is from the prompts themselves, prices, limits and
+    earlier runs. Where a key is set, the provider's list of models says which model ends, and when.
+
+    With --pilot each candidate is run on a few problems first, within the limits of codegate.yml. What that costs and
+    takes is the measure of the rest, with 95 % intervals. The command that is printed continues the run: the answers of
+    the pilot are its first.
 
     With --shards it also gives what the jobs of a matrix need (`.shards.matrix`, `.shards.run_id` with --json): run
     each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
@@ -79,6 +97,8 @@ def command(
     """
     if no_gate and baseline is not None:
         raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
+    if pilot is not None and (shards is not None or predictions is not None):
+        raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
     check_predictions(predictions, label, names)
     settings, home = _settings(config, names, alone=shards is None or predictions is not None)
     folder = suite or (home / settings.suite if settings.suite else None)
@@ -97,18 +117,40 @@ def command(
         gate = Gate(pinned, settings.gate) if pinned is not None else None
         shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate, answers=answers), shards)
         samples = shared.samples
+    where = repository or (home / settings.repository if settings.repository else None)
+    tried, made = None, None
+    if pilot is not None:
+        request = RunRequest(
+            folder,
+            settings.candidates,
+            samples,
+            settings.sandbox,
+            options=settings.run_options(repository=where, transcripts=Path() if names else home),
+            prices=settings.prices,
+            gate=Gate(pinned, settings.gate) if pinned is not None else None,
+            images=pinned_images(pinned or home / settings.baseline),
+            pilot=pilot,
+            command=command_again(),
+        )
+        with run_progress() as progress:
+            tried, journal = run_suite(request, progress, note)
+        made = {
+            "run": str(journal.folder),
+            "samples": len(tried.outcomes),
+            "usd": float(journal.calls.spending().usd),  # as far as prices are known
+            "continue": shlex.join((*command_again(), "--resume", str(journal.folder))),
+        }
     looks = (samples,) if samples else settings.gate.looks
     together = max(len(settings.candidates), 1)
     if pinned is not None and pinned.suite_digest != loaded.digest:
         note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
     statement = power_statement(model, settings.gate, looks=looks, candidates=together)
-    runs = [load_run(path) for path in like] or _pooled_runs(pinned)
+    runs = [*([tried] if tried is not None else []), *([load_run(path) for path in like] or _pooled_runs(pinned))]
 
     assumed = f"no baseline: a pass rate of {USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
     say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}")
     again = settings.gate.confirm_samples * model.problems
-    where = repository or (home / settings.repository if settings.repository else None)
     expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), where)
     tables = [gate_table(statement), *([expense_table(expenses, settings)] if expenses else [])]
     say(f"\n{render_tables(tables, width=_WIDTH)}")
@@ -132,6 +174,9 @@ def command(
     calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
     if calls.limit:
         say(f"  {_calls_words(calls, settings.max_model_calls)}")
+    if made is not None:
+        count = count_of(len(tried.outcomes), "sample") if tried is not None else ""
+        say(f"  the pilot made {count} for ${made['usd']:.4f}; this continues its run:\n{made['continue']}")
     if shared is not None:
         say(f"  run {shared.run_id} in {count_of(len(shared.shards), 'shard')}: {', '.join(shared.shards)}")
     emit(
@@ -149,8 +194,11 @@ def command(
             "expenses": forecasts_json(expenses, settings),
             "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
             "shards": shared.document() if shared is not None else None,
+            "pilot": made,
         }
     )
+    lost = tried is not None and any(outcome.grade is None for outcome in tried.outcomes)
+    return ExitCode.INFRASTRUCTURE if lost else ExitCode.PASS
 
 
 def _settings(config: Path | None, names: Sequence[str], *, alone: bool) -> tuple[Config, Path]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from codegate.candidates import CandidateSpec
 from codegate.cli.output import note
 from codegate.errors import UsageError
+from codegate.gating.estimates import Estimate
 from codegate.gating.power import PowerStatement
 from codegate.reporting.cells import Table
 from codegate.running import Config, Run
@@ -49,19 +50,16 @@ class CandidateForecast:
     prompts: Prompts | None
     dollars: SampleDollars
 
-    def gate(self) -> tuple[list[float] | None, float | None]:
+    def gate(self) -> tuple[list[Estimate], float | None]:
         """Return the dollars of a gate: expected from and to, and at most, with its confirmation at the same prices."""
-        expected, worst = self.dollars.expected, self.dollars.worst
-        some = None if expected is None else [_times(expected, n) for n in (self.samples.fewest, self.samples.most)]
-        return some, None if worst is None else _times(worst, self.samples.most + self.samples.again)
+        expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
+        most = None if worst is None else float(worst * (samples.most + samples.again))
+        return [expected.times(samples.fewest), expected.times(samples.most)], most
 
-    def baseline(self) -> tuple[float | None, float | None]:
+    def baseline(self) -> tuple[Estimate, float | None]:
         """Return the dollars of a baseline: expected, and at most."""
-        expected, worst = self.dollars.expected, self.dollars.worst
-        return (
-            None if expected is None else _times(expected, self.samples.baseline),
-            None if worst is None else _times(worst, self.samples.baseline),
-        )
+        expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples.baseline
+        return expected.times(samples), None if worst is None else float(worst * samples)
 
 
 def forecasts(
@@ -81,8 +79,7 @@ def forecasts(
         except UsageError as error:
             prompts = None
             note(f"the prompts of {spec.label} cannot be measured: {error}")
-        alike = [run for run in runs if any(one.solver == spec.solver for one in run.manifest.candidates)]
-        expense = sample_expense(alike, spec.prices)
+        expense = sample_expense(runs, spec)
         dollars = sample_dollars(spec, expense, prompts, settings.concurrency.models)
         found.append(CandidateForecast(spec, each, expense, prompts, dollars))
     return tuple(found)
@@ -110,7 +107,9 @@ def expense_table(every: Sequence[CandidateForecast], settings: Config) -> Table
     notes = [f"token counts assume {BYTES_PER_TOKEN} bytes a token; retries are not included"]
     if any(one.expense.samples == 0 for one in every):
         notes.append("nothing is measured before a first run with the same solver (--like names one)")
-    if any(one.dollars.expected is not None and not one.dollars.measured for one in every):
+    if any(one.dollars.expected.low is not None for one in every):
+        notes.append("in brackets: 95 % interval of the mean over problems")
+    if any(one.dollars.expected.value is not None and not one.dollars.measured for one in every):
         notes.append(f"{ASSUMED_OUTPUT:,} output tokens an answer are assumed")
     if any(one.spec.solver == "tool_loop" and one.dollars.worst is not None for one in every):
         notes.append("a tool loop costs at most what calls that fill the model's whole context do: far more than usual")
@@ -122,9 +121,10 @@ def expense_table(every: Sequence[CandidateForecast], settings: Config) -> Table
 def _cells(forecast: CandidateForecast, settings: Config) -> dict[str, str]:
     prompts, expense, samples = forecast.prompts, forecast.expense, forecast.samples
     tokens = None
-    if expense.input_tokens is not None and expense.output_tokens is not None:
-        each = (expense.input_tokens + expense.output_tokens) / 1e6
+    if expense.input_tokens.value is not None and expense.output_tokens.value is not None:
+        each = (expense.input_tokens.value + expense.output_tokens.value) / 1e6
         tokens = [samples.fewest * each, samples.most * each]
+    whose = "of this candidate" if expense.own else "of others"
     (gate, gate_most), (baseline, baseline_most) = forecast.gate(), forecast.baseline()
     return {
         "tokens of a first prompt: median, most": _UNKNOWN
@@ -132,12 +132,15 @@ def _cells(forecast: CandidateForecast, settings: Config) -> dict[str, str]:
         else f"{prompts.median_tokens:,}, {prompts.most_tokens:,}",
         "a gate: samples": _range([samples.fewest, samples.most], ",.0f"),
         "a gate: million tokens": _range(tokens, ".2f"),
-        "a gate: minutes": _range(_minutes(forecast, settings), ".0f"),
-        "a gate: about": _range(gate, ".2f", "$"),
+        "a sample: about": _estimates([forecast.dollars.expected], ".4f", "$"),
+        "a gate: minutes": _estimates(_minutes(forecast, settings), ".0f"),
+        "a gate: about": _estimates(gate, ".2f", "$"),
         "a gate: at most, with its confirmation": _range(gate_most, ".2f", "$"),
-        f"a baseline of {BASELINE_SAMPLES} samples: about": _range(baseline, ".2f", "$"),
+        f"a baseline of {BASELINE_SAMPLES} samples: about": _estimates([baseline], ".2f", "$"),
         f"a baseline of {BASELINE_SAMPLES} samples: at most": _range(baseline_most, ".2f", "$"),
-        "measured on": f"{count_of(expense.samples, 'sample')} of earlier runs" if expense.samples else _UNKNOWN,
+        "measured on": _UNKNOWN
+        if not expense.samples
+        else f"{count_of(expense.samples, 'sample')} of {count_of(expense.problems, 'problem')}, {whose}",
     }
 
 
@@ -146,6 +149,16 @@ def _range(values: Sequence[float] | float | None, form: str, unit: str = "") ->
         return _UNKNOWN
     each = [values] if isinstance(values, float) else values
     return " to ".join(dict.fromkeys(f"{unit}{value:{form}}" for value in each))
+
+
+def _estimates(values: Sequence[Estimate], form: str, unit: str = "") -> str:
+    """Return the values, and in brackets from the lowest to the highest end of their intervals."""
+    words, ends = _range(_values(values), form, unit), _interval(values)
+    return words if ends is None else f"{words} [{'–'.join(f'{end:{form}}' for end in ends)}]"
+
+
+def _values(estimates: Sequence[Estimate]) -> list[float] | None:
+    return [one.value for one in estimates if one.value is not None] or None
 
 
 def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
@@ -165,25 +178,29 @@ def forecasts_json(every: Sequence[CandidateForecast], settings: Config) -> dict
 def _json(forecast: CandidateForecast, settings: Config) -> dict[str, Any]:
     """Return the forecast as a document; None is unknown."""
     gate, baseline, prompts, prices = forecast.gate(), forecast.baseline(), forecast.prompts, forecast.spec.prices
+    minutes = _minutes(forecast, settings)
     return {
         "prices": None if prices is None else prices.model_dump(mode="json"),
         "prompt_tokens": None if prompts is None else {"median": prompts.median_tokens, "most": prompts.most_tokens},
         "samples_known": forecast.expense.samples,
         "samples": [forecast.samples.fewest, forecast.samples.most],
-        "input_tokens": forecast.expense.input_tokens,
-        "output_tokens": forecast.expense.output_tokens,
+        "problems_known": forecast.expense.problems,
+        "own": forecast.expense.own,
+        "input_tokens": forecast.expense.input_tokens.value,
+        "output_tokens": forecast.expense.output_tokens.value,
         "measured": forecast.dollars.measured,
-        "gate_usd": {"expected": gate[0], "worst": gate[1]},
-        "baseline_usd": {"expected": baseline[0], "worst": baseline[1]},
-        "minutes": _minutes(forecast, settings),
+        "gate_usd": {"expected": _values(gate[0]), "interval": _interval(gate[0]), "worst": gate[1]},
+        "baseline_usd": {"expected": baseline[0].value, "interval": _interval([baseline[0]]), "worst": baseline[1]},
+        "minutes": _values(minutes),
+        "minutes_interval": _interval(minutes),
     }
 
 
-def _minutes(forecast: CandidateForecast, settings: Config) -> list[float] | None:
+def _interval(values: Sequence[Estimate]) -> list[float] | None:
+    low, high = values[0].low, values[-1].high
+    return None if low is None or high is None else [low, high]
+
+
+def _minutes(forecast: CandidateForecast, settings: Config) -> list[Estimate]:
     models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
-    both = [forecast.expense.minutes(n, models, sandboxes) for n in (forecast.samples.fewest, forecast.samples.most)]
-    return [value for value in both if value is not None] or None
-
-
-def _times(usd: Decimal, samples: int) -> float:
-    return float(usd * samples)
+    return [forecast.expense.minutes(n, models, sandboxes) for n in (forecast.samples.fewest, forecast.samples.most)]

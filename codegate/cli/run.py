@@ -19,7 +19,7 @@ from codegate.gating import Baseline, load_pinned
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.operations import run
 from codegate.reporting import terms_of
-from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunOptions, RunRequest, configuration, named_candidates
+from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunRequest, configuration, named_candidates
 from codegate.running.config import load_config
 from codegate.running.engine import EngineName
 from codegate.running.shards import shard_choice
@@ -28,9 +28,22 @@ from codegate.suite import images_of
 from codegate.wording import count_of
 
 _PLANNED: Final = frozenset(
-    {"samples", "out", "resume", "limit", "problems", "shard", "run_id", "predictions", "label"}
+    {
+        "samples",
+        "out",
+        "resume",
+        "limit",
+        "problems",
+        "shard",
+        "run_id",
+        "predictions",
+        "label",
+        "pilot",
+        "drop",
+        "like",
+    }
 )
-"""Parameters that a run keeps by itself when it is continued."""
+"""Parameters that a run keeps by itself when it is continued, or that only ``codegate plan`` has."""
 
 
 @click.command()
@@ -145,18 +158,17 @@ def command(
     answers = given_answers(predictions, folder, label)
     if answers is not None:
         settings = settings.model_copy(update={"candidates": answers.candidates, "samples": None})
-    options = RunOptions(
-        models=models or settings.concurrency.models,
-        sandboxes=jobs or settings.concurrency.sandboxes,
-        max_model_calls=max_model_calls or settings.max_model_calls,
-        max_minutes=max_minutes or settings.max_minutes,
-        budget_usd=settings.budget_usd if budget_usd is None else budget_usd,
-        budget_usd_per_month=settings.budget_usd_per_month,
+    options = settings.run_options(
+        models=models,
+        sandboxes=jobs,
+        max_model_calls=max_model_calls,
+        max_minutes=max_minutes,
+        budget_usd=budget_usd,
         repository=repository or (home / settings.repository if settings.repository else None),
         transcripts=Path() if names else home,
         precheck=not no_precheck,
         cache=cache,
-        engine=engine or settings.engine,
+        engine=engine,
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
     partial = partial or (resume is not None and Journal.open(resume).manifest.part is not None)
@@ -186,10 +198,10 @@ def command(
         gate,
         choice,
         answers,
-        _images(gate.baseline if gate is not None else home / settings.baseline),
+        pinned_images(gate.baseline if gate is not None else home / settings.baseline),
         problems,
         limit,
-        _again(),
+        command=command_again(),
     )
 
     def announce(text: str) -> None:
@@ -204,8 +216,8 @@ def command(
     return conclude(report)
 
 
-def _again() -> tuple[str, ...]:
-    """Return the words of this command as they continue its run, without the run's folder."""
+def command_again() -> tuple[str, ...]:
+    """Return the words of ``codegate run`` that continue this command's run, without the run's folder."""
     context = click.get_current_context()
     words = ["codegate", "run"]
     for one in context.command.params:
@@ -219,7 +231,7 @@ def _again() -> tuple[str, ...]:
     return (*words, *["--json"] * json_wanted())
 
 
-def _images(baseline: Baseline | Path) -> dict[str, str]:
+def pinned_images(baseline: Baseline | Path) -> dict[str, str]:
     """Return the base images of the baseline, or of the one that a lock pins: nothing where it cannot be read.
 
     An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.

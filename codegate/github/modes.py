@@ -20,7 +20,7 @@ from codegate.github.workflow import notes_summary
 from codegate.mining import MineOptions
 from codegate.operations import Report
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
-from codegate.running import Progress, RunOptions, RunRequest
+from codegate.running import Progress, RunRequest
 from codegate.running.plan import BASELINE_SAMPLES
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
@@ -200,15 +200,15 @@ def run_request(
     ``candidates`` and ``samples`` replace the project's; ``gated`` runs are compared with its baseline, if any.
     """
     inputs, settings, pinned = job.inputs, project.settings, project.pinned
-    options = RunOptions(
-        models=inputs.models or settings.concurrency.models,
-        sandboxes=inputs.jobs or settings.concurrency.sandboxes,
-        max_model_calls=inputs.max_model_calls or settings.max_model_calls,
-        max_minutes=inputs.max_minutes or settings.max_minutes,
-        budget_usd=settings.budget_usd if inputs.budget_usd is None else inputs.budget_usd,
-        budget_usd_per_month=settings.budget_usd_per_month,
+    options = settings.run_options(
+        models=inputs.models,
+        sandboxes=inputs.jobs,
+        max_model_calls=inputs.max_model_calls,
+        max_minutes=inputs.max_minutes,
+        budget_usd=inputs.budget_usd,
         repository=project.repository,
         transcripts=project.transcripts,
+        engine="local",  # a pull request does not choose another machine
         # A baseline and a night are to see the model as it is now, and a pull request could bring its answers along.
         cache=inputs.cache if gated and job.base is None else None,
     )

@@ -5,6 +5,7 @@ Only candidates have no default.
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,7 @@ from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
+from codegate.running.plan import RunOptions
 from codegate.sandbox import CHOICE_PATTERN, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
 from codegate.strict import Strict
@@ -146,6 +148,19 @@ class Config(Strict):
         default=None, description="Model that `codegate judge` asks; as a candidate. It never gates."
     )
     gate: GatePolicy = GatePolicy()
+
+    def run_options(self, **own: Any) -> RunOptions:
+        """Return how runs are carried out; ``own`` wins if not None."""
+        options = RunOptions(
+            models=self.concurrency.models,
+            sandboxes=self.concurrency.sandboxes,
+            max_model_calls=self.max_model_calls,
+            max_minutes=self.max_minutes,
+            budget_usd=self.budget_usd,
+            budget_usd_per_month=self.budget_usd_per_month,
+            engine=self.engine,
+        )
+        return replace(options, **{name: value for name, value in own.items() if value is not None})
 
     def gates_with(self, lock: Path) -> bool:
         """Return whether a run is gated with the lock file.

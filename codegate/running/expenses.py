@@ -3,17 +3,17 @@
 From real prompts, prices and limits, and from earlier runs.
 """
 
-import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, Usage, cost, listed, worst_case_call_cost
+from codegate.gating.estimates import Estimate, mean_of_problems
 from codegate.running.outcome import Outcome, Run
-from codegate.solving import first_request, first_turn, request_bytes, tool_specs
+from codegate.solving import AttemptSummary, first_request, first_turn, request_bytes, tool_specs
 from codegate.suite import Suite, load_base
 
 BYTES_PER_TOKEN: Final = 4
@@ -24,49 +24,59 @@ ASSUMED_OUTPUT: Final = 2_000
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """Means over ``samples`` samples of runs; None if unknown.
+    """Means over samples of runs, by problem, with their intervals.
 
     Tokens are those of requests and of answers; ``model_seconds`` is time in calls, ``grading_seconds`` in sandboxes.
+    ``own``: the samples are the candidate's, and not those of others with the same solver.
     """
 
-    samples: int
-    input_tokens: float | None
-    output_tokens: float | None
-    usd: Decimal | None
-    model_seconds: float | None
-    grading_seconds: float | None
+    problems: int
+    own: bool
+    input_tokens: Estimate
+    output_tokens: Estimate
+    usd: Estimate
+    model_seconds: Estimate
+    grading_seconds: Estimate
 
-    def minutes(self, samples: float, models: int, sandboxes: int) -> float | None:
+    @property
+    def samples(self) -> int:
+        """Return the number of samples."""
+        return self.grading_seconds.n
+
+    def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
         """Return the minutes for ``samples``.
 
         The longer of calls and gradings, which run concurrently.
         """
-        if self.model_seconds is None or self.grading_seconds is None:
-            return None
-        return samples * max(self.model_seconds / models, self.grading_seconds / sandboxes) / 60
+        each = self.model_seconds.times(1 / models), self.grading_seconds.times(1 / sandboxes)
+        return max(each, key=lambda one: one.value or 0.0).times(samples / 60)
 
 
-def sample_expense(runs: Sequence[Run], prices: Prices | None) -> SampleExpense:
-    """Return the mean expense of a graded sample in ``runs``."""
-    made = [outcome for run in runs for outcome in run.outcomes if outcome.attempt and outcome.grade]
-    usages = [outcome.attempt.usage for outcome in made if outcome.attempt]
-    costs = [sum_ for usage in usages if (sum_ := cost(usage, prices)) is not None]
+def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpense:
+    """Return the mean expense of a graded sample in ``runs``.
+
+    Of ``candidate`` itself, or else of all candidates with the same solver.
+    """
+    alike = [run.of(one.key()) for run in runs for one in run.manifest.candidates if one.solver == candidate.solver]
+    every = [outcome for outcomes in alike for outcome in outcomes if outcome.attempt and outcome.grade]
+    own = [outcome for outcome in every if outcome.candidate == candidate.key()]
+    made: dict[str, list[Outcome]] = {}
+    for outcome in own or every:
+        made.setdefault(outcome.problem, []).append(outcome)
+
+    def mean(value: Callable[[Outcome, AttemptSummary], float | Decimal | None]) -> Estimate:
+        groups = ([value(one, one.attempt) for one in group if one.attempt] for group in made.values())
+        return mean_of_problems(([float(one) for one in group if one is not None] for group in groups), of="samples")
+
     return SampleExpense(
-        samples=len(made),
-        input_tokens=_mean([usage.input_tokens for usage in usages if usage.input_tokens is not None]),
-        output_tokens=_mean([usage.output_tokens for usage in usages if usage.output_tokens is not None]),
-        usd=sum(costs, Decimal(0)) / len(costs) if costs else None,
-        model_seconds=_mean([_model_seconds(outcome) for outcome in made]),
-        grading_seconds=_mean([outcome.grading_seconds for outcome in made]),
+        problems=len(made),
+        own=bool(own),
+        input_tokens=mean(lambda _, attempt: attempt.usage.input_tokens),
+        output_tokens=mean(lambda _, attempt: attempt.usage.output_tokens),
+        usd=mean(lambda _, attempt: cost(attempt.usage, candidate.prices)),
+        model_seconds=mean(lambda _, attempt: attempt.model_seconds + attempt.tool_seconds),
+        grading_seconds=mean(lambda outcome, _: outcome.grading_seconds),
     )
-
-
-def _model_seconds(outcome: Outcome) -> float:
-    return outcome.attempt.model_seconds + outcome.attempt.tool_seconds if outcome.attempt else 0.0
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True)
@@ -110,13 +120,13 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 
 @dataclass(frozen=True)
 class SampleDollars:
-    """US dollars of a mean sample without retries; None: unknown.
+    """US dollars of a mean sample without retries.
 
-    ``measured``: ``expected`` is from earlier runs, and not from ``ASSUMED_OUTPUT``. No sample costs more than
+    ``measured``: ``expected`` is from runs, and not from ``ASSUMED_OUTPUT``. No sample costs more than
     ``worst`` on average: each call at the most that a budget reserves for it, and as many calls as there may be.
     """
 
-    expected: Decimal | None
+    expected: Estimate
     measured: bool
     worst: Decimal | None
 
@@ -127,18 +137,19 @@ def sample_dollars(
     """Return the cost of a sample, by ``expense`` if measured."""
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:
-        return SampleDollars(None, False, None)
+        return SampleDollars(Estimate(), False, None)
     if prompts is None or not prompts.only:
-        return SampleDollars(expense.usd, expense.usd is not None, _worst_of_several(candidate, prices, calls_at_once))
+        return SampleDollars(expense.usd, expense.usd.n > 0, _worst_of_several(candidate, prices, calls_at_once))
     each = [worst_case_call_cost(size, limit, prices) or Decimal(0) for size in prompts.requests]
     worst = sum(each, Decimal(0)) / len(each)
-    if expense.usd is not None:
+    if expense.usd.n:
         return SampleDollars(expense.usd, True, worst)
     usual = [
         cost(Usage(input_tokens=size // BYTES_PER_TOKEN, output_tokens=ASSUMED_OUTPUT, cached_tokens=0), prices)
         for size in prompts.texts
     ]
-    return SampleDollars(sum((one or Decimal(0) for one in usual), Decimal(0)) / len(usual), False, worst)
+    mean = sum((one or Decimal(0) for one in usual), Decimal(0)) / len(usual)
+    return SampleDollars(Estimate(value=float(mean)), False, worst)
 
 
 def _worst_of_several(candidate: CandidateSpec, prices: Prices, at_once: int) -> Decimal | None:

@@ -35,12 +35,19 @@ _WARM: Final = 2
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
 
 
-def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = None, *, probe: bool = True) -> Run:
+def execute(
+    setup: Setup,
+    settled: Callable[[Run], Collection[str]] | None = None,
+    *,
+    probe: bool = True,
+    pilot: int | None = None,
+) -> Run:
     """Execute the rest of the run, and return the run.
 
     Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear
     (``settled`` returns its key) gets no more samples, and samples that faults took are repeated at the next look.
     ``probe`` runs a first problem of each candidate that calls a model and has no answer yet, before the others.
+    ``pilot`` ends it after one sample of so many problems.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
@@ -51,6 +58,9 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
     """
     journal = setup.journal
     every = jobs(journal.manifest, setup.suite)
+    if pilot is not None:
+        few = tuple(journal.manifest.problems)[:pilot]
+        every = tuple(job for job in every if job.sample == 0 and job.problem.id in few)
 
     def over(so_far: Run) -> frozenset[str]:
         return frozenset(settled(so_far)) if settled is not None else frozenset()

@@ -69,6 +69,7 @@ class RunRequest:
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
         images: the baseline's base images by version of Python, used where available.
+        pilot: of a whole run, begin with one sample of so many problems, and stop there; None: all.
         problems: ids of the problems to run, all without; ``limit``: how many, the first of the suite.
         command: words of the command that continues the run, without its folder; default: with the suite alone.
     """
@@ -88,6 +89,7 @@ class RunRequest:
     images: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     limit: int | None = None
+    pilot: int | None = None
     command: tuple[str, ...] = ()
 
 
@@ -159,6 +161,8 @@ def run_suite(
             setup = Setup(
                 journal, suite, backend, providers, options, progress, stop, cache, again_with, engine, time_limit
             )
+            if request.pilot is not None:
+                return execute(setup, pilot=request.pilot), journal
             run = execute(setup, settled)
             if reused := sum(outcome.reused for outcome in run.outcomes):
                 announce(
@@ -223,7 +227,8 @@ def _new_journal(
     if choice is not None:
         part = shard_manifest(manifest, choice)
         return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)
-    journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
+    kept = (request.gate is not None or request.pilot is not None) and request.out is None
+    journal = _same_plan(manifest, announce) if kept else None
     return journal or _created(request.out or _RUNS / run_id, manifest, request)
 
 
@@ -308,9 +313,9 @@ def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) 
     )
 
 
-def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
-    """Return the newest run of the same gate, or None."""
-    # New samples would be a second chance.
+def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
+    """Return the newest run of the same plan, or None."""
+    # A gate's new samples would be a second chance.
     if os.environ.get("CI"):
         return None  # such a folder would come with an untrusted checkout
     found: list[Journal] = []
@@ -322,7 +327,7 @@ def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
     if not found:
         return None
     newest = max(found, key=lambda journal: journal.manifest.created)
-    announce(f"{newest.folder} is this gate's run: its outcomes are reused (--out FOLDER makes new ones)")
+    announce(f"{newest.folder} has the same plan: its outcomes are reused (`codegate run --out FOLDER` makes new ones)")
     return newest
 
 

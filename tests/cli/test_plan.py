@@ -2,13 +2,14 @@
 
 import json
 import re
+import shlex
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from codegate.candidates import Prices, Usage
-from codegate.running import Outcome, Run
+from codegate.running import Outcome, Run, load_run
 from codegate.running.expenses import sample_expense
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite
@@ -70,13 +71,14 @@ def test_what_a_sample_takes_is_the_mean_of_those_that_came_to_something() -> No
         return outcome(True).model_copy(update={"attempt": attempt, "grading_seconds": 3.0})
 
     run = Run(manifest=manifest(), outcomes=(made(100, 4.0), made(300, 6.0), outcome(None)))
-    expense = sample_expense([run], Prices(input=Decimal(1), output=Decimal(10)))
-    assert (expense.samples, expense.input_tokens, expense.output_tokens) == (2, 200.0, 10.0)
-    assert expense.usd == Decimal("0.0003")
-    assert expense.minutes(60, models=2, sandboxes=1) == 3.0
-    assert expense.minutes(60, models=1, sandboxes=3) == 6.0
-    nothing = sample_expense([], None)
-    assert (nothing.samples, nothing.usd, nothing.minutes(60, 1, 1)) == (0, None, None)
+    spec = manifest().candidates[0].model_copy(update={"prices": Prices(input=Decimal(1), output=Decimal(10))})
+    expense = sample_expense([run], spec)
+    assert (expense.samples, expense.input_tokens.value, expense.output_tokens.value) == (2, 200.0, 10.0)
+    assert expense.usd.value == pytest.approx(0.0003)
+    assert expense.minutes(60, models=2, sandboxes=1).value == pytest.approx(3.0)
+    assert expense.minutes(60, models=1, sandboxes=3).value == pytest.approx(6.0)
+    nothing = sample_expense([], spec)
+    assert (nothing.samples, nothing.usd.value, nothing.minutes(60, 1, 1).value) == (0, None, None)
 
 
 @pytest.mark.bwrap
@@ -125,6 +127,50 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
     known, loop = again.document["expenses"].values()
     assert loop["samples_known"] == 0 < known["samples_known"], "single answers tell nothing about a loop of calls"
     assert (known["measured"], known["baseline_usd"]["expected"]) == (True, pytest.approx(30 * 0.006))
+
+
+@pytest.mark.bwrap
+def test_a_pilot_prices_the_rest_of_its_run_and_is_paid_for_once(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    candidates = [
+        {"provider": "openai", "model": model, "base_url": server.url, "prices": {"input": 100, "output": price}}
+        for model, price in (("model-x", 1000), ("model-y", 2000))
+    ]
+    config: dict[str, object] = {"suite": str(suite.folder), "sandbox": "bwrap", "candidates": candidates}
+    (tmp_path / "codegate.yml").write_text(json.dumps(config))
+    done = codegate("plan", "--pilot=2", "--samples", "1", "--json", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    assert len(server.asked) == 4, "two problems for each candidate"
+    cheap, dear = done.document["expenses"].values()
+    for one in (cheap, dear):
+        assert (one["samples_known"], one["problems_known"], one["own"], one["measured"]) == (2, 2, True, True)
+        (least, most), (low, high) = one["gate_usd"]["expected"], one["gate_usd"]["interval"]
+        assert least == most
+        assert low <= least <= high
+        assert one["minutes_interval"]
+    assert dear["gate_usd"]["expected"] > cheap["gate_usd"]["expected"], "each by its own samples"
+    pilot = done.document["pilot"]
+    assert pilot["samples"] == 4
+    assert f"this continues its run:\n{pilot['continue']}" in done.stderr
+    assert codegate("plan", "--pilot=2", "--samples", "1", cwd=tmp_path).code == 0
+    assert len(server.asked) == 4, "the same pilot again is the one that is there"
+    ran = codegate(*shlex.split(pilot["continue"])[1:], cwd=tmp_path)
+    assert ran.code == 0, ran.stderr
+    assert len(server.asked) == 6
+    assert len(load_run(tmp_path / pilot["run"]).outcomes) == 6
+
+
+@pytest.mark.bwrap
+def test_a_pilot_is_refused_where_a_run_would_be(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    model = {"provider": "openai", "model": "model-x", "base_url": server.url}
+    config = {"suite": str(suite.folder), "sandbox": "bwrap", "budget_usd": 5, "candidates": [model]}
+    (tmp_path / "codegate.yml").write_text(json.dumps(config))
+    done = codegate("plan", "--pilot", cwd=tmp_path)
+    assert (done.code, server.asked) == (2, [])
+    assert "a budget in dollars needs to know what" in done.stderr
+    refused = codegate("plan", "--pilot", "--shards", "2", cwd=tmp_path)
+    assert (refused.code, server.asked) == (2, [])
 
 
 def test_prompts_that_cannot_be_measured_are_said_to_be(suite: Suite, tmp_path: Path) -> None:
