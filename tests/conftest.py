@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -33,6 +34,10 @@ from tests.kit.layer import make_layer
 
 # A shell starts what runs in its background with this signal ignored, and everything that it starts likewise.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Images of containers set this variable. Every worker and every command under test would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Rooms whose tests take longest, the longest first: no worker is to be left with one of them at the end.
 _FIRST = ("e2e", "solving", "mining", "redteam", "running", "github", "cli", "grading", "sandbox", "golden")
