@@ -1,6 +1,8 @@
 """A recipe is found in what a project already says to its CI, one rule a test. Nothing of it is executed."""
 
 import json
+import subprocess
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -23,7 +25,7 @@ def find_recipe(files: Tree, path: str = "", has: Has | None = None) -> FoundRec
 
 def _compiled(options: str = "") -> str:
     """Return what compiles all that Go tests need and that is not the project's own."""
-    listed = " ".join(filter(None, ["go list -deps -test", options]))
+    listed = " ".join(filter(None, ["go list -e -deps -test", options]))
     own = "{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}"
     return f"{listed} -f '{own}' ./... | xargs -r {' '.join(filter(None, ['go build', options]))}"
 
@@ -707,3 +709,22 @@ def test_the_section_names_the_source_of_each_line() -> None:
           # left out: `pip install .` is rewritten with `-e`: tests would run a copy of the project
         """
     )
+
+
+def test_dependencies_of_go_are_compiled_beside_a_package_that_embeds_an_unbuilt_page(tmp_path: Path) -> None:
+    files = {
+        "dep/go.mod": "module example.com/dep\n",
+        "dep/dep.go": "package dep\n\nfunc Broken() int { return missing }\n",
+        "own/go.mod": "module example.com/own\n\nrequire example.com/dep v0.0.0\n\nreplace example.com/dep => ../dep\n",
+        "own/own.go": 'package own\n\nimport _ "example.com/dep"\n',
+        "own/ui/ui.go": 'package ui\n\nimport "embed"\n\n//go:embed build/*\nvar Pages embed.FS\n',
+    }
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    setup = find_recipe(tree({"go.mod": "module example.com/own\n", "a_test.go": ""})).recipe.setup[-1]
+    command = ["bash", "-o", "pipefail", "-c", setup]
+    done = subprocess.run(command, cwd=tmp_path / "own", capture_output=True, text=True, check=False)
+    assert "undefined: missing" in done.stderr  # the compiler was at the dependency
+    (tmp_path / "dep/dep.go").write_text("package dep\n")
+    subprocess.run(command, cwd=tmp_path / "own", check=True)
