@@ -1,5 +1,6 @@
 """Run a project's set-up once, and freeze the result."""
 
+import contextlib
 import logging
 import posixpath
 import re
@@ -49,6 +50,8 @@ from codegate.strict import shown
 from codegate.suite import Tree
 
 _LOG: Final = logging.getLogger(__name__)
+_DATES: Final = frozenset({"PIP_UPLOADED_PRIOR_TO", "UV_EXCLUDE_NEWER", "npm_config_before"})
+"""Variables that leave out later releases; an index that mirrors another may not know when they were made."""
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _FEW_LINES: Final = 3
@@ -127,15 +130,20 @@ def obtain(
         try:
             return build.record(None)
         except BuildFailed as error:
+            why = error.cause.partition("; it printed")[0]
+            others = []
+            if build.dated:
+                note = f"packages are as of the day of the build, because with those of {day} {why}"
+                others.append(_Build(recipe, tree, backend, origin, inputs, resolved, found, note, dated=False))
             rest = without_package(tree, error.package)
-            if rest is None:
-                raise
-            note = f"{error.package} is left out: {error.cause.partition('; it printed')[0]}. Tests that need it fail."
-            _LOG.info("%s", note)
-            try:
-                return _Build(recipe, rest, backend, origin, inputs, resolved, found, note).record(None)
-            except BuildFailed:
-                raise error from None
+            if rest is not None:
+                note = f"{error.package} is left out: {why}. Tests that need it fail."
+                others.append(_Build(recipe, rest, backend, origin, inputs, resolved, found, note))
+            for other in others:
+                _LOG.info("%s", other.note)
+                with contextlib.suppress(BuildFailed):
+                    return other.record(None)
+            raise
 
 
 def without_package(tree: Tree, package: str) -> Tree | None:
@@ -166,11 +174,13 @@ class _Build:
         inputs: str,
         resolved: str | None,
         found: bool,
-        *notes: str,
+        note: str = "",
+        *,
+        dated: bool = True,
     ) -> None:
         self._recipe, self._tree, self._backend, self._origin = recipe, tree, backend, origin
         self._inputs = self._asked = inputs
-        self._resolved, self._found, self._given_notes = resolved, found, notes
+        self._resolved, self._found, self.note = resolved, found, note
         self._base: BuildBase = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
         check_lengths(self._secrets)
@@ -186,6 +196,9 @@ class _Build:
         }
         if "git" not in self._base.programs and (file := tree.get(posixpath.join(recipe.folder, "pyproject.toml"))):
             self._set_up = version_variables(file.data) | self._set_up
+        self.dated = dated and not _DATES.isdisjoint(self._set_up)
+        if not dated:
+            self._set_up = self._undated()
         if self._pinned:
             self._set_up |= {"UV_CONSTRAINT": CONSTRAINTS, "PIP_CONSTRAINT": CONSTRAINTS}
         self._tests = test_variables(recipe, path, python=self._python)
@@ -195,7 +208,7 @@ class _Build:
         """Run set-up; return the frozen result."""
         began = time.monotonic()
         self._proxy = BuildProxy(self._recipe.hosts, self._addresses)
-        self._notes = list(self._given_notes)
+        self._notes = [self.note] if self.note else []
         self._steps: list[tuple[str, float]] = []
         self._sandbox = self._base.open(self._backend, nearest)
         self._ends = began + LIMITS.lifetime_seconds
@@ -221,8 +234,7 @@ class _Build:
         self._run_or_raise(
             "put the tree", take_given(given, self._origin.day, git="git" in self._base.programs), self._tests, names
         )
-        undated = {name: value for name, value in self._set_up.items() if name not in {"UV_EXCLUDE_NEWER", "UV_FROZEN"}}
-        undated.pop("npm_config_before", None)
+        undated = {name: value for name, value in self._undated().items() if name != "UV_FROZEN"}
         if self._base.lacking:
             self._run_or_raise("install toolchains", bring_toolchains(self._base.lacking), undated)
         if self._python:
@@ -235,6 +247,9 @@ class _Build:
                 self._run_or_raise(
                     f"prepare {server.name}", f"rm -rf {DATA}/{server.name}\n{server.prepare}", self._tests
                 )
+
+    def _undated(self) -> dict[str, str]:
+        return {name: value for name, value in self._set_up.items() if name not in _DATES}
 
     @property
     def _pinned(self) -> bool:

@@ -324,6 +324,15 @@ def test_a_rebuild_has_the_versions_of_the_first_build(bwrap_backend: Backend, i
     assert again.inputs == first.inputs
 
 
+def test_of_an_index_that_knows_no_dates_the_packages_of_today_are_taken(bwrap_backend: Backend, index: Server) -> None:
+    built = obtain(shell("uv pip install acme-core"), python_tree(), bwrap_backend, day=DAY)
+    assert "acme-core==" in built.resolved
+    why = f"with those of {DAY} `uv pip install acme-core` failed with exit code 1"
+    assert built.notes == (f"packages are as of the day of the build, because {why}",)
+    with pytest.raises(BuildFailed, match="acme-none"):
+        obtain(shell("uv pip install acme-none"), python_tree(), bwrap_backend, day=DAY)
+
+
 def test_byte_code_of_packages_has_the_hash_of_its_source(bwrap_backend: Backend) -> None:
     """An audit leaves byte code alone whose source beside it says the same."""
     built = obtain(shell(), python_tree(), bwrap_backend, day=DAY)
