@@ -1,5 +1,7 @@
 """The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
 
+import operator
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
@@ -85,7 +87,8 @@ class Usage(_Frozen):
 
     ``input_tokens`` counts all input; ``cached_tokens`` is the part of it that was read from a cache, and
     ``written_tokens`` the part that was written to one at a price of its own, which few APIs have.
-    ``reasoning_tokens`` is the part of the output that the model reasoned with.
+    ``reasoning_tokens`` is the part of the output that the model reasoned with. ``helpers`` is the part of all of them
+    that other models than the candidate's took, by their names.
     """
 
     input_tokens: int | None = Field(default=None, ge=0)
@@ -93,20 +96,26 @@ class Usage(_Frozen):
     cached_tokens: int | None = Field(default=None, ge=0)
     written_tokens: int | None = Field(default=0, ge=0)
     reasoning_tokens: int | None = Field(default=None, ge=0)
+    helpers: Mapping[str, "Usage"] = Field(default={}, exclude_if=lambda helpers: not helpers)
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum; a field that either side does not know is unknown."""
+        helpers = dict(self.helpers)
+        for model, usage in other.helpers.items():
+            helpers[model] = helpers[model] + usage if model in helpers else usage
+        return Usage(**self._fields(other, operator.add), helpers=helpers)
 
-        def total(a: int | None, b: int | None) -> int | None:
-            return None if a is None or b is None else a + b
+    @property
+    def own(self) -> "Usage":
+        """Return the part that the candidate's own model took."""
+        rest = self
+        for usage in self.helpers.values():
+            rest = Usage(**rest._fields(usage, operator.sub))
+        return rest
 
-        return Usage(
-            input_tokens=total(self.input_tokens, other.input_tokens),
-            output_tokens=total(self.output_tokens, other.output_tokens),
-            cached_tokens=total(self.cached_tokens, other.cached_tokens),
-            written_tokens=total(self.written_tokens, other.written_tokens),
-            reasoning_tokens=total(self.reasoning_tokens, other.reasoning_tokens),
-        )
+    def _fields(self, other: "Usage", of: Callable[[int, int], int]) -> dict[str, Any]:
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in Usage.model_fields if name != "helpers"}
+        return {name: None if None in pair else of(*pair) for name, pair in pairs.items()}
 
 
 NO_USAGE: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)

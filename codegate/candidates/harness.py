@@ -17,6 +17,9 @@ from codegate.durable import sha256
 Part = Literal["instructions", "skill", "sub-agent", "command", "servers", "settings"]
 """What a file is to an agent: ``servers`` and ``settings`` may name MCP servers and hooks."""
 
+Role = Literal["small", "subagent"]
+"""What an agent asks another model than the candidate's for."""
+
 _Path = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(posixpath.normpath)]
 HARNESS_SEPARATOR: Final = ", "
 _NO_FILES: Final = {"none", "no file"}
@@ -60,6 +63,12 @@ class Harness(BaseModel):
     skills: _Path | None = Field(default=None, description="Folder of skills, laid where the agent looks for them.")
     mcp: _Path | None = Field(default=None, description="File with `mcpServers`, for an agent that has another format.")
     hooks: bool = Field(default=True, description="Whether hooks and plugins run.")
+    models: Mapping[Role, Annotated[str, StringConstraints(min_length=1, max_length=1000)]] = Field(
+        default={},
+        exclude_if=lambda models: not models,
+        description="Models of the same provider beside the candidate's own: `small` for titles and summaries, "
+        "`subagent` for sub-agents; default: the candidate's own.",
+    )
     laid: tuple[HarnessFile, ...] | None = Field(
         default=None, description="The files as they were read; written when a run begins."
     )
@@ -76,7 +85,8 @@ class Harness(BaseModel):
     def words(self) -> str:
         """Return its files with the digests of their bytes, and what is switched off."""
         each = [f"{one.path} {sha256(one.content())[:8]}{' program' * one.program}" for one in self.laid or ()]
-        return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"])]) or "no file"
+        models = [f"{role} model {model}" for role, model in sorted(self.models.items())]
+        return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"]), *models]) or "no file"
 
 
 def changed_paths(before: str, after: str) -> tuple[str, ...]:

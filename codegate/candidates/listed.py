@@ -46,9 +46,11 @@ def listed(spec: CandidateSpec) -> Listed:
 def price_words(spec: CandidateSpec) -> str:
     """Return the candidate's prices and their source for people, or that there are none and what to do."""
     if spec.prices is None:
-        return f"{spec.label}: no price is known, so costs are unknown; declare `prices` in codegate.yml."
-    known = spec.prices
-    return f"{spec.label}: ${known.input:f} in, ${known.output:f} out per million tokens ({known.origin})"
+        whose = " of it or of one of its helpers" if spec.helpers else ""
+        return f"{spec.label}: no price{whose} is known, so costs are unknown; declare `prices` in codegate.yml."
+    each = [(spec.label, spec.prices), *spec.prices.helpers.items()]
+    return "; ".join(f"{name}: ${known.input:f} in, ${known.output:f} out per million tokens ({known.origin})"
+                     for name, known in each)  # fmt: skip
 
 
 @cache

@@ -3,6 +3,7 @@
 Sums are exact decimals in US dollars. Unknown prices and token counts stay unknown; none is guessed.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Final
 
@@ -57,6 +58,11 @@ class Prices(_Amounts):
     source: str | None = Field(
         default=None, max_length=200, description="Where the prices are from, for people; default: as declared."
     )
+    helpers: Mapping[str, "Prices"] = Field(
+        default={},
+        exclude_if=lambda helpers: not helpers,
+        description="Prices of the harness's other models by name; default: as of any candidate.",
+    )
 
     @property
     def origin(self) -> str:
@@ -73,8 +79,13 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
     Tokens that a cache has read or written must be known only where they have a price of their own. The sum of several
-    calls is at most this: it counts as one long request where it has as many tokens as one.
+    calls is at most this: it counts as one long request where it has as many tokens as one. What helpers took costs as
+    their own prices say.
     """
+    if prices is not None and usage.helpers:
+        each_model = [(usage.own, prices), *((part, prices.helpers.get(name)) for name, part in usage.helpers.items())]
+        sums = [cost(part, known) for part, known in each_model]
+        return None if None in sums else sum(filter(None, sums), Decimal(0))
     if prices is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
     each = prices.of_request(usage.input_tokens)
@@ -93,7 +104,7 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
     """Return the most US dollars that one call can cost, which a budget reserves before it; None without prices.
 
     A token stands for at least one byte, and the marks around messages are shorter than their JSON, so the input is at
-    most the bytes of the request and ``UNSEEN_TOKENS``, each at the highest input price.
+    most the bytes of the request and ``UNSEEN_TOKENS``, each at the highest input price. The call may be a helper's.
 
     ``request_bytes`` is the size of the whole request's JSON in UTF-8.
     """
@@ -101,5 +112,7 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
         return None
     tokens = request_bytes + UNSEEN_TOKENS
     each = prices.of_request(tokens)
-    return (tokens * max(each.highest_input, prices.highest_input)
-            + max_output_tokens * max(each.output, prices.output)) / _MILLION  # fmt: skip
+    own = (tokens * max(each.highest_input, prices.highest_input)
+           + max_output_tokens * max(each.output, prices.output)) / _MILLION  # fmt: skip
+    helpers = [worst_case_call_cost(request_bytes, max_output_tokens, helper) for helper in prices.helpers.values()]
+    return max([own, *filter(None, helpers)])

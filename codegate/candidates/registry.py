@@ -67,7 +67,7 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[str, ...]:
     """
     lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
     found = []
-    for spec in candidates:
+    for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
         if not spec.calls_a_model or spec.base_url is not None or spec.api_key_command is not None:
             continue
         account = spec.provider, spec.api_key_env

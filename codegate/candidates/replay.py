@@ -207,7 +207,7 @@ def transcript_line(
                 text=answer.text,
                 tool_calls=[_Call(id=c.id, name=c.name, arguments=c.arguments) for c in answer.tool_calls],
                 stop_reason=stop if last else ("tool_calls" if answer.tool_calls else "stop"),
-                usage=_Usage(**total.model_dump()),
+                usage=_Usage(**total.model_dump(exclude={"helpers"})),
                 seconds=seconds if last else 0.0,
             )
         )

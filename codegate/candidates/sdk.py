@@ -101,6 +101,7 @@ class SdkProvider(ABC):
             ProviderError: no usable answer came.
         """
         spoken, request = PROTOCOLS[protocol], dict(request)
+        spec = next((one for one in self._spec.helpers if one.model == request.get("model")), self._spec)
         content, streamed = b"", bool(request.get("stream"))
         without: list[str] = []
 
@@ -112,7 +113,7 @@ class SdkProvider(ABC):
 
         def relax(fault: ProviderError) -> bool:
             # A sampling parameter that the agent always sends is not the user's to remove.
-            refused = [name for name in agents_own(fault.setting, self._spec.sampling) if name in request]
+            refused = [name for name in agents_own(fault.setting, spec.sampling) if name in request]
             for name in refused:
                 del request[name]
             without.extend(refused)
@@ -120,13 +121,13 @@ class SdkProvider(ABC):
                 return True
             # The limit is ours where the agent set none: without it the model's own, lower maximum holds.
             limit = next((name for name in spoken.limits if name in request), None)
-            own = self._spec.sampling.max_output_tokens is None and not spoken.limit_required
+            own = spec.sampling.max_output_tokens is None and not spoken.limit_required
             if limit is None or not own or not blames_output_limit(fault.cause):
                 return False
             del request[limit]
             return True
 
-        completion = self._answer(spoken, request, send, relax, streamed=streamed)
+        completion = self._answer(spoken, request, send, relax, spec, streamed=streamed)
         # A server that echoes the key must not pass it to the sandbox.
         shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
         return Forwarded(shown, streamed, completion, tuple(without))
@@ -141,6 +142,7 @@ class SdkProvider(ABC):
         request: Mapping[str, Any],
         send: Callable[[], Any],
         relax: Callable[[ProviderError], bool],
+        spec: CandidateSpec | None = None,
         *,
         streamed: bool = False,
     ) -> Completion:
@@ -161,11 +163,11 @@ class SdkProvider(ABC):
 
         used = self._key
         try:
-            return call_model(self._spec, self._calls, self._faults, send, read, relax)
+            return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
         except ProviderError as fault:
             if fault.fault != "authentication" or not self._has_renewed(used):
                 raise
-        return call_model(self._spec, self._calls, self._faults, send, read, relax)
+        return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
 
     def _has_renewed(self, refused: str) -> bool:
         """Return whether there is another key than the one that was refused: tokens of clouds end after an hour."""

@@ -254,6 +254,13 @@ class CandidateSpec(BaseModel):
         if self.agent is None and self.harness is not None:
             message = f"`harness` is for an agent, and this candidate has none: add one of {', '.join(AGENTS)}"
             raise ValueError(message)
+        roles = AGENTS[self.agent.name].roles if self.agent is not None else ()
+        if self.harness is not None and (strange := sorted(self.harness.models.keys() - roles)):
+            known = f"only of {', '.join(roles)}" if roles else "of none"
+            message = (
+                f"`harness.models` has `{strange[0]}`, and {self.agent.name} can be told {known}" if self.agent else ""
+            )
+            raise ValueError(message)
         if self.agent is not None and not self.calls_a_model:
             message = f"an agent needs a model, and {self.provider} calls none"
             raise ValueError(message)
@@ -316,6 +323,14 @@ class CandidateSpec(BaseModel):
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
         return is_own_address(self.provider, self.base_url) and not any(self.destination[2:])
+
+    @property
+    def helpers(self) -> tuple["CandidateSpec", ...]:
+        """Return what its helpers are: the same candidate with another model, without sampling of its own."""
+        models = dict.fromkeys(self.harness.models.values()) if self.harness is not None else {}
+        sampling = Sampling(max_output_tokens=self.sampling.max_output_tokens)
+        changed = {"harness": None, "snapshot": None, "prices": None, "sampling": sampling, "name": ""}
+        return tuple(self.model_copy(update={"model": one, **changed}) for one in models if one != self.model)
 
     @property
     def calls_a_model(self) -> bool:

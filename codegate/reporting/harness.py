@@ -22,9 +22,12 @@ def harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     """Return how many parts of the candidate's harness were used in any attempt, and which were not."""
     if spec.agent is None or spec.harness is None:
         return ""
-    agents = [outcome.attempt.agent for outcome in outcomes if outcome.attempt and outcome.attempt.agent]
-    used = {name for agent in agents for name in agent.used}
-    parts = dict(harness_parts(AGENTS[spec.agent.name], spec.harness))
+    attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]
+    used = {name for attempt in attempts if attempt.agent for name in attempt.agent.used}
+    asked = {spec.model, *(model for attempt in attempts for model in attempt.usage.helpers)}
+    models = [(f"{role} model {model}", model) for role, model in spec.harness.models.items()]
+    used |= {name for name, model in models if model in asked}
+    parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness), *models)]
     unused = [one_line(name) for name in parts if name not in used]
     more = f" and {len(unused) - FEW} more" if len(unused) > FEW else ""
     never = f"; never: {', '.join(unused[:FEW])}{more}" if unused else ""

@@ -112,7 +112,12 @@ def measure(
     side = graded_samples(found)
     against: Samples = baseline or {}
     rates = correctness(side, k)
-    spent = costs_of(found, terms.prices.get(spec.model) or spec.prices, terms.sandbox_hour_usd, calls)
+    prices = terms.prices.get(spec.model) or spec.prices
+    if prices is not None and spec.helpers:
+        recorded = spec.prices.helpers if spec.prices is not None else {}
+        declared = {one.model: terms.prices[one.model] for one in spec.helpers if one.model in terms.prices}
+        prices = prices.model_copy(update={"helpers": {**recorded, **declared}})
+    spent = costs_of(found, prices, terms.sandbox_hour_usd, calls)
     counted = [outcome.grade for outcomes in found.values() for outcome in outcomes if outcome.grade is not None]
     known = {one.name: one.estimate(found) for one in MEASURES}
     if spec.provider in _NO_PROVIDER:

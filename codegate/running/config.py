@@ -231,12 +231,20 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
     Their own ones, or else those of ``prices`` by model, or else the provider's list prices.
     """
-    return tuple(
-        candidate.model_copy(update={"prices": prices.get(candidate.model) or listed(candidate).prices})
-        if candidate.prices is None
-        else candidate
-        for candidate in candidates
-    )
+    return tuple(_priced(candidate, prices) for candidate in candidates)
+
+
+def _priced(candidate: CandidateSpec, prices: Mapping[str, Prices]) -> CandidateSpec:
+    known = candidate.prices or prices.get(candidate.model) or listed(candidate).prices
+    helpers = {
+        one.model: (known.helpers.get(one.model) if known else None) or prices.get(one.model) or listed(one).prices
+        for one in candidate.helpers
+    }
+    if known is not None and helpers:
+        # Costs are unknown as a whole where a part of them is.
+        priced = {model: found for model, found in helpers.items() if found is not None}
+        known = known.model_copy(update={"helpers": priced}) if len(priced) == len(helpers) else None
+    return candidate.model_copy(update={"prices": known})
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
@@ -306,6 +314,7 @@ def check_candidate(candidate: CandidateSpec, place: str) -> None:
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")
     try:
-        check_snapshot(candidate)
+        for one in (candidate, *candidate.helpers):
+            check_snapshot(one)
     except UsageError as error:
         raise UsageError(f"{place}: {error.cause}", error.remedy) from error

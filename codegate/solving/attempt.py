@@ -134,7 +134,7 @@ def counted(completions: Sequence[Completion]) -> dict[str, Any]:
     return {
         "iterations": len(completions),
         "usage": sum((each.usage for each in completions), NO_USAGE),
-        "models": tuple(dict.fromkeys(each.model for each in completions if each.model)),
+        "models": tuple(dict.fromkeys(each.model for each in completions if each.model and not each.usage.helpers)),
         "model_seconds": sum(each.seconds for each in completions),
         "calls": tuple(each.record for each in completions),
     }

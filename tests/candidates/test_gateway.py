@@ -29,7 +29,7 @@ from codegate.candidates.gateway import AgentLimits, Gateway, gateway
 from codegate.candidates.gateway.meter import Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from tests.candidates.conftest import CANARY
-from tests.kit.scripted_model import Part, Run, Say, ScriptedModel, Turn, Use, fixing
+from tests.kit.scripted_model import INPUT_TOKENS, Part, Run, Say, ScriptedModel, Turn, Use, fixing
 
 MODEL = "scripted-2026-01-01"
 FIXING = fixing("sed -i s/a/b/ x.py")
@@ -412,6 +412,22 @@ def test_helpers_that_ask_for_another_model_are_named() -> None:
         assert (first, count) == (f"a request: only the model {MODEL} can be called here, not tiny\\n-2026", 2)
         assert opened.gateway.refused.total() == 102
         assert len(opened.gateway.refused) <= 51, "the agent decides how many there are"
+
+
+def test_a_helper_of_the_harness_is_asked_and_counted_apart() -> None:
+    harness = {"models": {"small": "tiny-2026"}}
+    agent = {"agent": {"name": "opencode", "version": "1.18.33"}, "solver": "agent", "harness": harness}
+    sampling = Sampling(temperature=0.5, max_output_tokens=100)
+    with door("chat", spec={**agent, "sampling": sampling}) as opened:
+        for model in ("tiny-2026", MODEL):
+            assert opened.post("/v1/chat/completions", {**ASKED, "model": model})[0] == 200
+        assert opened.post("/v1/chat/completions", {**ASKED, "model": "other-2026"})[0] == 400
+        usage = sum((one.usage for one in opened.gateway.completions), NO_USAGE)
+        sent = [(one.body["model"], one.body.get("temperature")) for one in opened.model.requests]
+    assert sent == [("tiny-2026", None), (MODEL, 0.5)]
+    assert usage.input_tokens == 2 * INPUT_TOKENS
+    assert [(name, one.input_tokens) for name, one in usage.helpers.items()] == [("tiny-2026", INPUT_TOKENS)]
+    assert usage.own.input_tokens == INPUT_TOKENS
 
 
 @pytest.mark.parametrize(

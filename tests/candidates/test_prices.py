@@ -142,6 +142,16 @@ def test_the_price_of_long_prompts_and_of_the_cache_is_listed() -> None:
     )  # fmt: skip
 
 
+def test_what_a_helper_takes_costs_as_its_own_prices_say() -> None:
+    dear = Prices(input=Decimal(30), output=Decimal(60))
+    main = Prices(input=Decimal(3), output=Decimal(6), helpers={"dear": dear})
+    part = Usage(input_tokens=100_000, output_tokens=10_000)
+    both = Usage(input_tokens=900_000, output_tokens=90_000) + part.model_copy(update={"helpers": {"dear": part}})
+    assert cost(both, main) == Decimal("2.7") + Decimal("0.54") + Decimal(3) + Decimal("0.6")
+    assert cost(both, main.model_copy(update={"helpers": {}})) is None, "unknown, and not free"
+    assert worst_case_call_cost(0, 1000, main) == worst_case_call_cost(0, 1000, dear), "it may be the helper's call"
+
+
 def test_long_requests_cost_what_long_requests_do() -> None:
     tier = LongPromptPrices(above=5_000, input=Decimal(2), output=Decimal(20))
     prices = Prices(input=Decimal(1), output=Decimal(10), long_prompts=tier)

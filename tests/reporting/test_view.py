@@ -285,7 +285,8 @@ def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
     laid = [{"path": "CLAUDE.md", "text": "Be brief."}, {"path": ".mcp.json", "text": servers}]
     laid.append({"path": ".claude/skills/spells/SKILL.md", "text": "---\nname: spells\n---\nRead me."})
     spec = CandidateSpec.model_validate({
-        "agent": "claude-code", "version": "1", "model": "anthropic:m-2025-01-01", "harness": {"laid": laid}
+        "agent": "claude-code", "version": "1", "model": "anthropic:m-2025-01-01",
+        "harness": {"laid": laid, "models": {"small": "tiny-1"}},
     })  # fmt: skip
     records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("CLAUDE.md",))]
     outcomes = tuple(
@@ -297,7 +298,7 @@ def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
     manifest = run.manifest.model_copy(update={"candidates": (spec,)})
     view = build_view([run.model_copy(update={"manifest": manifest, "outcomes": outcomes})])
     for page in (render_console(view, width=160), render_markdown(view), render_html(view), render_comment(view)):
-        assert "Harness: 2 of 4 parts used; never: MCP server broken, skill spells" in page
+        assert "Harness: 2 of 5 parts used; never: MCP server broken, skill spells, small model tiny-1" in page
 
 
 def test_what_an_agent_was_refused_is_in_every_report() -> None:

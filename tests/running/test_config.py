@@ -8,7 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, price_words
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.config import candidate_files, load_config
@@ -57,6 +57,9 @@ gate: {alpha: 0.01, margin: 0.05, min_problems: 20, max_samples: 1}
 """
 
 
+HELPED = "agent: opencode, version: '1', model: 'openai:gpt-4o-2024-08-06'"
+
+
 def load(folder: Path, text: str) -> Config:
     path = folder / CONFIG_NAME
     path.write_text(text)
@@ -94,6 +97,20 @@ def test_prices_of_the_table_are_for_candidates_without_their_own(tmp_path: Path
     assert load(tmp_path, listed_at).candidates[0].prices, "a limit in dollars needs no declared prices"
     with pytest.raises(UsageError, match=r"prices\.m\.output: this key is missing"):
         load(tmp_path, "candidates: [reference]\nprices: {m: {input: 1}}")
+
+
+def test_costs_are_unknown_where_those_of_a_helper_are(tmp_path: Path) -> None:
+    small = (
+        f"candidates: [{{{HELPED}, harness: {{models: {{small: %s}}}}}}]\nprices: {{tiny-1: {{input: 1, output: 2}}}}"
+    )
+    known = load(tmp_path, small % "tiny-1").candidates[0]
+    assert known.prices is not None
+    assert known.prices.helpers["tiny-1"].output == 2
+    assert "; tiny-1: $1 in, $2 out" in price_words(known)
+    unknown = load(tmp_path, small % "tiny-2").candidates[0]
+    assert unknown.prices is None
+    assert "no price of it or of one of its helpers is known" in price_words(unknown)
+    assert len({known.key(), unknown.key()}) == 2
 
 
 def test_the_files_of_an_own_agent_are_part_of_what_it_is(tmp_path: Path) -> None:
@@ -238,6 +255,8 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
         ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
         ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),
         ("{provider: openai, model: gpt-5-2025-08-07, harness: .}", "`harness` is for an agent"),
+        (f"{{{HELPED}, harness: {{models: {{subagent: m-1}}}}}}", "opencode can be told only of small"),
+        (f"{{{HELPED}, harness: {{models: {{small: gpt-4o}}}}}}", "'gpt-4o' is a floating alias"),
     ],
 )
 def test_an_agent_that_cannot_be_is_refused_by_name(tmp_path: Path, line: str, reason: str) -> None:

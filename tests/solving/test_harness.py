@@ -21,7 +21,7 @@ from codegate.suite import Problem, Tree, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.problem import changes
 from tests.kit.repository import make_repository, run_git
-from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Use
+from tests.kit.scripted_model import AGENT, INPUT_TOKENS, Run, Say, ScriptedModel, Turn, Use
 from tests.solving.worlds import FIX, FIXED, PLAIN_TREE, KeepsNothing, agent_spec, fixing_by_blocks, once, small_problem
 
 # A server of the model context protocol, with one tool.
@@ -151,6 +151,28 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
     assert sent(model, "base") == set()
     assert done.agent is not None
     assert set(done.agent.used) == USED[agent], "a server that does not start is no part that was used"
+
+
+@pytest.mark.bwrap
+@pytest.mark.timeout(900)
+def test_a_sub_agent_asks_the_model_that_the_harness_names_for_it(bwrap_backend: Backend, tmp_path: Path) -> None:
+    here = repository(tmp_path / "here", {"CLAUDE.md": "Be brief.\n", **marked("mine")})
+
+    def play(turn: Turn) -> Say | Run | Use:
+        if turn.body["model"] == "tiny-2026":
+            return Say("Looked.")
+        ask = Use("Agent", {"subagent_type": "aide", "description": "look", "prompt": "Look around."})
+        return Say("Fixed.") if turn.results > 1 else Run(FIX) if turn.results else ask
+
+    with ScriptedModel(play) as model:
+        harness = {"models": {"subagent": "tiny-2026"}}
+        spec = read_harness(agent_spec("claude-code", model, minutes=3, harness=harness), here)
+        done = attempt(bwrap_backend, model, spec)
+    asked = [request.body["model"] for request in model.requests]
+    assert (set(asked), asked.count("tiny-2026")) == ({spec.model, "tiny-2026"}, 1)
+    assert done.usage.helpers["tiny-2026"].input_tokens == INPUT_TOKENS
+    assert done.models == (spec.model,)
+    assert done.patch
 
 
 @pytest.mark.bwrap

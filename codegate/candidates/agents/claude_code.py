@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from codegate.candidates.agents.contract import MODULES, Agent, Start, Task
 
-_HELPERS = ("SMALL_FAST", "DEFAULT_HAIKU", "DEFAULT_SONNET", "DEFAULT_OPUS")
+_SMALL = ("SMALL_FAST", "DEFAULT_HAIKU")
 
 
 class ClaudeCode(Agent):
@@ -19,6 +19,7 @@ class ClaudeCode(Agent):
     tried = "2.1.330"
     protocols = ("messages",)
     leaves = (".claude", ".claude.json")
+    roles = ("small", "subagent")
     places = {
         "CLAUDE.md": "instructions", "AGENTS.md": "instructions", ".claude/rules/": "instructions",
         ".claude/skills/": "skill", ".claude/agents/": "sub-agent", ".claude/commands/": "command",
@@ -31,7 +32,9 @@ class ClaudeCode(Agent):
             "ANTHROPIC_BASE_URL": task.address,
             "ANTHROPIC_API_KEY": task.key,
             "ANTHROPIC_MODEL": task.model,
-            **{f"ANTHROPIC_{name}_MODEL": task.model for name in _HELPERS},
+            **{f"ANTHROPIC_{name}_MODEL": task.model_of("small") for name in _SMALL},
+            **{f"ANTHROPIC_DEFAULT_{name}_MODEL": task.model for name in ("SONNET", "OPUS")},
+            **({"CLAUDE_CODE_SUBAGENT_MODEL": helper} if (helper := task.model_of("subagent")) != task.model else {}),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": "1",
             "DISABLE_AUTOUPDATER": "1",

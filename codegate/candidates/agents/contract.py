@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from codegate.candidates.harness import Harness, Part
+from codegate.candidates.harness import Harness, Part, Role
 from codegate.errors import UsageError
 from codegate.strict import parse_json
 
@@ -50,6 +50,10 @@ class Task:
     files: tuple[str, ...] = ()
     harness: Harness | None = None
 
+    def model_of(self, role: Role) -> str:
+        """Return the model for a role: the candidate's own, where its harness names no other."""
+        return self.harness.models.get(role, self.model) if self.harness is not None else self.model
+
 
 @dataclass(frozen=True)
 class Start:
@@ -80,6 +84,7 @@ class Agent(ABC):
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that are no part of its answer.
         places: what of a repository it reads by itself, each path with its meaning; the first that fits counts.
+        roles: for which it can be told to ask another model.
         server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
     """
 
@@ -92,6 +97,7 @@ class Agent(ABC):
     least_python: ClassVar[int] = 0
     leaves: ClassVar[tuple[str, ...]] = ()
     places: ClassVar[Mapping[str, Part]] = {}
+    roles: ClassVar[tuple[Role, ...]] = ()
     server_tools: ClassVar[str] = r"mcp__{}(?:__[\w-]+)?"
 
     @abstractmethod

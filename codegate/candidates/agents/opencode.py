@@ -17,6 +17,7 @@ class OpenCode(Agent):
     tried = "1.18.33"
     protocols = ("chat",)
     leaves = (".opencode",)
+    roles = ("small",)
     places = {
         "AGENTS.md": "instructions", "CLAUDE.md": "instructions",
         ".agents/skills/": "skill", ".claude/skills/": "skill",
@@ -28,14 +29,16 @@ class OpenCode(Agent):
 
     def start(self, task: Task) -> Start:
         """See ``Agent.start``. What is in the variable wins over the tree's configuration: address and key are ours."""
-        model = {task.model: {"name": task.model, "limit": {"context": 200_000, "output": 32_000}}}
+        small = task.model_of("small")
+        limit = {"context": 200_000, "output": 32_000}
+        known = {model: {"name": model, "limit": limit} for model in (task.model, small)}
         options = {"baseURL": f"{task.address}/v1", "apiKey": task.key}
-        provider = {"npm": "@ai-sdk/openai-compatible", "name": "gateway", "options": options, "models": model}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "gateway", "options": options, "models": known}
         settings: dict[str, Any] = {
             "autoupdate": False,
             "share": "disabled",
             "model": f"gateway/{task.model}",
-            "small_model": f"gateway/{task.model}",
+            "small_model": f"gateway/{small}",
             "enabled_providers": ["gateway"],
             "permission": {"*": "allow"},
             "provider": {"gateway": provider},

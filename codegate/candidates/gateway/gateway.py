@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import h11
@@ -100,7 +100,8 @@ class Gateway:
         self._calls: list[_Timed] = []
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
-        self._unwanted: set[str] = set()  # fields that the model has refused
+        self._unwanted: dict[str, set[str]] = {}  # fields that each model has refused
+        self._helpers = {one.model: one for one in candidate.helpers}
         self._parts = {name: re.compile(pattern, re.MULTILINE) for name, pattern in (parts or {}).items()}
         self.used: set[str] = set()
 
@@ -137,8 +138,9 @@ class Gateway:
         elif request.method == "HEAD":
             http.reply(200 if request.path == "/" else 404, b"", _JSON)
         elif request.method == "GET" and request.path == "/v1/models":
-            model = {"id": self._candidate.model, "object": "model", "type": "model"}
-            http.reply(200, _dumped({"object": "list", "data": [model]}), _JSON)
+            names = (self._candidate.model, *self._helpers)
+            models = [{"id": name, "object": "model", "type": "model"} for name in names]
+            http.reply(200, _dumped({"object": "list", "data": models}), _JSON)
         elif request.method == "POST" and request.path == f"/v1{self._protocol.path}/count_tokens":
             http.reply(200, _dumped({"input_tokens": len(request.body) // 4}), _JSON)
         else:
@@ -148,7 +150,8 @@ class Gateway:
     def _answer_call(self, http: HttpConnection, request: HttpRequest) -> None:
         try:
             asked = _document(request)
-            cleaned = self._protocol.clean(asked, self._candidate.model, self._candidate.sampling)
+            spec = self._helpers.get(str(asked.get("model")), self._candidate)
+            cleaned = self._protocol.clean(asked, spec.model, spec.sampling)
         except RequestRefused as refusal:
             self._refuse(http, 400, f"a request: {refusal}", str(refusal))
             return
@@ -195,18 +198,21 @@ class Gateway:
         """Return the answer to a call that was begun; None: it failed, and ``failure`` says how."""
         answers: list[Forwarded] = []
         timed = _Timed()
+        model = cleaned["model"]
+        unwanted = self._unwanted.setdefault(model, set())
         self._calls.append(timed)
 
         def once() -> Completion:
             timed.sent = time.monotonic()
-            sent = {name: value for name, value in cleaned.items() if name not in self._unwanted}
+            sent = {name: value for name, value in cleaned.items() if name not in unwanted}
             try:
-                answers.append(self._provider.forward(self._protocol.name, sent, headers))
+                answer = self._provider.forward(self._protocol.name, sent, headers)
             except ProviderError:
                 timed.sent = None
                 raise
-            self._unwanted.update(answers[-1].without)
-            for name in self._unwanted & cleaned.keys():
+            answers.append(_by_helper(answer, model) if model in self._helpers else answer)
+            unwanted.update(answer.without)
+            for name in unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
             return answers[-1].completion
 
@@ -233,7 +239,7 @@ class Gateway:
         self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.completions.append(completion)
-            if len(conversation) >= len(self._conversation):
+            if len(conversation) >= len(self._conversation) and model not in self._helpers:
                 self._conversation = conversation
         return answers[-1]
 
@@ -278,6 +284,13 @@ class _Waiting:
 
     def _run(self) -> None:
         self.result = self._action()
+
+
+def _by_helper(answer: Forwarded, model: str) -> Forwarded:
+    """Return an answer whose tokens count as another model's than the candidate's."""
+    usage = answer.completion.usage
+    usage = usage.model_copy(update={"helpers": {model: usage}})
+    return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))
 
 
 def _declined(error: Exception) -> Forwarded | None:
