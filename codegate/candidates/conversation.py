@@ -199,11 +199,13 @@ class ListedModel(_Frozen):
 
     Attributes:
         ends: the day on which the provider shuts it down, or has; None where none is announced.
+        created: the day on which it was listed first; None where the server does not say.
         context: tokens of prompt and answer together; None where the server does not say.
     """
 
     id: str
     ends: date | None = None
+    created: date | None = None
     context: int | None = None
 
 

@@ -17,7 +17,7 @@ from codegate.candidates.redaction import learn, redactor_for
 from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.snapshots import check_snapshot, ending
 from codegate.candidates.spec import CandidateSpec
-from codegate.errors import CodegateError, UsageError
+from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.host_program import run_program
 
 KEY_SECONDS: Final = 30.0
@@ -72,20 +72,31 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[str, ...]:
             continue
         account = spec.provider, spec.api_key_env
         if account not in lists:
-            lists[account] = _list_of(spec)
+            lists[account] = ()
+            with contextlib.suppress(CodegateError):  # what a run would refuse says nothing of the model
+                lists[account] = listed_models(spec)
         check_snapshot(spec, lists[account])
         found.append(ending(spec, lists[account]))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def _list_of(spec: CandidateSpec) -> tuple[ListedModel, ...]:
-    key = os.environ.get(spec.api_key_env or model_provider(spec.provider).key_variable, "")
-    with contextlib.suppress(CodegateError):  # what a run would refuse says nothing of the model
-        provider = open_provider(spec) if key.strip() else None
-        if provider is not None:
-            with contextlib.closing(provider):
-                return provider.models() if isinstance(provider, ListsModels) else ()
-    return ()
+def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
+    """Return the list of models of the candidate's provider.
+
+    Raises:
+        UsageError: no variable holds a key, or as ``open_provider``.
+        InfrastructureError: there is no list, or none within seconds.
+    """
+    variable = spec.api_key_env or model_provider(spec.provider).key_variable
+    if not os.environ.get(variable, "").strip():
+        raise UsageError(f"{spec.provider}: its list of models is not read, because {variable} has no key.")
+    found: tuple[ListedModel, ...] = ()
+    if (provider := open_provider(spec)) is not None:
+        with contextlib.closing(provider):
+            found = provider.models() if isinstance(provider, ListsModels) else ()
+    if not found:
+        raise InfrastructureError(f"{spec.provider} gave no list of models.")
+    return found
 
 
 def protocol_of(spec: CandidateSpec) -> str:

@@ -5,7 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Final
 
 from codegate.candidates.answer import AnswerReader, as_document, call_model, token_count
@@ -184,6 +184,7 @@ def _listed(entry: Mapping[str, Any]) -> ListedModel:
     contexts = (entry.get("max_model_len"), meta.get("n_ctx"), meta.get("n_ctx_train"))
     return ListedModel(
         id=entry["id"],
+        created=_day(entry.get("created_at")) or _day_of(entry.get("created")),
         ends=next((day for day in map(_day, (entry.get("shutdown_date"), entry.get("retires_at"))) if day), None),
         context=next((found for found in map(token_count, contexts) if found), None),
     )
@@ -194,6 +195,13 @@ def _day(value: object) -> date | None:
         return date.fromisoformat(str(value)[:10])
     except ValueError:
         return None
+
+
+def _day_of(seconds: object) -> date | None:
+    """Return the day (UTC) of a time since 1970; 0 and 1 stand for none."""
+    if type(seconds) is not int or not 1 < seconds < 1 << 33:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).date()
 
 
 def _events(content: bytes, faults: Faults) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
 """Refuse floating aliases of models, and answers of other models than the pinned one."""
 
+import contextlib
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Final
 
 from codegate.candidates.conversation import Completion, ListedModel, ProviderError
@@ -59,7 +60,7 @@ def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> str | None:
     ``listed`` is the list at the provider's own address, empty where it is not known.
     """
     models = tuple(listed)
-    found = next((one for one in models if one.id == spec.model or one.id.endswith(f"/{spec.model}")), None)
+    found = listed_as(spec, models)
     if found is None:
         lacking = f"{spec.label}: its provider's list has no such model: it does not exist, or was retired"
         return lacking if models and spec.base_url is None else None
@@ -67,6 +68,50 @@ def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> str | None:
         return None
     past = found.ends <= datetime.now(UTC).date()
     return f"{spec.label}: its provider {'has shut' if past else 'shuts'} this model down on {found.ends}"
+
+
+def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel | None:
+    """Return the newest model of the same family in its provider's list.
+
+    A family is the words of a name without its numbers: gpt and mini. Newer is what the list says, and without days the
+    numbers in the names. None if no model is newer, or it ends first, or its name floats.
+    """
+    models = tuple(listed)
+    now = listed_as(spec, models) or ListedModel(id=spec.model)
+    newer = [
+        one for one in models if _family(one.id) == _family(now.id) and _is_newer(one, now) and _outlasts(one, now)
+    ]
+    for one in sorted(newer, key=lambda one: (one.created or date.min, _numbers(one.id)), reverse=True):
+        name = one.id if "/" in spec.model else one.id.rpartition("/")[2]
+        with contextlib.suppress(UsageError):
+            check_snapshot(spec.model_copy(update={"model": name}), models)
+            return one.model_copy(update={"id": name})
+    return None
+
+
+def listed_as(spec: CandidateSpec, models: Iterable[ListedModel]) -> ListedModel | None:
+    """Return the candidate's model in a list, or None."""
+    return next((one for one in models if one.id == spec.model or one.id.endswith(f"/{spec.model}")), None)
+
+
+def _family(name: str) -> tuple[str, ...]:
+    words = re.findall(r"[a-z0-9]+", name.rpartition("/")[2].lower())
+    return tuple(re.sub(r"\d.*", "", word) for word in words if word[0].isalpha())
+
+
+def _numbers(name: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"[0-9]{1,20}", name))
+
+
+def _is_newer(one: ListedModel, than: ListedModel) -> bool:
+    if one.created is not None and than.created is not None and one.created != than.created:
+        return one.created > than.created
+    return _numbers(one.id) > _numbers(than.id)
+
+
+def _outlasts(one: ListedModel, other: ListedModel) -> bool:
+    today = datetime.now(UTC).date()
+    return one.ends is None or (other.ends is not None and one.ends > max(other.ends, today))
 
 
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:

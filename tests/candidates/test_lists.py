@@ -8,6 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, ListedModel, ListsModels, check_snapshot, ending, sdk
 from codegate.candidates.registry import open_provider
+from codegate.candidates.snapshots import successor
 from codegate.errors import UsageError
 from tests.kit.http import Reply, Request, Server, as_json
 
@@ -41,7 +42,7 @@ def test_a_list_names_the_last_day_of_each_model() -> None:
         asked.append(request.path)
         entries = [
             OPENAI,
-            {"id": "gpt-6.1-sol", "shutdown_date": None},
+            {"id": "gpt-6.1-sol", "shutdown_date": None, "created": 1790000000},
             {"id": "odd", "shutdown_date": "soon"},
             {"x": 1},
         ]
@@ -50,7 +51,7 @@ def test_a_list_names_the_last_day_of_each_model() -> None:
     last = date(2026, 12, 11)
     assert listed("openai", respond) == (
         ListedModel(id="gpt-5-2025-08-07", ends=last),
-        ListedModel(id="gpt-6.1-sol"),
+        ListedModel(id="gpt-6.1-sol", created=date(2026, 9, 21)),
         ListedModel(id="odd"),
     )
     assert asked == ["/v1/models"]
@@ -63,7 +64,9 @@ def test_anthropics_list_is_read_whole() -> None:
         asked.append(request.path)
         return as_json({"data": [ANTHROPIC], "has_more": False, "first_id": None, "last_id": None})
 
-    assert listed("anthropic", respond) == (ListedModel(id="claude-sonnet-4-5-20250929", ends=date(2026, 11, 30)),)
+    assert listed("anthropic", respond) == (
+        ListedModel(id="claude-sonnet-4-5-20250929", ends=date(2026, 11, 30), created=date(2025, 9, 29)),
+    )
     assert asked == ["/v1/models?limit=1000"], "a page has 20 otherwise"
 
 
@@ -116,3 +119,35 @@ def test_a_dated_form_in_the_list_refuses_the_name_without_one() -> None:
         check_snapshot(spec, [ListedModel(id="gpt-6.1-sol-2026-09-29"), other])
     own = CandidateSpec(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
     check_snapshot(own, [ListedModel(id="m-2026-09-29")])
+
+
+@pytest.mark.parametrize(
+    ("model", "listed", "expected"),
+    [
+        ("claude-3-5-sonnet-20241022", ["claude-sonnet-4-5-20250929", "claude-opus-5"], "claude-sonnet-4-5-20250929"),
+        ("gpt-4o-2024-08-06", ["gpt-5.4-2026-03-05", "gpt-5.4-mini-2026-03-17", "gpt-image-7"], "gpt-5.4-2026-03-05"),
+        ("gemini-2.5-pro", ["models/gemini-2.0-pro", "models/gemini-3-pro", "models/gemini-4-preview"], "gemini-3-pro"),
+        ("o3-mini-2025-01-31", ["o4-mini-2025-04-16", "o1-mini-2024-09-12"], "o4-mini-2025-04-16"),
+        ("gpt-6.1-sol", ["gpt-6.1-sol"], None),
+        ("m-2-2025-01-01", ["m-3", "m-3-2026-01-01"], "m-3-2026-01-01"),
+        ("m-2-2025-01-01", ["m-3-latest"], None),
+    ],
+)  # fmt: skip
+def test_a_models_successor_is_the_newest_of_its_family(model: str, listed: list[str], expected: str | None) -> None:
+    provider = "anthropic" if model.startswith("claude") else "openai"
+    spec = CandidateSpec(provider=provider, model=model)
+    found = successor(spec, [ListedModel(id=one) for one in listed])
+    assert (found.id if found is not None else None) == expected
+
+
+def test_the_lists_days_decide_which_model_is_newer() -> None:
+    spec = CandidateSpec(provider="openai", model="m-9-2025-01-01")
+    first = ListedModel(id=spec.model, created=date(2025, 1, 1), ends=date(2999, 6, 1))
+    older = ListedModel(id="m-10-2024-01-01", created=date(2024, 1, 1))
+    newer = ListedModel(id="m-1-2026-01-01", created=date(2026, 1, 1))
+    assert successor(spec, [first, older, newer]) == newer
+    assert successor(spec, [first, older]) is None
+    ending_first = newer.model_copy(update={"ends": date(2999, 5, 1)})
+    assert successor(spec, [first, ending_first]) is None, "a successor that ends before is none"
+    ending_later = newer.model_copy(update={"ends": date(2999, 7, 1)})
+    assert successor(spec, [first, ending_later]) == ending_later

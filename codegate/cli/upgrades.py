@@ -1,0 +1,59 @@
+"""``codegate upgrades``: newer models and agents than codegate.yml pins."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FILE, json_option
+from codegate.cli.output import emit, note, say
+from codegate.errors import ExitCode
+from codegate.operations.upgrades import find_upgrades, write_upgrade
+from codegate.running import CONFIG_NAME
+from codegate.running.config import load_config
+
+
+@click.command()
+@click.option("--config", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Configuration file.")
+@click.option(
+    "--write",
+    is_flag=False,
+    flag_value="",
+    metavar="[TITLE]",
+    help="Change the configuration to the proposal with this title; without one, to the first.",
+)
+@json_option
+def command(config: Path, write: str | None) -> ExitCode:
+    """Show which pinned models end, and what newer models and agents could replace those that codegate.yml pins.
+
+    Models are looked for in their providers' lists, where a key is set, and agents in npm's registry or PyPI. A model
+    could be replaced by the newest in the list whose name differs in its numbers only. What ends soonest stands first.
+
+    --write changes the file to one proposal, in all candidates that pin the same, and keeps its comments and layout.
+
+    Exits 0, and 4 when a provider or a registry did not answer; the others are looked up all the same.
+    """
+    found = find_upgrades(load_config(config))
+    for one in found.found:
+        say(one.words())
+    if not found.found:
+        say("nothing that is pinned ends, and nothing newer was found")
+    for words in (*found.unknown, *found.failed):
+        note(words)
+    chosen = found.choose(write) if write is not None else None
+    if chosen is not None:
+        write_upgrade(config, chosen)
+        say(f"{config}: {chosen.title}")
+    emit(
+        {
+            "schema": "codegate.upgrades/1",
+            "upgrades": [
+                {**asdict(one), "ends": str(one.ends) if one.ends else None, "title": one.title if one.to else None}
+                for one in found.found
+            ],
+            "unknown": found.unknown,
+            "failed": found.failed,
+            "written": chosen.title if chosen is not None else None,
+        }
+    )
+    return ExitCode.INFRASTRUCTURE if found.failed else ExitCode.PASS

@@ -1,0 +1,192 @@
+"""Newer models and agents than ``codegate.yml`` pins."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from codegate.candidates import CandidateSpec, ListedModel
+from codegate.candidates.agents import AGENTS
+from codegate.candidates.registry import listed_models
+from codegate.candidates.snapshots import listed_as, successor
+from codegate.durable import write_atomic
+from codegate.errors import InfrastructureError, UsageError
+from codegate.running import Config
+from codegate.solving.releases import newer_release
+from codegate.strict import read_text
+from codegate.suite import check_model, parse_yaml
+from codegate.suite.reader import MAX_YAML_BYTES
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What could replace a model or an agent's version.
+
+    Attributes:
+        name: of the provider, or of the agent.
+        now: the model or version that is pinned.
+        to: the one that could replace it; None: the provider's list has none.
+        ends: the day on which the pinned model is shut down, or was.
+        gone: the provider's list lacks the pinned model.
+    """
+
+    kind: Literal["model", "agent"]
+    name: str
+    now: str
+    to: str | None
+    ends: date | None = None
+    gone: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return the proposal as a title."""
+        return f"Upgrade {self.pinned} to {self.to}"
+
+    @property
+    def pinned(self) -> str:
+        """Return what is pinned, for people."""
+        return f"{self.name}:{self.now}" if self.kind == "model" else f"{self.name} {self.now}"
+
+    def words(self) -> str:
+        """Return what ends when, and what could replace it."""
+        past = self.ends is not None and self.ends <= datetime.now(UTC).date()
+        end = f" {'was shut down on' if past else 'ends on'} {self.ends}" if self.ends is not None else ""
+        if self.gone:
+            end = " is not in its provider's list of models"
+        if self.to is None:
+            return f"{self.pinned}{end}; the list has no newer model of its family"
+        return f"{self.pinned}{end}{';' if end else ':'} {self.to} could replace it"
+
+
+@dataclass(frozen=True)
+class Upgrades:
+    """What was found, what ends soonest first.
+
+    ``unknown`` says what was not looked up, and ``failed`` which providers and registries did not answer.
+    """
+
+    found: tuple[Upgrade, ...]
+    unknown: tuple[str, ...]
+    failed: tuple[str, ...]
+
+    def choose(self, title: str) -> Upgrade:
+        """Return the proposal with this title, or the first for "".
+
+        Raises UsageError if there is none.
+        """
+        proposals = [one for one in self.found if one.to is not None]
+        chosen = next((one for one in proposals if title in {"", one.title}), None)
+        if chosen is None:
+            raise UsageError(
+                f"there is no proposal {title!r}." if title else "there is nothing to upgrade to.",
+                "codegate upgrades lists the proposals." if title else "",
+            )
+        return chosen
+
+
+def find_upgrades(settings: Config) -> Upgrades:
+    """Return newer models and agents of the candidates and judge."""
+    specs = [one for one in (*settings.candidates, settings.judge) if one is not None and one.calls_a_model]
+    found: dict[Upgrade, None] = {}
+    unknown: dict[str, None] = {}
+    failed: dict[str, None] = {}
+    lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
+    for spec in specs:
+        for look in (partial(_model, lists), _agent):
+            try:
+                upgrade = look(spec)
+            except UsageError as error:
+                unknown[error.cause] = None
+            except InfrastructureError as error:
+                failed[error.cause] = None
+            else:
+                found |= {upgrade: None} if upgrade is not None else {}
+    first = sorted(found, key=lambda one: (not one.gone, one.ends or date.max))
+    return Upgrades(tuple(first), tuple(unknown), tuple(failed))
+
+
+def _model(lists: dict[tuple[str, str | None], tuple[ListedModel, ...]], spec: CandidateSpec) -> Upgrade | None:
+    if spec.base_url is not None or spec.api_key_command is not None or spec.snapshot is not None:
+        raise UsageError(f"{spec.provider}:{spec.model}: its address, key or name is your own; no list is read for it.")
+    account = spec.provider, spec.api_key_env
+    models = lists[account] = lists.get(account) or listed_models(spec)
+    entry, newer = listed_as(spec, models), successor(spec, models)
+    ends = entry.ends if entry is not None else None
+    if newer is None and ends is None and entry is not None:
+        return None
+    return Upgrade("model", spec.provider, spec.model, newer.id if newer else None, ends, gone=entry is None)
+
+
+def _agent(spec: CandidateSpec) -> Upgrade | None:
+    if spec.agent is None or AGENTS[spec.agent.name].registry is None:
+        return None
+    version = str(spec.agent.version)
+    to = newer_release(AGENTS[spec.agent.name], version)
+    return Upgrade("agent", spec.agent.name, version, to) if to is not None else None
+
+
+def write_upgrade(path: Path, upgrade: Upgrade) -> None:
+    """Change ``codegate.yml`` to the proposal, and nothing else in it.
+
+    Raises UsageError if the file cannot be changed so.
+    """
+    write_atomic(path, upgraded(read_text(path, MAX_YAML_BYTES), upgrade, str(path)).encode("utf-8"))
+
+
+def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
+    """Return a configuration's text with the proposal in it.
+
+    Comments and layout are kept. Raises UsageError, naming ``place``, if nothing there can be replaced.
+    """
+    changed = text
+    for node, new in sorted(_replaced(text, upgrade), key=lambda one: one[0].start_mark.index, reverse=True):
+        start, end = node.start_mark.index, node.end_mark.index
+        alike = type(parse_yaml(new, place)) is type(parse_yaml(text[start:end], place))
+        changed = changed[:start] + (new if alike and node.style is None else json.dumps(new)) + changed[end:]
+    if changed == text:
+        raise UsageError(
+            f"{place}: {upgrade.pinned} is not there in a form that can be replaced.", "Change it by hand."
+        )
+    check_model(parse_yaml(changed, place), Config, place)
+    return changed
+
+
+def _replaced(text: str, upgrade: Upgrade) -> Iterator[tuple[yaml.ScalarNode, str]]:
+    """Yield the scalars to replace, each with its new value."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        for entry in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+            if key.value not in {"candidates", "judge"}:
+                continue
+            scalars = list(_scalars(entry, "model"))
+            values = {(name, node.value) for name, node in scalars}
+            for name, node in scalars:
+                if upgrade.kind == "agent":
+                    if not values & {("agent", upgrade.name), ("name", upgrade.name)}:
+                        continue
+                    if name == "version" and node.value == upgrade.now:
+                        yield node, str(upgrade.to)
+                    elif name == "as_of":
+                        yield node, datetime.now(UTC).date().isoformat()
+                elif name == "model" and not any(one == "base_url" for one, _ in values):
+                    if node.value == f"{upgrade.name}:{upgrade.now}":
+                        yield node, f"{upgrade.name}:{upgrade.to}"
+                    elif node.value == upgrade.now and ("provider", upgrade.name) in values:
+                        yield node, str(upgrade.to)
+
+
+def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]:
+    """Yield the scalars in a node with the key that each is under."""
+    if isinstance(node, yaml.ScalarNode):
+        yield key, node
+    elif isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            yield from _scalars(one, key)
+    elif isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            yield from _scalars(value, name.value)
