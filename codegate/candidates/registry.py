@@ -15,7 +15,7 @@ from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.providers import model_provider
 from codegate.candidates.redaction import learn, redactor_for
 from codegate.candidates.replay import ReplayProvider
-from codegate.candidates.snapshots import check_snapshot, ending
+from codegate.candidates.snapshots import Ending, check_snapshot, ending
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.host_program import run_program
@@ -57,7 +57,7 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
     return ReplayProvider(folder / spec.model) if spec.provider == "replay" else None
 
 
-def endings(candidates: Iterable[CandidateSpec]) -> tuple[str, ...]:
+def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
     """Return which candidates' models have ended or will, by their providers' lists of models.
 
     A provider is asked at its own address, where a variable holds the key; without a list nothing is known.

@@ -3,7 +3,8 @@
 import contextlib
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from codegate.candidates.conversation import Completion, ListedModel, ProviderError
@@ -17,6 +18,7 @@ _DAY: Final = r"(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])"
 _DATE: Final = rf"[-@](?:(?:20\d\d-?)?{_DAY}|(?:0[1-9]|1[0-2])-20\d\d)"
 """In a model's name: -2024-08-06, -20251001, @20251001, -0613, -09-2025."""
 _DATED: Final = re.compile(rf"{_DATE}(?![0-9])")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}")
 _LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 
 
@@ -54,8 +56,20 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
     )
 
 
-def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> str | None:
-    """Return a sentence on a model that ends or is gone; None for others.
+@dataclass(frozen=True)
+class Ending:
+    """A sentence on a model that ends or is gone, and the day if known."""
+
+    words: str
+    day: date | None = None
+
+    def within(self, days: int) -> bool:
+        """Return whether the model is gone or ends within ``days``."""
+        return self.day is None or self.day <= datetime.now(UTC).date() + timedelta(days=days)
+
+
+def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> Ending | None:
+    """Return how a model ends or that it is gone; None for others.
 
     ``listed`` is the list at the provider's own address, empty where it is not known.
     """
@@ -63,11 +77,12 @@ def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> str | None:
     found = listed_as(spec, models)
     if found is None:
         lacking = f"{spec.label}: its provider's list has no such model: it does not exist, or was retired"
-        return lacking if models and spec.base_url is None else None
+        return Ending(lacking) if models and spec.base_url is None else None
     if found.ends is None:
         return None
     past = found.ends <= datetime.now(UTC).date()
-    return f"{spec.label}: its provider {'has shut' if past else 'shuts'} this model down on {found.ends}"
+    verb = "has shut" if past else "shuts"
+    return Ending(f"{spec.label}: its provider {verb} this model down on {found.ends}", found.ends)
 
 
 def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel | None:
@@ -78,9 +93,8 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
     """
     models = tuple(listed)
     now = listed_as(spec, models) or ListedModel(id=spec.model)
-    newer = [
-        one for one in models if _family(one.id) == _family(now.id) and _is_newer(one, now) and _outlasts(one, now)
-    ]
+    alike = (one for one in models if _NAME.fullmatch(one.id) and _family(one.id) == _family(now.id))
+    newer = [one for one in alike if _is_newer(one, now) and _outlasts(one, now)]
     for one in sorted(newer, key=lambda one: (one.created or date.min, _numbers(one.id)), reverse=True):
         name = one.id if "/" in spec.model else one.id.rpartition("/")[2]
         with contextlib.suppress(UsageError):

@@ -81,7 +81,7 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str) -> _Check:
 def _configuration() -> tuple[Level, str]:
     """Return how many candidates ``codegate.yml`` has and whose models end; raises UsageError if it cannot be used."""
     candidates = load_config(Path(CONFIG_NAME)).candidates
-    ends = endings(candidates)
+    ends = [one.words for one in endings(candidates)]
     return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
 
 

@@ -161,7 +161,7 @@ def command(
     for given, paths in laid.items():
         say(f"  {given} is given {count_of(len(paths), 'file')} of this repository: {', '.join(map(shown, paths))}")
     trusted = [pinned.spec] if pinned is not None and pinned.spec.is_trusted_by(own) else []
-    ends = endings([*own, *trusted])
+    ends = [one.words for one in endings([*own, *trusted])]
     for words in ends:
         say(f"  {words}")
     found = None

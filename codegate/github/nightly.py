@@ -36,6 +36,9 @@ DASHBOARD: Final = "dashboard/index.html"
 _MAX_HISTORY_BYTES: Final = 32 << 20
 _MAX_ARCHIVE_BYTES: Final = 1 << 30
 _NIGHTS_TRIED: Final = 5
+SOON_DAYS: Final = 30
+"""A model that ends within so many days is the first thing that a night says."""
+_REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` proposes one."
 
 
 def nightly(job: Job, project: Project) -> Result:
@@ -61,8 +64,8 @@ def nightly(job: Job, project: Project) -> Result:
     request = run_request(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
     ends = endings((spec,))
-    for words in ends:  # now: a model that is gone ends the run
-        job.log.log(words)
+    for end in ends:  # now: a model that is gone ends the run
+        job.log.log(end.words)
     report = operations.run(
         request, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned
     )
@@ -89,8 +92,12 @@ def nightly(job: Job, project: Project) -> Result:
     if compared and (count := found.nights[-1].alone.n) < fewest:
         headline += f" on too few problems: {count}, and a gate's pass takes at least {fewest}"
         alarms = (("warning", "codegate", f"{headline}."), *alarms)
-    alarms += tuple(("warning", "codegate", words) for words in ends)
-    notes = notes_summary([*(alarm.text for alarm in found.alarms), *ends])
+    words = [f"{end.words}. {_REMEDY}" if end.within(SOON_DAYS) else end.words for end in ends]
+    alarms += tuple(("warning", "codegate", text) for text in words)
+    if soon := next((end for end in ends if end.within(SOON_DAYS)), None):
+        headline = f"the pinned model {f'ends on {soon.day}' if soon.day else 'is in no list any more'}; {headline}"
+        alarms = (*alarms[-len(words) :], *alarms[: -len(words)])
+    notes = notes_summary([*(alarm.text for alarm in found.alarms), *words])
     summary = f"## codegate: {headline}\n{notes}\n{render_markdown(report.view)}"
     return Result(code, outputs | {"verdict": kind}, summary, alarms, inputs.on_inconclusive or "fail", report.view)
 

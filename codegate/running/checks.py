@@ -141,8 +141,8 @@ def check_answering(
         provider = providers[candidate.key()]
         listed = provider.models() if isinstance(provider, ListsModels) else ()
         check_snapshot(candidate, listed)
-        if (words := ending(candidate, listed)) is not None:
-            announce(words)
+        if (end := ending(candidate, listed)) is not None:
+            announce(end.words)
         check_context(candidate, listed, suite, options, announce)
 
 

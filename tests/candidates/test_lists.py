@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, ListedModel, ListsModels, check_snapshot, ending, sdk
 from codegate.candidates.registry import open_provider
-from codegate.candidates.snapshots import successor
+from codegate.candidates.snapshots import Ending, successor
 from codegate.errors import UsageError
 from tests.kit.http import Reply, Request, Server, as_json
 
@@ -96,15 +96,14 @@ def test_a_list_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_model_that_ends_is_named_with_its_day() -> None:
     spec = CandidateSpec(provider="openai", model="m-2025-08-07")
     past, future = date(2020, 1, 2), date(2999, 1, 2)
-    assert ending(spec, [ListedModel(id="m-2025-08-07", ends=future)]) == (
-        "openai:m-2025-08-07: its provider shuts this model down on 2999-01-02"
-    )
-    assert ending(spec, [ListedModel(id="models/m-2025-08-07", ends=past)]) == (
-        "openai:m-2025-08-07: its provider has shut this model down on 2020-01-02"
-    )
+    found = ending(spec, [ListedModel(id="m-2025-08-07", ends=future)])
+    assert found == Ending("openai:m-2025-08-07: its provider shuts this model down on 2999-01-02", future)
+    assert not found.within(30)
+    shut = "openai:m-2025-08-07: its provider has shut this model down on 2020-01-02"
+    assert ending(spec, [ListedModel(id="models/m-2025-08-07", ends=past)]) == Ending(shut, past)
     assert ending(spec, [ListedModel(id="m-2025-08-07"), ListedModel(id="other", ends=past)]) is None
     assert ending(spec, []) is None, "no list is known"
-    assert ending(spec, [ListedModel(id="other")]) == (
+    assert ending(spec, [ListedModel(id="other")]) == Ending(
         "openai:m-2025-08-07: its provider's list has no such model: it does not exist, or was retired"
     )
     own = spec.model_copy(update={"base_url": "http://127.0.0.1:1/v1"})

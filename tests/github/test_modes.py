@@ -10,6 +10,7 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -406,6 +407,12 @@ class TestRuns:
             assert (night.code, night.outputs["verdict"]) == (ExitCode.PASS, "pass"), night.log
             assert f"::warning title=codegate::{words}" in night.log
             assert words in night.summary
+            assert "## codegate: nightly, pass" in night.summary
+            soon = (datetime.now(UTC).date() + timedelta(days=29)).isoformat()
+            stand_in.models["gpt-5-2025-08-07"] = soon
+            last = world.step("schedule", pushed(), mode="nightly", samples="4")
+            assert last.summary.startswith(f"## codegate: the pinned model ends on {soon}; nightly, pass"), last.summary
+            assert "Pin its successor while both answer" in last.summary
             stand_in.models["gpt-5-2025-08-07"] = "2020-12-11"
             gone = world.step("schedule", pushed(), mode="nightly", samples="4")
         assert gone.code == ExitCode.USAGE, gone.log
