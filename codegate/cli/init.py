@@ -39,7 +39,7 @@ BRANCH: Final = "$default-branch"
 """What the templates call it; GitHub fills it in where an organisation offers them."""
 
 _WORKFLOWS: Final = Path(".github", "workflows")
-_ALWAYS: Final = ("codegate-baseline.yml", "codegate-comment.yml", "codegate-mine.yml", "codegate-nightly.yml")
+_ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
 _GATE: Final = "codegate-gate.yml"
 _MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
 _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
@@ -112,7 +112,8 @@ def command(
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
     With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on
-    pull requests from forks, and the mining of a suite. On a terminal it asks for the candidate and the workflows.
+    pull requests from forks, the mining of a suite, and weekly pull requests for newer models and agents. On a terminal
+    it asks for the candidate and the workflows.
     """
     if not workflows and (matrix or force or action is not None):
         raise UsageError("--matrix, --action and --force are about the workflows.", "Give --workflows, too.")

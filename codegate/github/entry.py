@@ -28,6 +28,7 @@ from codegate.github.publish import publish
 from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, NotGated, Result, bug, conclude, fault
+from codegate.github.upgrades import upgrades
 from codegate.github.workflow import open_log, write_outputs
 from codegate.sandbox import cache_folder, reap_job
 from codegate.suite import git
@@ -116,6 +117,8 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     inputs, event, mode = job.inputs, job.event, job.inputs.mode
     if mode == "mine":
         return modes.mine(job)
+    if mode == "upgrades":
+        return upgrades(job)
     if mode == "validate":
         return modes.validate(job, scratch)
     making = mode == "baseline" and bool(inputs.candidates)

@@ -12,7 +12,7 @@ from codegate.errors import UsageError
 from codegate.running.shards import ShardChoice, shard_choice
 
 OnInconclusive = Literal["neutral", "pass", "fail"]
-Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report"]
+Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report", "upgrades"]
 CommentWhen = Literal["always", "changes", "regression", "never"]
 """When a pull request gets a first comment; one that is there is always kept up to date."""
 

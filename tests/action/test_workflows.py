@@ -39,6 +39,7 @@ NEEDED: dict[str, dict[str, dict[str, str]]] = {
     "codegate-baseline.yml": {"baseline": {**READ, "actions": "read"}},
     "codegate-comment.yml": {"comment": {"actions": "read", "pull-requests": "write"}},
     "codegate-mine.yml": {"mine": READ},
+    "codegate-upgrade.yml": {"upgrade": {"contents": "write", "pull-requests": "write"}},
 }
 """What each job of the shipped workflows may do."""
 

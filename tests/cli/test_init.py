@@ -28,7 +28,7 @@ from tests.running.world import lines
 
 TEMPLATES = Path(__file__).resolve().parents[2] / ".github" / "workflow-templates"
 COMMIT = "codegate-ci/codegate@" + "0123456789abcdef" * 2 + "01234567"
-WRITTEN = {f"codegate-{name}.yml" for name in ("gate", "nightly", "baseline", "comment", "mine")}
+WRITTEN = {f"codegate-{name}.yml" for name in ("gate", "nightly", "baseline", "comment", "mine", "upgrade")}
 
 
 def init(*words: str) -> int:
@@ -109,7 +109,7 @@ def test_what_is_there_is_not_overwritten(repository: Path, capsys: pytest.Captu
     own.write_text("mine\n")
     (repository / "codegate.yml").write_text("mine too\n")
     init("--workflows")
-    assert (own.read_text(), len(list(own.parent.iterdir()))) == ("mine\n", 5)
+    assert (own.read_text(), len(list(own.parent.iterdir()))) == ("mine\n", 6)
     assert f"{own.relative_to(repository)} is left as it is" in capsys.readouterr().out
     init("--workflows", "--force")
     assert yaml.safe_load(own.read_text())["name"] == "codegate nightly"

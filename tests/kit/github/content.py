@@ -1,5 +1,7 @@
-"""Commits of the fake as far as the pinned baseline needs them: files, ancestry, and releases."""
+"""Commits of the fake as far as the action needs them: files, branches, ancestry, and releases."""
 
+import base64
+import hashlib
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -19,12 +21,14 @@ class Content:
     Attributes:
         commits: path to bytes, by commit.
         default_branch: of the repository.
+        branches: commit by branch.
         lost: commits that are on no branch any more.
         releases: name to bytes of the files of a release, by tag.
     """
 
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
     default_branch: str = "main"
+    branches: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     releases: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
@@ -40,14 +44,47 @@ def _repository(github: FakeGitHub, request: Request) -> object:
 @route("GET", rf"{_REPO}/contents/(.+)", needs="contents: read")
 def _content(github: FakeGitHub, request: Request) -> object:
     store, path = github.store(Content), unquote(request.groups[0])
-    files = store.commits.get(request.query.get("ref", ""), {})
+    ref = request.query.get("ref", "")
+    files = store.commits.get(store.branches.get(ref, ref), {})
     if any(name.startswith(f"{path}/") for name in files):
         return [{"type": "file", "path": name} for name in files if name.startswith(f"{path}/")]
     if path not in files:
         return _NOT_FOUND
     if request.headers.get("accept") != _RAW:
-        return Reply({"message": "only the raw media type is here"}, 406)
+        content = base64.encodebytes(files[path]).decode()
+        return {"type": "file", "encoding": "base64", "content": content, "sha": _blob(files[path])}
     return Reply(files[path], headers={"Content-Type": _RAW})
+
+
+def _blob(data: bytes) -> str:
+    return hashlib.sha1(data).hexdigest()
+
+
+@route("PUT", rf"{_REPO}/contents/(.+)", needs="contents: write")
+def _write(github: FakeGitHub, request: Request) -> object:
+    store, path, branch = github.store(Content), unquote(request.groups[0]), request.body["branch"]
+    files = store.commits[store.branches[branch]]
+    if request.body["sha"] != _blob(files[path]):
+        return Reply({"message": f"{path} does not match {request.body['sha']}"}, 409)
+    commit = f"{len(store.commits):040x}"
+    store.commits[commit] = {**files, path: base64.b64decode(request.body["content"])}
+    store.branches[branch] = commit
+    return {"commit": {"sha": commit, "message": request.body["message"]}}
+
+
+@route("GET", rf"{_REPO}/git/ref/heads/(.+)", needs="contents: read")
+def _branch(github: FakeGitHub, request: Request) -> object:
+    commit = github.store(Content).branches.get(unquote(request.groups[0]))
+    return _NOT_FOUND if commit is None else {"object": {"sha": commit}}
+
+
+@route("POST", rf"{_REPO}/git/refs", needs="contents: write")
+def _make_branch(github: FakeGitHub, request: Request) -> object:
+    store, name = github.store(Content), request.body["ref"].removeprefix("refs/heads/")
+    if name in store.branches or request.body["sha"] not in store.commits:
+        return Reply({"message": "Reference already exists"}, 422)
+    store.branches[name] = request.body["sha"]
+    return Reply({"ref": request.body["ref"]}, 201)
 
 
 @route("GET", rf"{_REPO}/compare/([0-9a-f]+)\.\.\.(.+)", needs="contents: read")

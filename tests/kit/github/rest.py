@@ -151,9 +151,31 @@ def _pulls(github: FakeGitHub, request: Request) -> object:
         [
             pull
             for pull in github.store(Rest).pulls.values()
-            if state in {"all", pull["state"]} and head in {None, pull["head"]["label"]}
+            if state in {"all", pull["state"]}
+            and head in {None, pull["head"]["label"]}
+            and request.query.get("base") in {None, pull["base"]["ref"]}
         ]
     )
+
+
+@route("POST", rf"{REPO}/pulls", needs="pull-requests: write")
+def _open_pull(github: FakeGitHub, request: Request) -> object:
+    rest, body = github.store(Rest), request.body
+    if refused := _bad_text(body.get("body")):
+        return refused
+    number = max([*rest.issues, *rest.pulls], default=0) + 1
+    rest.add_pull(number, "e" * 40, head=HOME, branch=body["head"])
+    rest.pulls[number] |= {"title": body["title"], "body": body["body"]}
+    return Reply(rest.pulls[number], 201)
+
+
+@route("PATCH", rf"{REPO}/pulls/(\d+)", needs="pull-requests: write")
+def _change_pull(github: FakeGitHub, request: Request) -> object:
+    pull = github.store(Rest).pulls.get(int(request.groups[0]))
+    if pull is None:
+        return _missing()
+    pull |= request.body
+    return pull
 
 
 @route("GET", rf"{REPO}/pulls/(\d+)", needs="pull-requests: read")

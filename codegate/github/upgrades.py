@@ -1,0 +1,96 @@
+"""Mode ``upgrades``: one pull request for each newer model or agent, so that the gate on it answers."""
+
+import base64
+import re
+from typing import Any, Final
+
+from codegate.errors import ExitCode, UsageError
+from codegate.forge import GitHub, GitHubError, NotFound
+from codegate.github.step import Annotation, Job, Result
+from codegate.github.workflow import notes_summary
+from codegate.operations.upgrades import Upgrade, find_upgrades, upgraded
+from codegate.running import CONFIG_NAME
+from codegate.running.config import load_config
+from codegate.strict import read_text
+from codegate.suite.reader import MAX_YAML_BYTES
+
+_BODY: Final = """\
+{words}.
+
+The gate on this pull request runs the candidate as it is here against the pinned baseline, and says whether it fixes \
+your own bugs as often. Where no check starts, close and reopen it: GitHub starts none for a pull request that a \
+workflow opened with its own token.
+
+Merged, the pinned baseline is still of the old one: pin a new one with the workflow `codegate-baseline`. Closed \
+unmerged, this proposal is not made again.
+"""
+
+
+def upgrades(job: Job) -> Result:
+    """Open or update one pull request for each proposal, in the branch that the workflow runs on.
+
+    Raises:
+        UsageError: it is not started on a branch by a member, or has no token.
+        GitHubError: GitHub does not answer, or the token may not.
+    """
+    inputs, event, github = job.inputs, job.event, job.github
+    if event is None or github is None or job.base is not None or event.fork:
+        raise UsageError(
+            "mode upgrades needs the event of a branch and the input `github-token`.", "Start it on a schedule."
+        )
+    base = job.environment.get("GITHUB_REF_NAME", "")
+    path = inputs.config or CONFIG_NAME
+    found = find_upgrades(load_config(inputs.workspace / path))
+    text = read_text(inputs.workspace / path, MAX_YAML_BYTES)
+    lines = []
+    for one in found.found:
+        state = _propose(github, one, upgraded(text, one, path), path, base, event.sha) if one.to is not None else ""
+        lines.append(f"{one.words()}{state and f': {state}'}")
+        job.log.log(lines[-1])
+    alarms: tuple[Annotation, ...] = tuple(("warning", "codegate", words) for words in (*found.failed, *found.unknown))
+    code = ExitCode.INFRASTRUCTURE if found.failed else ExitCode.PASS
+    notes = notes_summary([*(lines or ["Nothing that is pinned ends, and nothing newer was found."]), *found.failed])
+    kind = "infrastructure" if found.failed else "pass"
+    return Result(code, {"verdict": kind}, f"## codegate: upgrades\n{notes}", alarms)
+
+
+def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
+    """Open or update the proposal's pull request; return what became of it.
+
+    Its branch is named by what is pinned, so that a still newer release updates it.
+    """
+    branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
+    owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
+    every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))
+    there = next((pull for pull in every if pull.get("state") == "open"), None)
+    if there is None and any(pull.get("title") == upgrade.title for pull in every):
+        return "proposed before, and closed"
+    _commit(github, branch, path, text, upgrade.title, commit)
+    wanted = {"title": upgrade.title, "body": _BODY.format(words=upgrade.words())}
+    if there is None:
+        made = github.send("POST", pulls, {**wanted, "head": branch, "base": base})
+        return f"opened as {_number(made)}"
+    if any(there.get(name) != value for name, value in wanted.items()):
+        github.send("PATCH", f"{pulls}/{there['number']}", wanted)
+    return f"open as {_number(there)}"
+
+
+def _commit(github: GitHub, branch: str, path: str, text: str, message: str, commit: str) -> None:
+    """Let the file in ``branch`` hold ``text``; a branch that is not there begins at ``commit``."""
+    try:
+        github.get(github.repo(f"git/ref/heads/{branch}"))
+    except NotFound:
+        github.send("POST", github.repo("git/refs"), {"ref": f"refs/heads/{branch}", "sha": commit})
+    place = github.repo(f"contents/{path}")
+    before = github.get(place, ref=branch)
+    try:
+        held, sha = base64.b64decode(before["content"]), before["sha"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise GitHubError(f"GitHub: GET {place} gave no file.") from error
+    if held != text.encode("utf-8"):
+        content = base64.b64encode(text.encode("utf-8")).decode("ascii")
+        github.send("PUT", place, {"message": message, "content": content, "sha": sha, "branch": branch})
+
+
+def _number(pull: Any) -> str:
+    return f"#{pull.get('number') if isinstance(pull, dict) else '?'}"

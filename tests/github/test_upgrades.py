@@ -1,0 +1,154 @@
+"""Mode ``upgrades``: pull requests on a GitHub, for models in a provider's list and agents in a registry."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import ExitCode
+from tests.github.runner import Step, run_step, variables
+from tests.github.test_event import pull_payload
+from tests.kit.github import FakeGitHub, Token, fake_github
+from tests.kit.github.content import Content
+from tests.kit.github.rest import HOME, Rest
+from tests.kit.http import Reply, Request, Server, as_json
+from tests.kit.repository import commit_all, make_repository
+from tests.kit.scripted_model import Say
+from tests.kit.stand_in import StandIn
+
+CONFIG = """\
+candidates:
+  - openai:gpt-5.4-mini-2026-03-17   # ours
+  - {agent: codex, version: 0.169.0, model: "openai:gpt-6.1-sol"}
+"""
+MODEL, CODEX = "codegate/upgrade-openai-gpt-5-4-mini-2026-03-17", "codegate/upgrade-codex-0-169-0"
+TOKEN = "ghs_upgrades"
+LATEST = {"version": "0.171.0"}
+
+
+@pytest.fixture
+def github() -> Iterator[FakeGitHub]:
+    may = frozenset({"contents: write", "pull-requests: write"})
+    reads = Token(frozenset({"contents: read", "pull-requests: write"}))
+    with fake_github("/api/v3", {TOKEN: Token(may), "ghs_reads": reads}) as served:
+        yield served
+
+
+@pytest.fixture
+def providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    def registry(request: Request) -> Reply:
+        return as_json(LATEST) if request.path == "/@openai%2Fcodex/latest" else Reply(status=404)
+
+    server = Server(registry)
+    monkeypatch.setitem(LATEST, "version", "0.171.0")
+    with StandIn(lambda turn: Say("OK"), tmp_path) as played:
+        played.models |= dict.fromkeys(("gpt-5.4-mini-2026-03-17", "gpt-5.6-mini-2026-10-01", "gpt-6.1-sol"))
+        for name, value in (played.environment | {"NPM_CONFIG_REGISTRY": server.url}).items():
+            monkeypatch.setenv(name, value)
+        yield played
+    server.close()
+
+
+@pytest.fixture
+def step(tmp_path: Path, github: FakeGitHub, providers: StandIn, capsys: pytest.CaptureFixture[str]) -> "Stepper":
+    return Stepper(tmp_path, github, capsys)
+
+
+class Stepper:
+    """Runs the step in a checkout whose commit the GitHub has."""
+
+    def __init__(self, folder: Path, github: FakeGitHub, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.github, self.capsys = folder, github, capsys
+        make_repository(folder / "workspace", {"codegate.yml": CONFIG.encode()})
+        (folder / "workspace" / "codegate.yml").write_text(CONFIG)
+        self.commit()
+
+    def commit(self) -> None:
+        self.sha = commit_all(self.folder / "workspace")
+        text = (self.folder / "workspace" / "codegate.yml").read_bytes()
+        self.github.store(Content).commits[self.sha] = {"codegate.yml": text}
+
+    def __call__(self, event: str = "schedule", payload: str = "{}", token: str = TOKEN) -> Step:
+        (self.folder / "event.json").write_text(payload)
+        given = {
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+            "GITHUB_REPOSITORY": "acme/demo",
+            "GITHUB_API_URL": self.github.api_url,
+            "GITHUB_SHA": self.sha,
+            "GITHUB_REF_NAME": "main",
+            **variables({"github_token": token, "mode": "upgrades"}),
+        }
+        return run_step(self.folder, self.capsys, given, {})
+
+
+def test_each_proposal_is_one_pull_request_and_a_second_week_changes_nothing(step: Stepper, github: FakeGitHub) -> None:
+    first = step()
+    assert (first.code, first.outputs["verdict"]) == (ExitCode.PASS, "pass"), first.log
+    pulls, content = github.store(Rest).pulls, github.store(Content)
+    titles = {pull["head"]["ref"]: pull["title"] for pull in pulls.values()}
+    assert titles == {
+        MODEL: "Upgrade openai:gpt-5.4-mini-2026-03-17 to gpt-5.6-mini-2026-10-01",
+        CODEX: "Upgrade codex 0.169.0 to 0.171.0",
+    }
+    assert all("The gate on this pull request" in pull["body"] for pull in pulls.values())
+    texts = {name: content.commits[commit]["codegate.yml"].decode() for name, commit in content.branches.items()}
+    assert texts == {
+        MODEL: CONFIG.replace("gpt-5.4-mini-2026-03-17", "gpt-5.6-mini-2026-10-01"),
+        CODEX: CONFIG.replace("0.169.0", "0.171.0"),
+    }, "each changes its own line"
+    assert "opened as #1" in first.summary
+    before = (dict(content.branches), {number: dict(pull) for number, pull in pulls.items()})
+    again = step()
+    assert again.code == ExitCode.PASS, again.log
+    assert "open as #1" in again.summary
+    assert (content.branches, pulls) == before
+
+
+def test_a_still_newer_release_updates_its_pull_request(step: Stepper, github: FakeGitHub) -> None:
+    step()
+    LATEST["version"] = "0.172.0"
+    (step.folder / "workspace" / "codegate.yml").write_text(f"# New.\n{CONFIG}")
+    step.commit()
+    step()
+    pulls, content = github.store(Rest).pulls, github.store(Content)
+    (pull,) = (one for one in pulls.values() if one["head"]["ref"] == CODEX)
+    assert (len(pulls), pull["title"]) == (2, "Upgrade codex 0.169.0 to 0.172.0")
+    held = content.commits[content.branches[CODEX]]["codegate.yml"].decode()
+    assert held == f"# New.\n{CONFIG}".replace("0.169.0", "0.172.0"), "with what the base has meanwhile"
+
+
+def test_a_proposal_that_was_closed_is_made_again_only_for_another_release(step: Stepper, github: FakeGitHub) -> None:
+    rest = github.store(Rest)
+    rest.add_pull(3, "e" * 40, head=HOME, branch=CODEX, state="closed")
+    rest.pulls[3]["title"] = "Upgrade codex 0.169.0 to 0.171.0"
+    closed = step()
+    assert "proposed before, and closed" in closed.summary
+    assert CODEX not in github.store(Content).branches
+    LATEST["version"] = "0.172.0"
+    step()
+    assert [pull["state"] for pull in rest.pulls.values() if pull["head"]["ref"] == CODEX] == ["closed", "open"]
+
+
+def test_what_does_not_answer_is_named_after_the_proposals_of_the_others(
+    step: Stepper, github: FakeGitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NPM_CONFIG_REGISTRY", "http://127.0.0.1:9")
+    done = step()
+    assert (done.code, done.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure")
+    assert "::warning title=codegate::no usable answer of npm about @openai/codex." in done.log
+    assert [pull["head"]["ref"] for pull in github.store(Rest).pulls.values()] == [MODEL]
+
+
+def test_a_token_that_may_not_write_is_told_which_permission_it_lacks(step: Stepper, github: FakeGitHub) -> None:
+    done = step(token="ghs_reads")
+    assert done.code == ExitCode.INFRASTRUCTURE
+    assert "permissions: contents: write" in done.log
+    assert not github.store(Rest).pulls
+
+
+def test_a_pull_request_proposes_nothing(step: Stepper, github: FakeGitHub) -> None:
+    done = step("pull_request", json.dumps(pull_payload()))
+    assert (done.code, "needs the event of a branch" in done.log) == (ExitCode.USAGE, True), done.log
+    assert not github.store(Rest).pulls
