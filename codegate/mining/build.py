@@ -29,6 +29,7 @@ from codegate.mining.proving.leak import audit_leaks
 from codegate.mining.proving.outcomes import without_undisclosed
 from codegate.mining.proving.quality import (
     PartialRun,
+    asserted_texts,
     examples_to_show,
     measure_quality,
     run_partial_fixes,
@@ -36,7 +37,7 @@ from codegate.mining.proving.quality import (
     undisclosed_tests,
 )
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
-from codegate.mining.statements.gates import gates_of
+from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.rewrite import rewrite_statement
@@ -227,9 +228,9 @@ class _UnitBuilder:
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
             described = self._describe(opener, validated)
         kind, interface, statement = described.kind, described.interface, described.statement
-        if self.imported is None and builder.options.rewrite is not None:
+        if builder.options.rewrite is not None:
             with step("statement"):
-                statement = self._rewritten(builder.options.rewrite, validated, interface, statement)
+                statement = self._rewritten(builder.options.rewrite, described)
         validated = replace(validated, outcomes=without_undisclosed(validated.outcomes, described.undisclosed))
         with step("quality"):
             exact = exact_texts(parts, validated.outcomes.fail_to_pass)
@@ -317,6 +318,8 @@ class _UnitBuilder:
             interface = interface_of(self.parts)
             found = find_examples(self.parts, validated, opener, public, unit.commit)
             found = [each for each in found if not each.example.echoes(interface.names)]
+            gates = gates_of(self.parts, validated.outcomes, interface, public)
+            gates = replace(gates, exact=asserted_texts(self.parts, validated, gates.exact, opener))
             write = partial(
                 write_statement,
                 unit,
@@ -325,7 +328,7 @@ class _UnitBuilder:
                 enrichment=self.prospect.enrichment,
                 later=entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
                 interface=interface,
-                public=public,
+                gates=gates,
             )
             examples = chosen(found)
             if not examples and self.builder.options.statements == "executed":
@@ -343,17 +346,16 @@ class _UnitBuilder:
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
             statement = _require_disclosed(interface, _require_statement(write(examples=examples)))
-        return _Described(kind, interface, statement, runs, undisclosed)
+        return _Described(kind, interface, statement, runs, undisclosed, gates)
 
     def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
         with self.steps.step("quality"):
             return run_partial_fixes(self.parts, validated, found, opener)
 
-    def _rewritten(
-        self, candidate: CandidateSpec, validated: Validated, interface: Interface, statement: StatementText
-    ) -> StatementText:
-        builder, parts = self.builder, self.parts
-        gates = gates_of(parts, validated.outcomes, interface, public_text(parts))
+    def _rewritten(self, candidate: CandidateSpec, described: "_Described") -> StatementText:
+        builder, interface, statement, gates = self.builder, described.interface, described.statement, described.gates
+        if gates is None:  # of an imported row
+            return statement
         form = required_form(gates.exact, interface, "")
         builder.check_wanted()
         # If there is no answer, mining ends. Its results are stored, and the same command goes on from here.
@@ -368,7 +370,7 @@ class _UnitBuilder:
 class _Described:
     """A unit's kind, interface, statement and partial fixes.
 
-    ``undisclosed``: tests that demand more than the statement shows.
+    ``undisclosed``: tests that demand more than the statement shows. ``gates``: what it may show; None: it is given.
     """
 
     kind: KindOf
@@ -376,6 +378,7 @@ class _Described:
     statement: StatementText
     partial: list[PartialRun]
     undisclosed: frozenset[str] = frozenset()
+    gates: Gates | None = None
 
 
 def _require_statement(statement: StatementText | str) -> StatementText:

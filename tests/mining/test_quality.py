@@ -13,6 +13,7 @@ from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.quality import (
     MAX_CHANGES,
     PartialRun,
+    asserted_texts,
     examples_to_show,
     measure_quality,
     run_partial_fixes,
@@ -176,6 +177,22 @@ class TestRuns:
         assert (quality.hunk_coverage, quality.hunks) == (0.6667, 3)  # no test asks for half
         assert (quality.exact_texts, quality.statement_words, quality.command_clean) == (2, 30, True)
         assert quality.validation_seconds is not None
+
+    def test_a_text_that_no_test_compares_with_anything_is_not_disclosed(self, sandboxes: Sandboxes) -> None:
+        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+            return self.opened(sandboxes, limits)
+
+        old = "def number(text):\n    return ''\n"
+        new = "import re\n\ndef number(text):\n    return re.match(r'[-+]?\\d+', text)[0] + ' pieces'\n"
+        tests = (
+            "import re\nfrom calc import number\n\ndef test_number():\n    assert number('12.5') == '12 pieces'\n\n"
+            "def faster():\n    return re.match(r'[-+]?\\d+', '1')\n"
+        )
+        cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
+        validated = validate_cut(cut, opened)
+        assert isinstance(validated, Validated)
+        texts = ("[-+]?\\d+", "12 pieces", "elsewhere")
+        assert asserted_texts(cut, validated, texts, opened) == ("12 pieces", "elsewhere")
 
     def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, sandboxes: Sandboxes) -> None:
         def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:

@@ -114,6 +114,33 @@ def undisclosed_tests(
     return found
 
 
+def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sandbox: OpenSandbox) -> tuple[str, ...]:
+    """Return those ``texts`` without which a fail-to-pass test fails.
+
+    With another text in its place in the hidden tests, the fix fails them. A text that a helper or a benchmark only
+    holds tells no more than the fix.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    fixed, found = cut.base.overlay(cut.fix), list[str]()
+    for number, text in enumerate(texts):
+        old = text.encode()
+        changed = {
+            path: replace(file, data=file.data.replace(old, old + b"x"))
+            for path, file in cut.hidden.items()
+            if file is not None and old in file.data
+        }
+        if not changed or number >= MAX_CHANGES:
+            found.append(text)
+            continue
+        tree = fixed.overlay({**cut.hidden, **changed})
+        report = run_tests(partial(open_sandbox, validated.limits), tree, validated.selection)
+        if any(status_in(report, test) != "passed" for test in validated.outcomes.fail_to_pass):
+            found.append(text)
+    return tuple(found)
+
+
 def stand_for_any(tests: Collection[str], examples: Collection[Example]) -> bool:
     """Return whether the examples come from some of ``tests``.
 

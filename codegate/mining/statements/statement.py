@@ -74,7 +74,7 @@ def write_statement(
     examples: Sequence[Example] = (),
     later: Iterable[str] = (),
     interface: Interface = NO_INTERFACE,
-    public: str | None = None,
+    gates: Gates | None = None,
     overturned: Collection[str] = (),
 ) -> StatementText | str:
     """Return the statement, or why there is none.
@@ -87,10 +87,10 @@ def write_statement(
         examples: executed before the fix and after it.
         later: entries of later changelogs that name the change or its issue.
         interface: names that hidden tests use, disclosed on purpose.
-        public: the base's text; default: read from ``cut``.
+        gates: what it may not show, and has to; default: as ``cut`` says.
         overturned: functions of the base's tests that expect what the fix changes.
     """
-    gates = gates_of(cut, outcomes, interface, public_text(cut) if public is None else public)
+    gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     dropped: list[str] = []
 
     def refused(text: str, source: str) -> str:
