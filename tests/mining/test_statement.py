@@ -105,6 +105,10 @@ class TestQuotations:
         text = reported(body, "Totals of lists are lost")
         assert text.lower().count("totals of lists are lost") == 1
 
+    def test_a_sentence_that_ends_in_a_reference_is_not_quoted_without_it(self) -> None:
+        body = "Sums are lost in all lists. They are lost in [#12](https://a.b/12) by @sum\n\n- Lists are lost in #12"
+        assert "says:\n\n> Sums are lost in all lists.\n\nThe commit" in reported(body)
+
     def test_a_text_that_never_ends_is_quoted_in_part(self) -> None:
         body = " ".join(f"The total of {number} lists is lost." for number in range(40))
         assert reported(body).count("The total of") == 10

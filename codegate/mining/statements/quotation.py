@@ -96,6 +96,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
             break
         shown = _ASIDE.sub("", normalise(text))
         written = f" {_key(shown)} "
+        ends = [f" {end}" for line in shown.splitlines() for each in _END.split(line) if (end := _key(each))]
         for paragraph in _paragraphs(shown):
             sentences = [each for each in _END.split(paragraph) if each]
             kept: list[str] = []
@@ -104,9 +105,10 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
                 new = _key(without_type(each.lstrip(_BULLETS))) not in seen
-                # A sentence that lost words to scrubbing is not quoted.
-                whole = is_sentence(each, source) and f" {_key(each)} " in written
-                if not full and new and whole and not refused(each, source):
+                # A sentence that lost words or its end to scrubbing is not quoted.
+                key = f" {_key(each)}"
+                whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
+                if not full and new and whole and is_sentence(each, source) and not refused(each, source):
                     kept.append(each)
                     seen.add(_key(each))
             if kept:
