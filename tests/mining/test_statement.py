@@ -13,7 +13,7 @@ from codegate.grading import TestResult
 from codegate.mining.examples.example import Example
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.gates import gates_of
-from codegate.mining.statements.interface import NO_INTERFACE, interface_of
+from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.statement import StatementText, count_words, write_statement
 from codegate.mining.statements.vocabulary import FixVocabulary, gives_fix_away, vocabulary
@@ -224,6 +224,13 @@ class TestCrashes:
     def test_an_assertion_is_no_crash(self, name: str) -> None:
         failed = FAILED.model_copy(update={"exception": f"org.{name}", "message": "1 is not 0"})
         assert isinstance(write("Sum up lists of nothing", failed), str)
+
+    def test_a_new_name_that_is_not_there_yet_is_no_crash(self) -> None:
+        failed = FAILED.model_copy(update={"exception": "AttributeError", "message": "'Sum' has no attribute 'least'"})
+        new = Interface(("class Sum: least",), frozenset({"least"}))
+        message = "Totals of lists\n\nTotals of lists are all lost. Sums of lists are lost too."
+        assert "Today `AttributeError" in written(message, failed).text
+        assert "Today" not in written(message, failed, interface=new).text
 
     def test_a_crash_of_few_tests_does_not_stand_for_many(self) -> None:
         failed = FAILED.model_copy(update={"exception": "AssertionError", "message": "assert 1 == 0"})

@@ -41,6 +41,7 @@ _ASSERTION: Final = re.compile(r"assert|expectation", re.IGNORECASE)
 #: A Go statement that prints the value of an expression.
 _PRINTED: Final = re.compile(r'fmt\.Print\w*\((?:"(?:[^"\\]|\\.)*", )?(.*)\)')
 _RAISED: Final = re.compile(r"(?:(raises|throws) (\w+)|panics:).*", re.DOTALL)
+_NAME: Final = re.compile(r"\w+")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -101,7 +102,7 @@ def write_statement(
     title, called_by = first_title(titles_of(unit, enrichment), refused, short=not examples)
     passages = quote_texts(texts_about(unit, cut, enrichment, later), title, refused)
     sentences = sentences_of(passages)
-    crash = [] if examples else _crash(outcomes, gates, " ".join([title, *sentences]))
+    crash = [] if examples else _crash(outcomes, gates, interface, " ".join([title, *sentences]))
     quoted = [*([title] if is_sentence(title, "") else []), *sentences]
     if not examples and not title:
         return "no probe shows a difference, and no title says what is wrong"
@@ -151,9 +152,9 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _crash(outcomes: TestOutcomes, gates: Gates, quoted: str) -> list[str]:
+def _crash(outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
     """Return a sentence on the exception of most failing tests."""
-    # Empty if it is ``quoted`` already.
+    # Empty if it is ``quoted`` already. That a new name is not there yet is no crash.
     raised = {function_of(test): result for test in outcomes.fail_to_pass if (result := _crash_result(outcomes, test))}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
@@ -162,6 +163,8 @@ def _crash(outcomes: TestOutcomes, gates: Gates, quoted: str) -> list[str]:
         message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
         may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
         shown = f"{name}: {message}" if may_be_shown else name
+        if interface.names & {*_NAME.findall(message)}:
+            continue
         if name not in quoted and not gates.reason(name):
             return [f"Today `{shown}` is raised, and it should not be."]
     return []
