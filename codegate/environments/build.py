@@ -1,6 +1,5 @@
 """Run a project's set-up once, and freeze the result."""
 
-import contextlib
 import logging
 import posixpath
 import re
@@ -132,7 +131,7 @@ def obtain(
         except BuildFailed as error:
             why = error.cause.partition("; it printed")[0]
             others = []
-            if build.dated:
+            if build.dated and error.step in {shown(line, _LINE) for line in recipe.setup}:
                 note = f"packages are as of the day of the build, because with those of {day} {why}"
                 others.append(_Build(recipe, tree, backend, origin, inputs, resolved, found, note, dated=False))
             rest = without_package(tree, error.package)
@@ -141,8 +140,10 @@ def obtain(
                 others.append(_Build(recipe, rest, backend, origin, inputs, resolved, found, note))
             for other in others:
                 _LOG.info("%s", other.note)
-                with contextlib.suppress(BuildFailed):
+                try:
                     return other.record(None)
+                except BuildFailed as again:
+                    _LOG.info("%s", again)
             raise
 
 
