@@ -4,7 +4,7 @@ In a pull request the proposal names the candidates and their prices. Everything
 passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -164,10 +164,7 @@ def _settings(
     prices = {**(proposed.prices if proposed else {}), **(rules.prices if rules else {}), **known}
     named = priced(candidates, prices)
     if foreign:
-        named = tuple(
-            spec.model_copy(update={"prices": known.get(spec.model) or listed(spec).prices or spec.prices, "name": ""})
-            for spec in named
-        )
+        named = tuple(_trusted_prices(spec, known).model_copy(update={"name": ""}) for spec in named)
     if rules is None:
         return Config(candidates=named, prices=prices)
     if foreign and (rules.budget_usd is not None or rules.budget_usd_per_month is not None):
@@ -176,12 +173,23 @@ def _settings(
 
 
 def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
-    return {spec.model: spec.prices for spec in candidates if spec.prices is not None}
+    """Return the prices of the candidates' models and of their helpers', by model."""
+    declared = [(spec.model, spec.prices) for spec in candidates if spec.prices is not None]
+    return {**{name: one for _, prices in declared for name, one in prices.helpers.items()}, **dict(declared)}
+
+
+def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
+    """Return a proposed candidate at ``known`` prices, else the list's, and only else at those that it proposes."""
+    proposed, each = _priced((spec,)), (spec, *spec.helpers)
+    prices = {one.model: known.get(one.model) or listed(one).prices or proposed.get(one.model) for one in each}
+    bare = spec.model_copy(update={"prices": None})
+    return priced((bare,), {model: found for model, found in prices.items() if found is not None})[0]
 
 
 def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
     for spec in candidates:
-        if spec.calls_a_model and spec.prices is not None and not (spec.prices.input and spec.prices.output):
+        prices = [spec.prices, *spec.prices.helpers.values()] if spec.prices is not None else []
+        if spec.calls_a_model and not all(one.input and one.output for one in prices):
             raise UsageError(
                 f"the proposal says that {spec.label} costs nothing, and the base commit has a budget in dollars.",
                 "Write what it costs under `prices`.",

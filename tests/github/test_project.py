@@ -195,6 +195,16 @@ def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path
     (asked,) = project(workspace, base, scratch).settings.candidates
     assert asked.prices is not None
     assert asked.prices.output == Decimal(10), "of the list"
+    helped = "agent: opencode, version: '1', model: openai:m-2025-01-01, harness: {models: {small: %s}}"
+    cheap = "prices: {input: 1, output: 1, helpers: {%s: {input: %d, output: %d}}}"
+    for helper, price in (("gpt-4o-2024-08-06", Decimal(10)), ("m-2025-02-02", Decimal(1))):
+        config.write_text(f"candidates: [{{{helped % helper}, {cheap % (helper, 1, 1)}}}]\n")
+        (asked,) = project(workspace, base, scratch).settings.candidates
+        assert asked.prices is not None
+        assert (asked.prices.output, asked.prices.helpers[helper].output) == (Decimal(8), price)
+    config.write_text(f"candidates: [{{{helped % 'm-2025-02-02'}, {cheap % ('m-2025-02-02', 0, 0)}}}]\n")
+    with pytest.raises(UsageError, match="costs nothing, and the base commit has a budget"):
+        project(workspace, base, scratch)
 
 
 def test_an_input_names_a_configured_candidate(workspace: Path, scratch: Path) -> None:
