@@ -154,19 +154,25 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
 
 
 @pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("agent", "role"), [("claude-code", "subagent"), pytest.param("opencode", "small", marks=pytest.mark.full)]
+)
 @pytest.mark.timeout(900)
-def test_a_sub_agent_asks_the_model_that_the_harness_names_for_it(bwrap_backend: Backend, tmp_path: Path) -> None:
+def test_an_agent_asks_the_model_that_its_harness_names_for_a_role(
+    agent: str, role: str, bwrap_backend: Backend, tmp_path: Path
+) -> None:
     here = repository(tmp_path / "here", {"CLAUDE.md": "Be brief.\n", **marked("mine")})
 
     def play(turn: Turn) -> Say | Run | Use:
         if turn.body["model"] == "tiny-2026":
             return Say("Looked.")
-        ask = Use("Agent", {"subagent_type": "aide", "description": "look", "prompt": "Look around."})
-        return Say("Fixed.") if turn.results > 1 else Run(FIX) if turn.results else ask
+        if role == "subagent" and not turn.results:
+            return Use("Agent", {"subagent_type": "aide", "description": "look", "prompt": "Look around."})
+        return Say("Fixed.") if turn.results > (role == "subagent") else Run(FIX)
 
     with ScriptedModel(play) as model:
-        harness = {"models": {"subagent": "tiny-2026"}}
-        spec = read_harness(agent_spec("claude-code", model, minutes=3, harness=harness), here)
+        harness = {"models": {role: "tiny-2026"}}
+        spec = read_harness(agent_spec(agent, model, minutes=3, harness=harness), here)
         done = attempt(bwrap_backend, model, spec)
     asked = [request.body["model"] for request in model.requests]
     assert (set(asked), asked.count("tiny-2026")) == ({spec.model, "tiny-2026"}, 1)
