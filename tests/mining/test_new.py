@@ -40,7 +40,7 @@ def test_one_commit_becomes_a_problem_and_the_others_stay(history: HistoryBuilde
     (first,) = made.document["problems"]
     before = load_suite(out)
     assert (before.manifest.problems, before.manifest.scanned) == ((first,), None)
-    report = mine_commit(history.folder, out, more, MineOptions(), lambda _event: None, sandbox="bwrap")
+    report = mine_commit(history.folder, out, more, MineOptions(rounds=1), lambda _event: None, sandbox="bwrap")
     assert len(report.problems) == 2, report.results
     assert load_suite(out).problems[0].digest == before.problems[0].digest
     again = codegate("new", "problem", "--from-commit", more, *words, cwd=tmp_path)

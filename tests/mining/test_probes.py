@@ -87,6 +87,7 @@ class TestExamples:
             assert " and " not in each.observed
             assert each.code.startswith("from lists import join")
         assert any(" and " in each.expected for each in found)
+        assert examples(parts(), sandboxes) == found, "the same seed, the same examples"
 
     def test_a_module_beside_the_test_is_named_as_from_the_root(self, sandboxes: Sandboxes) -> None:
         tests = (
@@ -378,9 +379,6 @@ class TestExamples:
             "    assert ' and ' in join(words)\n"
         )
         assert examples(parts(tests), sandboxes) == []
-
-    def test_the_same_seed_gives_the_same_examples(self, sandboxes: Sandboxes) -> None:
-        assert examples(parts(), sandboxes) == examples(parts(), sandboxes)
 
 
 def found_of(test: str, rank: tuple[int, ...], shape: str, example: Example) -> Found:
