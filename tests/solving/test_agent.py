@@ -42,7 +42,8 @@ from tests.solving.worlds import (
 
 NAMES = [name for name in AGENTS if name != "command"]
 ALL = ["command", *(pytest.param(name, marks=pytest.mark.full) for name in NAMES)]
-IN_EVERY_TEST_RUN = ("claude-code", "openai-agents")
+IN_EVERY_TEST_RUN = {("claude-code", "bwrap"), ("openai-agents", "docker")}
+"""Each sandbox has an agent, a program of Node or of Python; nightly each has all."""
 KEY = "sk-canary-Zq7Lw2Xv9Rt4Bn8Kp1Md6Ys3"
 HIDDEN = "hidden-test-text"
 
@@ -165,7 +166,17 @@ def changed(done: Attempt) -> dict[str, bytes | None]:
 
 
 @pytest.mark.parametrize(
-    "agent", [pytest.param(name, marks=[] if name in IN_EVERY_TEST_RUN else [pytest.mark.full]) for name in NAMES]
+    ("agent", "backend"),
+    [
+        pytest.param(
+            name,
+            place,
+            marks=[getattr(pytest.mark, place), *([] if (name, place) in IN_EVERY_TEST_RUN else [pytest.mark.full])],
+        )
+        for name in NAMES
+        for place in ("docker", "bwrap")
+    ],
+    indirect=["backend"],
 )
 @pytest.mark.timeout(900)
 @pytest.mark.requirement("C3")

@@ -131,16 +131,15 @@ def sent(model: ScriptedModel, mark: str) -> set[str]:
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("hostile", [False, True], ids=["plain", "hostile"])
 @pytest.mark.parametrize(
     "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.full) for name in ("codex", "opencode"))]
 )
 @pytest.mark.timeout(900)
 def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
-    agent: str, hostile: bool, bwrap_backend: Backend, tmp_path: Path
+    agent: str, bwrap_backend: Backend, tmp_path: Path
 ) -> None:
     """Whatever a file says of address, key and model: all requests reach the candidate's model over the gateway."""
-    here = repository(tmp_path / "here", marked("mine", hostile=hostile))
+    here = repository(tmp_path / "here", marked("mine", hostile=True))
     leave = f"ls /tmp/*-hook; {FIX}; echo x >> AGENTS.md; mkdir -p .claude/skills; echo x > .claude/skills/new.py"
     steps = [*USES[agent], Run(leave), Say("Fixed.")]
     with ScriptedModel(lambda turn: steps[min(turn.results, len(steps) - 1)]) as model:
