@@ -92,6 +92,8 @@ def _serve() -> None:
     for name in _COMMANDS:
         import_module(f"codegate.cli.{name}")
     import_module("codegate.github.entry")
+    # Mining runs each example in ten processes in each state, which takes most of its time.
+    import_module("codegate.mining.examples.search").__dict__["_TIMES"] = 2
     with tempfile.TemporaryDirectory() as folder:
         import_module("tests.kit.remembered").remember(Path(folder))
         _carry_out()

@@ -16,6 +16,7 @@ from codegate.languages.javascript.tests import DIALECTS
 from codegate.languages.lines import Dialect, Line, Step, literals_of
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
+from codegate.mining.examples import search
 from codegate.mining.examples.example import Example, Found, chosen
 from codegate.mining.examples.literals import Pieces, failing_literals, hidden_texts, literals_to_hide
 from codegate.mining.examples.search import differing, find_examples, with_examples
@@ -28,6 +29,7 @@ from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, Tree
 from tests.kit.environment import MODULE, WITH_GO, WITH_NODE, sandboxes_of
+from tests.mining.conftest import TIMES
 from tests.mining.statement_world import BODY, cut_of, failing, unit_of
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
@@ -657,7 +659,10 @@ class TestRealGo:
         assert (", " in joined.observed, ", " in joined.expected) == (True, False)
         assert not any(word in f"{joined.code}{joined.expected}" for word in ("apples", "pears"))
 
-    def test_what_is_another_value_in_one_process_of_ten_is_no_example(self, bwrap_backend: BubblewrapBackend) -> None:
+    def test_what_is_another_value_in_one_process_of_ten_is_no_example(
+        self, bwrap_backend: BubblewrapBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(search, "_TIMES", TIMES)
         sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
         source = (
             'package shop\n\nimport "os"\n\nvar count = 0\n\nfunc init() {\n\tused, _ := os.ReadFile("/tmp/used")\n'

@@ -1,9 +1,10 @@
 """Probes: test functions with other literals, run by the real runner before the fix and after it."""
 
+import ast
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -15,18 +16,19 @@ from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
 from codegate.mining.examples.search import find_examples
-from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.sandbox import Sandbox
+from codegate.mining.languages import RunnerSettings
+from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits
+from codegate.suite import ProblemLimits, TreeFile
 from tests.kit.environment import PLAIN, sandboxes_of
-from tests.mining.statement_world import cut_of, validate_cut
+from tests.mining.statement_world import cut_of, failing, validate_cut
 
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
 RIGHT = (
     "def join(words, last='and'):\n    if not words:\n        raise ValueError('no words')\n"
     "    return ', '.join(words[:-1]) + f' {last} ' + words[-1]\n"
 )
+LIMITS = ProblemLimits(seconds=20)
 TESTS = """\
 import unittest
 
@@ -61,16 +63,26 @@ def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
 
 
 def examples(cut: Cut, sandboxes: Sandboxes) -> list[Example]:
-    validated, opened = proved(cut, sandboxes)
+    """Return those of a cut of which every hidden test fails before the fix: that is not run again here."""
+    tests = [
+        "::".join((path, *inside, part.name))
+        for path in cut.hidden
+        for node in ast.parse((cut.hidden[path] or TreeFile(b"")).data).body
+        for inside, parts in [((node.name,), node.body) if isinstance(node, ast.ClassDef) else ((), [node])]
+        for part in parts
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name.startswith("test")
+    ]
+    selection = graded_selection(cut.test_files, LIMITS, RunnerSettings("pytest"))
+    validated = Validated(failing(tuple(tests)), LIMITS, selection, command_clean=True, seconds=1.0)
+    return found_in(cut, validated, partial(sandboxes.open, PLAIN.manifest))
+
+
+def found_in(cut: Cut, validated: Validated, opened: OpenSandbox) -> list[Example]:
     return chosen(find_examples(cut, validated, opened, public_text(cut), "seed"))
 
 
 def proved(cut: Cut, sandboxes: Sandboxes) -> tuple[Validated, OpenSandbox]:
-    manifest = PLAIN.manifest
-
-    def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-        return sandboxes.open(manifest, limits)
-
+    opened = partial(sandboxes.open, PLAIN.manifest)
     validated = validate_cut(cut, opened)
     assert isinstance(validated, Validated)
     return validated, opened
@@ -79,7 +91,8 @@ def proved(cut: Cut, sandboxes: Sandboxes) -> tuple[Validated, OpenSandbox]:
 @pytest.mark.bwrap
 class TestExamples:
     def test_each_failing_test_gives_an_example_without_its_values(self, sandboxes: Sandboxes) -> None:
-        found = examples(parts(), sandboxes)
+        validated, opened = proved(parts(), sandboxes)
+        found = found_in(parts(), validated, opened)
         assert sorted(each.expression.partition("(")[0] for each in found) == ["found", "join"]
         for each in found:
             shown = f"{each.code}{each.observed}{each.expected}"
@@ -87,7 +100,7 @@ class TestExamples:
             assert " and " not in each.observed
             assert each.code.startswith("from lists import join")
         assert any(" and " in each.expected for each in found)
-        assert examples(parts(), sandboxes) == found, "the same seed, the same examples"
+        assert found_in(parts(), validated, opened) == found, "the same seed, the same examples"
 
     def test_a_module_beside_the_test_is_named_as_from_the_root(self, sandboxes: Sandboxes) -> None:
         tests = (

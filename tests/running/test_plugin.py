@@ -72,7 +72,9 @@ def test_a_package_adds_a_language(installed: Path, history: HistoryBuilder, tmp
     history.commit("Begin.", {"lib/add.sh": ADD % "-", "tests/add_test.sh": TEST, "run-tests.sh": RUN})
     history.commit(FIX, {"lib/add.sh": ADD % "+", "tests/add_test.sh": MORE})
     out = tmp_path / "suite"
-    done = codegate(installed, "mine", str(history.folder), "--out", str(out), "--sandbox", "bwrap", "--fresh")
+    done = codegate(
+        installed, "mine", str(history.folder), "--out", str(out), "--sandbox", "bwrap", "--fresh", "--rounds", "1"
+    )
     assert done.returncode == 0, done.stderr
     (problem,) = (out / "problems").iterdir()
     assert "language: shell" in (problem / "problem.yml").read_text()
