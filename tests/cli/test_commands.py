@@ -13,7 +13,7 @@ import pytest
 
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Suite, git
-from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start, write_recipe
+from tests.running.world import ModelServer, Said, codegate, lines, results, start, write_recipe
 
 ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
@@ -293,14 +293,13 @@ def test_grade_prints_one_outcome_per_line(suite: Suite, tmp_path: Path) -> None
 
 
 @pytest.mark.bwrap
-def test_validate_proves_the_suite(own_suite: Suite, tmp_path: Path) -> None:
+def test_validate_proves_what_holds_and_quarantines_the_rest(own_suite: Suite, tmp_path: Path) -> None:
     validate = ("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", "--json")
-    done = codegate(*validate, cwd=tmp_path)
-    assert (done.code, done.document["proven"]) == (0, [f"calc-{name}" for name in NAMES])
     fix = own_suite.folder / "problems/calc-half/fix/calc/half.py"
     fix.write_text("def half(n):\n    return None\n")
     done = codegate(*validate, cwd=tmp_path)
     assert (done.code, done.document["quarantined"]) == (3, ["calc-half"])
+    assert done.document["proven"] == ["calc-double", "calc-square"]
     assert re.search("calc-half: quarantined: oracle_fails: .*tests/test_half.py::", done.stderr)
 
 

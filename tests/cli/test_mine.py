@@ -83,14 +83,18 @@ def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path)
     assert done.code == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert len(rows) == len(own_suite.problems)
+    (tmp_path / "rows.jsonl").write_text(json.dumps(rows[0]))
     repository = own_suite.folder / (own_suite.manifest.repository or "..")
     back = codegate(
         "mine", "import", "rows.jsonl", "--format", "swe-bench", "--out", "back", "--repository", repository,
         "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path,
     )  # fmt: skip
     assert back.code == 0, back.stderr
-    fixes = sorted(sorted(problem.fix) for problem in own_suite.problems)
-    assert sorted(sorted(problem.fix) for problem in load_suite(tmp_path / "back").problems) == fixes
+    [imported] = load_suite(tmp_path / "back").problems
+    assert (imported.fix, imported.tests.FAIL_TO_PASS) == (
+        own_suite.problems[0].fix,
+        own_suite.problems[0].tests.FAIL_TO_PASS,
+    )
     (tmp_path / "broken.jsonl").write_text('{"instance_id": 1}\n')
     refused(
         2, "instance_id", "mine", "import", "broken.jsonl", "--format", "swe-bench", "--out", "no",
