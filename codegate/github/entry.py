@@ -23,13 +23,13 @@ from codegate.github.event import read_event, refusal
 from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.nightly import nightly
 from codegate.github.pinned import fetch_pinned
-from codegate.github.project import project_of
 from codegate.github.publish import publish
 from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, NotGated, Result, bug, conclude, fault
 from codegate.github.upgrades import upgrades
 from codegate.github.workflow import open_log, write_outputs
+from codegate.operations.rules import project_of
 from codegate.sandbox import cache_folder, reap_job
 from codegate.suite import git
 

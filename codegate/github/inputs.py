@@ -1,6 +1,5 @@
 """The action's inputs, as the runner gives them: ``INPUT_<NAME>``, upper-cased, hyphens kept, blanks to underscores."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
 from codegate.errors import UsageError
+from codegate.operations.rules import Places, inside, relative
 from codegate.running.shards import ShardChoice, shard_choice
 
 OnInconclusive = Literal["neutral", "pass", "fail"]
@@ -34,7 +34,7 @@ AUTO: Final = "auto"
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(Places):
     """The inputs of the action, parsed and checked. None and empty mean: as the configuration says, or its default.
 
     action.yml describes them. Paths that are text are relative to the workspace, and to the top of the base commit
@@ -42,20 +42,14 @@ class Inputs:
     or ``auto`` for an earlier attempt of this one.
     """
 
-    workspace: Path
     mode: Mode
     token: str
-    suite: str | None
-    candidates: tuple[str, ...]
-    config: str | None
-    baseline: str | None
     samples: int | None
     models: int | None
     jobs: int | None
     max_model_calls: int | None
     max_minutes: int | None
     budget_usd: Decimal | None
-    repository: str | None
     reports: Path
     on_inconclusive: OnInconclusive | None
     cache: Path | None
@@ -152,25 +146,3 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         issue=flag("issue"),
         artifact_name=text("artifact-name"),
     )
-
-
-def inside(workspace: Path, relative: str, what: str) -> Path:
-    """Return the real path of ``relative`` in the workspace; raises UsageError, naming ``what``, where it leaves it.
-
-    The workspace's content may come from a stranger's branch.
-    """
-    try:
-        chosen = (workspace / relative).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError up to Python 3.12
-        raise UsageError(f"{what} is no usable path: {relative[:200]!r}.") from error
-    if not chosen.is_relative_to(workspace):
-        raise UsageError(f"{what} leaves the workspace: {relative[:200]!r}.", "Give a path inside the repository.")
-    return chosen
-
-
-def relative(workspace: Path, path: str, what: str) -> str:
-    """Return ``path`` relative to the workspace, by its words alone: a link may be at it; raises as ``inside``."""
-    chosen = Path(os.path.normpath(workspace / path))
-    if "\0" in path or not chosen.is_relative_to(workspace):
-        raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")
-    return chosen.relative_to(workspace).as_posix()

@@ -12,13 +12,12 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Transport
 from codegate.gating.pinning import MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
-from codegate.github.inputs import inside
-from codegate.github.project import Project, project_of
 from codegate.github.resume import resumed
-from codegate.github.step import Job, Result, Skipped, annotations, figures
+from codegate.github.step import Job, Result, annotations, figures
 from codegate.github.workflow import notes_summary
 from codegate.mining import MineOptions
 from codegate.operations import Report
+from codegate.operations.rules import Project, Skipped, inside, project_of
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
 from codegate.running import Progress, RunRequest
 from codegate.running.plan import BASELINE_SAMPLES

@@ -23,9 +23,9 @@ from codegate.github.artifacts import (
     read_members,
 )
 from codegate.github.modes import log_report, progress_to, run_request
-from codegate.github.project import Project, check_destinations
-from codegate.github.step import Annotation, Job, Result, Skipped, figures
+from codegate.github.step import Annotation, Job, Result, figures
 from codegate.github.workflow import notes_summary
+from codegate.operations.rules import Project, Skipped, check_destinations
 from codegate.reporting import render_dashboard, render_markdown, terms_of
 from codegate.running import CONFIG_NAME
 from codegate.running.config import priced

@@ -1,23 +1,18 @@
-"""The pinned baseline: the lock of the base commit says which one counts; its bytes may come from anywhere.
+"""The pinned baseline from GitHub: an artifact that a trusted run uploaded, or a file of a release.
 
-The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Only
-bytes whose SHA-256 the lock holds are taken, wherever they are: an artifact that a trusted run uploaded, a release, a
-file of the repository. Where none fits there is no baseline, and nothing passes.
-Protocol: docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
+Protocol: docs.github.com/rest, "Get a release by tag name", "Get a release asset".
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import quote
 
-from codegate.durable import sha256
-from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.forge import Forbidden, GitHub, GitHubError, NotFound, TooMuch
-from codegate.gating import Baseline, Lock, Transport
-from codegate.gating.baseline import MAX_BASELINE_BYTES, MAX_LOCK_BYTES, parse_lock, verify_pinned
+from codegate.errors import UsageError
+from codegate.forge import GitHub, GitHubError
+from codegate.gating import Lock, Transport
+from codegate.gating.baseline import MAX_BASELINE_BYTES
 from codegate.github.artifacts import (
     Artifact,
     Untrusted,
@@ -29,126 +24,28 @@ from codegate.github.artifacts import (
     read_members,
 )
 from codegate.github.event import Event
-from codegate.strict import read_bytes, shown
-from codegate.suite import GitError, check_path, git
+from codegate.operations.pinned import Pinned, Source, find_pinned
+from codegate.strict import shown
 
 MOST_ASKED: Final = 20
 """So many artifacts of the default branch are tried, since each one costs requests."""
 
 _MOST_MENTIONED: Final = 5
-_RAW: Final = "application/vnd.github.raw+json"
 _OCTETS: Final = "application/octet-stream"
-_FETCH: Final = "Give the input `github-token`, or check out the whole history (fetch-depth: 0)."
-_PIN: Final = (
-    "Pin one with `codegate baseline pin RUN`, commit the lock and the baseline file, and give the job "
-    "`permissions: contents: read`."
-)
-_RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline."
-
-_Source = tuple[str, Callable[[], bytes | None] | CodegateError]
-"""A place that may have the bytes: its name for people, and what returns them, or why it is not tried."""
-
-
-class NoBaseline(CodegateError):
-    """There is no baseline to compare with, so nothing can pass.
-
-    Its exit code is that of a usage error, which no policy lets pass; where a source did not answer it is that of an
-    infrastructure fault. ``refused`` has a sentence for each source that was tried.
-    """
-
-    def __init__(self, cause: str, remedy: str, refused: tuple[str, ...] = (), *, unreachable: bool = False) -> None:
-        super().__init__(f"no baseline: {cause}", remedy)
-        self.refused = refused
-        if unreachable:
-            self.exit_code = ExitCode.INFRASTRUCTURE
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """The baseline that counts, read and verified once, with the bytes of both files and the source for people.
-
-    ``notes`` are sentences for the report: none where all is as usual.
-    """
-
-    baseline: Baseline
-    data: bytes
-    lock: Lock
-    lock_data: bytes
-    source: str
-    notes: tuple[str, ...]
 
 
 def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
-    """Return the baseline that counts for ``event``, from the first source that has its very bytes.
+    """Return the baseline that counts for ``event``; raises as ``find_pinned``.
 
-    ``name`` is the lock's path as the workflow says it, not where it leads in the checked-out tree: a pull request
-    could put a link there. Without ``github`` only the checked-out tree and the local clone are sources.
-
-    Raises:
-        NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
-        GitHubError: neither GitHub nor the local clone has the base commit.
+    Without ``github`` only the checked-out tree and the local clone are sources.
     """
-    check_path(name)
-    lock, lock_data, changed = _read_lock(github, event, name, workspace)
-    refused: list[str] = []
-    unreachable = False
-    for source, fetch in _sources(github, event, lock, name, workspace):
-        try:
-            if isinstance(fetch, CodegateError):
-                raise fetch
-            data = fetch()
-        except (UsageError, GitHubError) as error:
-            unreachable = unreachable or _may_answer_later(error)
-            lacking = f" The token lacks `{error.permission}`." if isinstance(error, Forbidden) else ""
-            refused.append(f"Not used: {source}: {error.cause}{lacking}")
-            continue
-        if data is None:
-            refused.append(f"Not used: {source}: it has no such file.")
-            continue
-        if sha256(data) != lock.sha256:
-            refused.append(f"Not used: {source}: its content is not the pinned one, whose SHA-256 differs.")
-            continue
-        try:
-            baseline = verify_pinned(lock, data, name, source)
-        except UsageError as error:  # the lock contradicts what it pins: it is of another suite or model
-            raise NoBaseline(error.cause, error.remedy, tuple(refused)) from error
-        used = [*refused, f"The baseline came from {source}."] if refused else []
-        return Pinned(baseline, data, lock, lock_data, source, (*changed, *used))
-    cause = f"nothing has the bytes that {name} pins. {' '.join(refused)}"
-    raise NoBaseline(cause, _RESTORE, tuple(refused), unreachable=unreachable)
+    base = event.base_sha if event is not None else None
+    return find_pinned(name, workspace, base, github, partial(_fetched, github, event))
 
 
-def _read_lock(
-    github: GitHub | None, event: Event | None, name: str, workspace: Path
-) -> tuple[Lock, bytes, tuple[str, ...]]:
-    """Return the lock that counts, its bytes, and a note where a pull request has another one or none."""
-    where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
-    changed: tuple[str, ...] = ()
-    if event is not None and event.base_sha is not None:
-        where, proposed = f"the base commit {event.base_sha[:12]}", data
-        try:
-            data = _file_of_commit(github, event.base_sha, name, workspace, MAX_LOCK_BYTES)
-        except UsageError as error:
-            raise NoBaseline(f"{name} of {where} is not usable: {error.cause}", error.remedy or _PIN) from error
-        if proposed != data:
-            changed = (f"This pull request changes {name}; until it is merged, the one of the base commit counts.",)
-    if data is None:
-        raise NoBaseline(f"there is no {name} in {where}, or none that the token may read.", _PIN)
-    try:
-        return parse_lock(data, name), data, changed
-    except UsageError as error:
-        raise NoBaseline(f"the {name} of {where} is broken: {error.cause}", error.remedy) from error
-
-
-def _may_answer_later(error: CodegateError) -> bool:
-    return isinstance(error, GitHubError) and (error.status is None or error.status == 429 or error.status >= 500)
-
-
-def _sources(
-    github: GitHub | None, event: Event | None, lock: Lock, lock_name: str, workspace: Path
-) -> Iterator[_Source]:
-    """Yield the sources in their order; each is fetched only when the ones before it have failed."""
-    transport, name = lock.transport, f"file {shown(lock.baseline)!r}"
+def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
+    """Yield what the lock's transport names; each is fetched only when the ones before it have failed."""
+    transport = lock.transport
     if transport is not None and github is None:
         yield "artifacts and releases", UsageError("there is no token to fetch them.")
     if transport is not None and github is not None and event is not None:
@@ -158,14 +55,9 @@ def _sources(
             asset = transport.asset or PurePosixPath(lock.baseline).name
             place = f"file {shown(asset)!r} of release {shown(transport.release)!r}"
             yield place, partial(_asset, github, transport.release, asset)
-    path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
-    yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
-    if event is not None and event.base_sha is not None:
-        read = partial(_file_of_commit, github, event.base_sha, path, workspace, MAX_BASELINE_BYTES)
-        yield f"{name} of the base commit {event.base_sha[:12]}", read
 
 
-def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[_Source]:
+def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[Source]:
     """Yield the artifacts of a name, the newest first: of runs that can be trusted, or why they cannot."""
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
@@ -204,38 +96,3 @@ def _asset(github: GitHub, tag: str, name: str) -> bytes | None:
         if isinstance(number, int):
             return github.download(github.repo(f"releases/assets/{number:d}"), MAX_BASELINE_BYTES, _OCTETS)
     return None
-
-
-def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
-    """Return the file as ``commit`` has it, None where it has none: from GitHub, else from the local clone.
-
-    An earlier step may have written into the clone, so it comes second. Raises UsageError for a file larger than
-    ``most`` bytes, and GitHubError where neither has the commit.
-    """
-    problem: GitHubError | None = None
-    if github is not None:
-        try:
-            return github.download(github.repo(f"contents/{quote(name)}"), most, _RAW, ref=commit)
-        except NotFound:
-            return None
-        except TooMuch as error:
-            raise UsageError(error.cause) from error
-        except GitHubError as error:
-            problem = error
-    try:
-        git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
-    except GitError as error:
-        raise problem or UsageError(f"commit {commit[:12]} cannot be read: {error.cause}", _FETCH) from error
-    try:
-        blob = git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:{name}")
-        return git(workspace, "cat-file", "blob", blob.decode("ascii").strip(), limit=most)
-    except GitError:
-        return None
-
-
-def _file_here(path: Path, most: int) -> bytes | None:
-    """Return the bytes of a regular file of at most ``most`` bytes, None where there is none."""
-    try:
-        return read_bytes(path, most)
-    except UsageError:
-        return None

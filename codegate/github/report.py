@@ -9,8 +9,9 @@ from codegate.github.artifacts import download_artifact, list_artifacts, read_me
 from codegate.github.event import Event, WorkflowRun
 from codegate.github.posts import number_of, post_comment
 from codegate.github.publish import gate_key
-from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, Result, Skipped
+from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, Result
 from codegate.github.workflow import write_outputs
+from codegate.operations.rules import Skipped
 from codegate.reporting import MAX_RESULT_BYTES, read_result, render_comment, render_notice
 
 _RESULT = "report.json"

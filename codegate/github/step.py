@@ -11,8 +11,9 @@ from codegate.forge import GitHub
 from codegate.gating import Verdict, worst_first
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs, OnInconclusive
-from codegate.github.pinned import NoBaseline
 from codegate.github.workflow import Level, StepLog, fault_summary, write_outputs, write_summary
+from codegate.operations.pinned import NoBaseline
+from codegate.operations.rules import Skipped
 from codegate.reporting import NO_BASELINE, ReportView
 
 OUTPUTS: Final = (
@@ -40,12 +41,6 @@ _LEVELS: Final[dict[OnInconclusive, Level]] = {"neutral": "warning", "pass": "no
 
 Annotation = tuple[Level, str, str]
 """Level, title and message."""
-
-
-class Skipped(CodegateError):
-    """There is nothing that this step could gate, and nothing was spent."""
-
-    exit_code = ExitCode.PASS
 
 
 class NotGated(Skipped):

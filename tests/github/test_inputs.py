@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.github.inputs import Inputs, inside, read_inputs
+from codegate.github.inputs import Inputs, read_inputs
+from codegate.operations.rules import inside
 from codegate.running.shards import ShardChoice
 from tests.github.runner import variables
 

@@ -16,7 +16,8 @@ from codegate.forge import GitHub, GitHubError
 from codegate.gating import Baseline, Origin, Transport, pin
 from codegate.gating.baseline import encoded, write_baseline, write_lock
 from codegate.github.event import Event, read_event
-from codegate.github.pinned import NoBaseline, Pinned, fetch_pinned
+from codegate.github.pinned import fetch_pinned
+from codegate.operations.pinned import NoBaseline, Pinned
 from tests.gating.sampling import NOON, part, uniform
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import REPOSITORY_ID, Artifacts, Run, zipped

@@ -10,8 +10,7 @@ import pytest
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.github.inputs import read_inputs
-from codegate.github.project import Project, project_of
-from codegate.github.step import Skipped
+from codegate.operations.rules import Project, Skipped, project_of
 from codegate.suite import GitError
 from tests.github.runner import variables
 from tests.kit.repository import commit_all

@@ -4,20 +4,41 @@ In a pull request the proposal names the candidates and their prices. Everything
 passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from codegate.candidates import CandidateSpec, Prices, listed
-from codegate.errors import UsageError
+from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import GatePolicy
-from codegate.github.inputs import Inputs, inside, relative
-from codegate.github.pinned import Pinned
-from codegate.github.step import Skipped
+from codegate.operations.pinned import Pinned
 from codegate.running import CONFIG_NAME, Config, Gate, named_candidates
 from codegate.running.config import candidate_files, load_config, priced
 from codegate.strict import shown
 from codegate.suite import git, read_commit, read_yaml
+
+
+class Skipped(CodegateError):
+    """There is nothing that could be gated, and nothing was spent."""
+
+    exit_code = ExitCode.PASS
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are, as the caller names them.
+
+    Paths that are text are relative to ``workspace``, and to the top of the base commit where that decides. None: as
+    the configuration says. ``candidates`` are labels or models of configured ones, or short forms.
+    """
+
+    workspace: Path
+    config: str | None
+    suite: str | None
+    candidates: tuple[str, ...]
+    baseline: str | None
+    repository: str | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +82,7 @@ class Project:
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
 
-def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
+def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
     """Return what is run, read from the commit ``base`` or, without one, from the workspace.
 
     ``scratch`` is an empty folder for files of that commit; without ``needs_candidates`` there may be none.
@@ -133,7 +154,7 @@ def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None)
     return load_config(place, harness) if needed or place.exists() else None
 
 
-def _candidates(inputs: Inputs, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
+def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
     """Return the candidates: of the configuration's candidates those that the input names, or what it describes."""
     configured = config.candidates if config is not None else ()
     if not inputs.candidates and not configured and needed:
@@ -227,3 +248,25 @@ def _link(path: str, commit: str) -> UsageError:
     return UsageError(
         f"{shown(path)!r} is a symbolic link in the base commit {commit[:12]}.", "Commit the file itself."
     )
+
+
+def inside(workspace: Path, relative: str, what: str) -> Path:
+    """Return the real path of ``relative`` in the workspace; raises UsageError, naming ``what``, where it leaves it.
+
+    The workspace's content may come from a stranger's branch.
+    """
+    try:
+        chosen = (workspace / relative).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError up to Python 3.12
+        raise UsageError(f"{what} is no usable path: {relative[:200]!r}.") from error
+    if not chosen.is_relative_to(workspace):
+        raise UsageError(f"{what} leaves the workspace: {relative[:200]!r}.", "Give a path inside the repository.")
+    return chosen
+
+
+def relative(workspace: Path, path: str, what: str) -> str:
+    """Return ``path`` relative to the workspace, by its words alone: a link may be at it; raises as ``inside``."""
+    chosen = Path(os.path.normpath(workspace / path))
+    if "\0" in path or not chosen.is_relative_to(workspace):
+        raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")
+    return chosen.relative_to(workspace).as_posix()

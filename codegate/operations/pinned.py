@@ -1,0 +1,187 @@
+"""The pinned baseline: the lock of the base commit says which one counts; its bytes may come from anywhere.
+
+The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Only
+bytes whose SHA-256 the lock holds are taken, wherever they are: an artifact that a trusted run uploaded, a release, a
+file of the repository. Where none fits there is no baseline, and nothing passes.
+Protocol: docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Final
+from urllib.parse import quote
+
+from codegate.durable import sha256
+from codegate.errors import CodegateError, ExitCode, UsageError
+from codegate.forge import Forbidden, GitHub, GitHubError, NotFound, TooMuch
+from codegate.gating import Baseline, Lock
+from codegate.gating.baseline import MAX_BASELINE_BYTES, MAX_LOCK_BYTES, parse_lock, verify_pinned
+from codegate.strict import read_bytes, shown
+from codegate.suite import GitError, check_path, git
+
+_RAW: Final = "application/vnd.github.raw+json"
+_FETCH: Final = "Give the input `github-token`, or check out the whole history (fetch-depth: 0)."
+_PIN: Final = (
+    "Pin one with `codegate baseline pin RUN`, commit the lock and the baseline file, and give the job "
+    "`permissions: contents: read`."
+)
+_RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline."
+
+Source = tuple[str, Callable[[], bytes | None] | CodegateError]
+"""A place that may have the bytes: its name for people, and what returns them, or why it is not tried."""
+
+
+class NoBaseline(CodegateError):
+    """There is no baseline to compare with, so nothing can pass.
+
+    Its exit code is that of a usage error, which no policy lets pass; where a source did not answer it is that of an
+    infrastructure fault. ``refused`` has a sentence for each source that was tried.
+    """
+
+    def __init__(self, cause: str, remedy: str, refused: tuple[str, ...] = (), *, unreachable: bool = False) -> None:
+        super().__init__(f"no baseline: {cause}", remedy)
+        self.refused = refused
+        if unreachable:
+            self.exit_code = ExitCode.INFRASTRUCTURE
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The baseline that counts, read and verified once, with the bytes of both files and the source for people.
+
+    ``notes`` are sentences for the report: none where all is as usual.
+    """
+
+    baseline: Baseline
+    data: bytes
+    lock: Lock
+    lock_data: bytes
+    source: str
+    notes: tuple[str, ...]
+
+
+def only_here(lock: Lock) -> Iterator[Source]:
+    """Yield why nothing is fetched, where the lock names a transport."""
+    if lock.transport is not None:
+        yield "artifacts and releases", UsageError("only the action fetches them.")
+
+
+def find_pinned(
+    name: str,
+    workspace: Path,
+    base: str | None,
+    github: GitHub | None = None,
+    fetched: Callable[[Lock], Iterator[Source]] = only_here,
+) -> Pinned:
+    """Return the baseline that counts, from the first source that has its very bytes.
+
+    ``name`` is the lock's path as the caller says it, not where it leads in the checked-out tree: a pull request could
+    put a link there. The lock is that of the commit ``base``; None: that of the tree. ``fetched`` yields further
+    sources, the first to be tried. Without ``github`` commits are read from the local clone alone.
+
+    Raises:
+        NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
+        GitHubError: neither GitHub nor the local clone has the base commit.
+    """
+    check_path(name)
+    lock, lock_data, changed = _read_lock(github, base, name, workspace)
+    refused: list[str] = []
+    unreachable = False
+    for source, fetch in chain(fetched(lock), _sources(github, base, lock, name, workspace)):
+        try:
+            if isinstance(fetch, CodegateError):
+                raise fetch
+            data = fetch()
+        except (UsageError, GitHubError) as error:
+            unreachable = unreachable or _may_answer_later(error)
+            lacking = f" The token lacks `{error.permission}`." if isinstance(error, Forbidden) else ""
+            refused.append(f"Not used: {source}: {error.cause}{lacking}")
+            continue
+        if data is None:
+            refused.append(f"Not used: {source}: it has no such file.")
+            continue
+        if sha256(data) != lock.sha256:
+            refused.append(f"Not used: {source}: its content is not the pinned one, whose SHA-256 differs.")
+            continue
+        try:
+            baseline = verify_pinned(lock, data, name, source)
+        except UsageError as error:  # the lock contradicts what it pins: it is of another suite or model
+            raise NoBaseline(error.cause, error.remedy, tuple(refused)) from error
+        used = [*refused, f"The baseline came from {source}."] if refused else []
+        return Pinned(baseline, data, lock, lock_data, source, (*changed, *used))
+    cause = f"nothing has the bytes that {name} pins. {' '.join(refused)}"
+    raise NoBaseline(cause, _RESTORE, tuple(refused), unreachable=unreachable)
+
+
+def _read_lock(
+    github: GitHub | None, base: str | None, name: str, workspace: Path
+) -> tuple[Lock, bytes, tuple[str, ...]]:
+    """Return the lock that counts, its bytes, and a note where a pull request has another one or none."""
+    where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
+    changed: tuple[str, ...] = ()
+    if base is not None:
+        where, proposed = f"the base commit {base[:12]}", data
+        try:
+            data = _file_of_commit(github, base, name, workspace, MAX_LOCK_BYTES)
+        except UsageError as error:
+            raise NoBaseline(f"{name} of {where} is not usable: {error.cause}", error.remedy or _PIN) from error
+        if proposed != data:
+            changed = (f"This pull request changes {name}; until it is merged, the one of the base commit counts.",)
+    if data is None:
+        raise NoBaseline(f"there is no {name} in {where}, or none that the token may read.", _PIN)
+    try:
+        return parse_lock(data, name), data, changed
+    except UsageError as error:
+        raise NoBaseline(f"the {name} of {where} is broken: {error.cause}", error.remedy) from error
+
+
+def _may_answer_later(error: CodegateError) -> bool:
+    return isinstance(error, GitHubError) and (error.status is None or error.status == 429 or error.status >= 500)
+
+
+def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
+    """Yield the files that may be it, each of which is read only when it is tried."""
+    name = f"file {shown(lock.baseline)!r}"
+    path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
+    yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
+    if base is not None:
+        read = partial(_file_of_commit, github, base, path, workspace, MAX_BASELINE_BYTES)
+        yield f"{name} of the base commit {base[:12]}", read
+
+
+def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
+    """Return the file as ``commit`` has it, None where it has none: from GitHub, else from the local clone.
+
+    An earlier step may have written into the clone, so it comes second. Raises UsageError for a file larger than
+    ``most`` bytes, and GitHubError where neither has the commit.
+    """
+    problem: GitHubError | None = None
+    if github is not None:
+        try:
+            return github.download(github.repo(f"contents/{quote(name)}"), most, _RAW, ref=commit)
+        except NotFound:
+            return None
+        except TooMuch as error:
+            raise UsageError(error.cause) from error
+        except GitHubError as error:
+            problem = error
+    try:
+        git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    except GitError as error:
+        raise problem or UsageError(f"commit {commit[:12]} cannot be read: {error.cause}", _FETCH) from error
+    try:
+        blob = git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:{name}")
+        return git(workspace, "cat-file", "blob", blob.decode("ascii").strip(), limit=most)
+    except GitError:
+        return None
+
+
+def _file_here(path: Path, most: int) -> bytes | None:
+    """Return the bytes of a regular file of at most ``most`` bytes, None where there is none."""
+    try:
+        return read_bytes(path, most)
+    except UsageError:
+        return None
