@@ -1,11 +1,59 @@
 """The gate's thresholds, the baseline's place and the report's terms: what the configuration says, or the defaults."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
+import click
+
+from codegate.cli.output import note
 from codegate.gating import GatePolicy, load_pinned
+from codegate.operations.rules import Places, Project, relative, rules_from
 from codegate.reporting import ReportTerms, terms_of
 from codegate.running import CONFIG_NAME, Config, Gate
 from codegate.running.config import load_config
+from codegate.suite import git
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def rules_option(function: Decorated) -> Decorated:
+    """Add ``--rules-from``."""
+    words = "Take suite, baseline, policy and limits from this commit, as the action does for pull requests."
+    return click.option("--rules-from", "rules", metavar="COMMIT", help=words)(function)
+
+
+def project_by(
+    commit: str,
+    config: Path | None,
+    baseline: Path | None,
+    names: tuple[str, ...] = (),
+    suite: Path | None = None,
+    repository: Path | None = None,
+) -> Project:
+    """Return what is run by the rules of ``commit``; its files are there until the command ends.
+
+    Raises:
+        UsageError: as ``rules_from``, or a path is outside of the repository.
+    """
+    top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
+    own = config or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
+
+    def place(path: Path | None, what: str) -> str | None:
+        return relative(top, str(Path.cwd() / path), what) if path is not None else None
+
+    places = Places(
+        workspace=top,
+        config=place(own, "--config"),
+        suite=place(suite, "SUITE"),
+        candidates=names,
+        baseline=place(baseline, "--baseline"),
+        repository=place(repository, "--repository"),
+    )
+    project = click.get_current_context().with_resource(rules_from(commit, places))
+    for text in project.notes:
+        note(text)
+    return project
 
 
 def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, ReportTerms]:

@@ -12,15 +12,17 @@ from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, dollars, json_option, repository_option, sandbox_option
 from codegate.cli.output import json_wanted, note
+from codegate.cli.policy import project_by, rules_option
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, load_pinned
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.operations import run
+from codegate.operations.rules import Project
 from codegate.reporting import terms_of
 from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunRequest, configuration, named_candidates
-from codegate.running.config import load_config
+from codegate.running.config import load_config, priced
 from codegate.running.engine import EngineName
 from codegate.running.shards import shard_choice
 from codegate.sandbox import Choice
@@ -63,6 +65,7 @@ _PLANNED: Final = frozenset(
 @click.option("--shard", metavar="K/N", help="Do part K of N only; all parts need the same --run-id.")
 @click.option("--run-id", help="Id of the shared run, as `codegate plan --shards N` gives it.")
 @click.option("--baseline", type=FILE, help="Lock file of the pinned baseline; default: codegate.lock, if present.")
+@rules_option
 @click.option(
     "--no-precheck", is_flag=True, help="Skip the first small request to each candidate, and the check of the problems."
 )
@@ -104,6 +107,7 @@ def command(
     shard: str | None,
     run_id: str | None,
     baseline: Path | None,
+    rules: str | None,
     no_precheck: bool,
     no_gate: bool,
     reports: Path | None,
@@ -129,6 +133,9 @@ def command(
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
 
+    With --rules-from only the candidates and their prices are those of the work tree. Suite, baseline, policy and
+    limits are those of a commit, and keys go where its configuration sends them: a proposal cannot pass itself.
+
     With --limit or --problem only some problems are tried, which gives no verdict and cannot be pinned.
 
     With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together
@@ -151,8 +158,12 @@ def command(
     check_predictions(predictions, label, names)
     if resume is not None and predictions is not None:
         raise UsageError("--resume continues a run with the answers in its folder.", "Leave out --predictions.")
-    settings, home, keyless = _settings(config, names, resume, asked=predictions is None)
+    project = project_by(rules, config, baseline, names, suite, repository) if rules is not None else None
+    settings, home, keyless = _settings(config, names, resume, project, asked=predictions is None)
     folder = suite or (home / settings.suite if settings.suite else None)
+    transcripts = Path() if names else home
+    if project is not None:
+        folder, repository, transcripts = project.suite, project.repository, project.transcripts
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
     answers = given_answers(predictions, folder, label)
@@ -165,26 +176,28 @@ def command(
         max_minutes=max_minutes,
         budget_usd=budget_usd,
         repository=repository or (home / settings.repository if settings.repository else None),
-        transcripts=Path() if names else home,
+        transcripts=transcripts,
         precheck=not no_precheck,
         cache=cache,
         engine=engine,
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
     partial = partial or (resume is not None and Journal.open(resume).manifest.part is not None)
-    lock = None if no_gate or partial else _lock(baseline, settings, home)
+    lock = None if no_gate or partial or project is not None else _lock(baseline, settings, home)
     first = []
     if partial:
         first.append("not gated: a run of some problems cannot be compared with a baseline")
-    elif lock is None and not no_gate:
+    elif lock is None and not no_gate and (project is None or project.gate is None):
         alone = "gated by floors alone" if settings.gate.stands_alone else "not gated"
         first.append(f"{alone}: there is no {home / settings.baseline} (codegate baseline pin writes it)")
     made = samples or settings.samples or 1
-    if lock is None and resume is None and choice is None and not partial and made < MIN_SAMPLES:
+    if lock is None and project is None and resume is None and choice is None and not partial and made < MIN_SAMPLES:
         first.append(f"{count_of(made, 'sample')} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
     # A broken baseline is better known before money is spent than after.
     gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
-    floors = settings.gate if lock is None and not (no_gate or partial) and settings.gate.stands_alone else None
+    if project is not None and not (no_gate or partial):
+        gate = project.gate
+    floors = settings.gate if gate is None and not (no_gate or partial) and settings.gate.stands_alone else None
     request = RunRequest(
         folder,
         settings.candidates,
@@ -198,7 +211,7 @@ def command(
         gate,
         choice,
         answers,
-        pinned_images(gate.baseline if gate is not None else home / settings.baseline),
+        pinned_images(gate.baseline if gate is not None else home / settings.baseline) if gate or not project else {},
         problems,
         limit,
         command=command_again(),
@@ -251,13 +264,15 @@ def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
 
 
 def _settings(
-    config: Path | None, names: tuple[str, ...], resume: Path | None, *, asked: bool
+    config: Path | None, names: tuple[str, ...], resume: Path | None, project: Project | None, *, asked: bool
 ) -> tuple[Config, Path, frozenset[str]]:
     """Return the configuration, the folder that its paths are relative to, and the candidates to send no key for.
 
     Candidates given by name win over those of the file; a resumed run has its own, and those that would send a key
-    somewhere have to be named by the user too.
+    somewhere have to be named by the user too, or by the commit that ``project`` is read from.
     """
+    if project is not None and resume is None:
+        return project.settings, Path(), frozenset()
     named = named_candidates(names, "--candidate") if asked else STAND_IN
     if resume is None:
         return *configuration(named, config, Path(CONFIG_NAME)), frozenset()
@@ -265,6 +280,9 @@ def _settings(
     if strange := {one.key() for one in named} - {one.key() for one in planned}:
         label = next(one.label for one in named if one.key() in strange)
         raise UsageError(f"{resume} has no candidate {label}.", "--resume continues a run as it was planned.")
+    if project is not None:
+        settings = project.settings.model_copy(update={"candidates": priced(planned, project.settings.prices)})
+        return settings, Path(), _check_destinations(planned, project.trusted, resume)
     if config is None and Path(CONFIG_NAME).exists():
         config = Path(CONFIG_NAME)
     own = (*named, *(load_config(config).candidates if config is not None else ()))

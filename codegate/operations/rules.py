@@ -5,18 +5,22 @@ passes and what it may cost: the suite, the baseline, the gate's policy and the 
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from codegate.candidates import CandidateSpec, Prices, listed
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import GatePolicy
-from codegate.operations.pinned import Pinned
+from codegate.operations.pinned import Pinned, find_pinned
 from codegate.running import CONFIG_NAME, Config, Gate, named_candidates
 from codegate.running.config import candidate_files, load_config, priced
+from codegate.running.outcome import RunManifest
+from codegate.running.plan import check_resumable
 from codegate.strict import shown
-from codegate.suite import git, read_commit, read_yaml
+from codegate.suite import GitError, git, load_suite, read_commit, read_yaml
 
 
 class Skipped(CodegateError):
@@ -80,6 +84,36 @@ class Project:
     def floors(self) -> GatePolicy | None:
         """Return the policy whose absolute demands decide where no baseline is pinned."""
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
+
+
+@contextmanager
+def rules_from(commit: str, places: Places) -> Iterator[Project]:
+    """Yield what is run by the rules of ``commit``, with its baseline; its files are gone afterwards.
+
+    Raises as ``project_of`` and ``find_pinned``.
+    """
+    try:
+        found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    except GitError as error:
+        remedy = "Fetch it; in CI, check out the whole history."
+        raise UsageError(f"there is no commit {shown(commit)!r} here.", remedy) from error
+    base = found.decode("ascii").strip()
+    with tempfile.TemporaryDirectory(prefix="codegate-rules-") as scratch:
+        project = project_of(places, base, Path(scratch))
+        if project.lock is not None:
+            project = replace(project, pinned=find_pinned(project.lock, places.workspace, base))
+        yield project
+
+
+def check_run(manifest: RunManifest, project: Project) -> None:
+    """Raise UsageError for a run that was not made by the project's suite, grader and prompts, on all its problems."""
+    suite = load_suite(project.suite)
+    check_resumable(manifest, suite)
+    if manifest.problems.keys() != {problem.id for problem in suite.active}:
+        raise UsageError(
+            f"run {manifest.id} is on other problems than the suite of the base commit has.",
+            "Run it with --rules-from.",
+        )
 
 
 def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
