@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import yaml
 
 from codegate.candidates import CandidateSpec, ListedModel
 from codegate.candidates.agents import AGENTS
+from codegate.candidates.harness import Role
 from codegate.candidates.registry import listed_models
 from codegate.candidates.snapshots import listed_as, successor
 from codegate.durable import write_atomic
@@ -90,8 +91,9 @@ class Upgrades:
 
 
 def find_upgrades(settings: Config) -> Upgrades:
-    """Return newer models and agents of the candidates and judge."""
-    specs = [one for one in (*settings.candidates, settings.judge) if one is not None and one.calls_a_model]
+    """Return newer models and agents of candidates, their helpers and judge."""
+    every = [one for one in (*settings.candidates, settings.judge) if one is not None and one.calls_a_model]
+    specs = [one for candidate in every for one in (candidate, *candidate.helpers)]
     found: dict[Upgrade, None] = {}
     unknown: dict[str, None] = {}
     failed: dict[str, None] = {}
@@ -173,10 +175,12 @@ def _replaced(text: str, upgrade: Upgrade) -> Iterator[tuple[yaml.ScalarNode, st
                         yield node, str(upgrade.to)
                     elif name == "as_of":
                         yield node, datetime.now(UTC).date().isoformat()
-                elif name == "model" and not any(one == "base_url" for one, _ in values):
+                elif name in {"model", *get_args(Role)} and not any(one == "base_url" for one, _ in values):
+                    of = ("provider", upgrade.name) in values
+                    of = of or any(one == "model" and text.startswith(f"{upgrade.name}:") for one, text in values)
                     if node.value == f"{upgrade.name}:{upgrade.now}":
                         yield node, f"{upgrade.name}:{upgrade.to}"
-                    elif node.value == upgrade.now and ("provider", upgrade.name) in values:
+                    elif node.value == upgrade.now and of:
                         yield node, str(upgrade.to)
 
 

@@ -130,6 +130,7 @@ def test_a_dated_form_in_the_list_refuses_the_name_without_one() -> None:
         ("gpt-6.1-sol", ["gpt-6.1-sol"], None),
         ("m-2-2025-01-01", ["m-3", "m-3-2026-01-01"], "m-3-2026-01-01"),
         ("m-2-2025-01-01", ["m-3-latest"], None),
+        ("m-2-2025-01-01", ["m-3\n  base_url: https://x.example", "m-3 # x"], None),
     ],
 )  # fmt: skip
 def test_a_models_successor_is_the_newest_of_its_family(model: str, listed: list[str], expected: str | None) -> None:

@@ -21,12 +21,13 @@ candidates:
   - agent: {name: aider, version: '0.80.0'}
     provider: openai
     model: gpt-5.4-mini-2026-03-17
+  - {agent: opencode, version: 1.2.3, model: "openai:gpt-6.1-sol", harness: {models: {small: gpt-4.1-nano-2025-04-14}}}
 judge: openai:gpt-9
 """
 MODELS = {
     "gpt-5.4-mini-2026-03-17": "2999-12-11", "gpt-5.4-mini": None, "gpt-4o-mini-2024-07-18": None,
     "gpt-5.6-mini-2026-10-01": None, "gpt-5.6-mini": None, "gpt-5.7-mini-2026-11-01": "2999-01-01", "gpt-6.1-sol": None,
-    "gpt-image-7": None,
+    "gpt-image-7": None, "gpt-4.1-nano-2025-04-14": None, "gpt-5.4-nano-2026-03-17": None,
 }  # fmt: skip
 MODEL = "Upgrade openai:gpt-5.4-mini-2026-03-17 to gpt-5.6-mini-2026-10-01"
 
@@ -40,6 +41,8 @@ def registry(request: Request) -> Reply:
     """Answer as npm and PyPI do: a scope's slash is quoted, names are normal, and a form of JSON is asked for."""
     if request.path == "/npm/@openai%2Fcodex/latest":
         return as_json({"name": "@openai/codex", "version": "0.171.0"})
+    if request.path == "/npm/opencode-ai/latest":
+        return as_json({"version": "1.2.3"})
     if request.path == "/simple/aider-chat/" and "simple.v1+json" in request.headers["accept"]:
         names = "0.99.0", "0.86.2", "0.100.0rc1", "0.9.1"
         return wheels("aider-chat-1.0.tar.gz", *(f"aider_chat-{version}-py3-none-any.whl" for version in names))
@@ -71,6 +74,7 @@ def test_what_ends_and_what_is_newer_is_listed_and_one_proposal_is_written(
         MODEL,
         "Upgrade codex 0.169.0 to 0.171.0",
         "Upgrade aider 0.80.0 to 0.86.2",
+        "Upgrade openai:gpt-4.1-nano-2025-04-14 to gpt-5.4-nano-2026-03-17",
     ]
     assert (document["unknown"], document["failed"], document["written"]) == ([], [], None)
     assert "openai:gpt-9 is not in its provider's list of models; the list has no newer model" in done.stderr
@@ -80,7 +84,7 @@ def test_what_ends_and_what_is_newer_is_listed_and_one_proposal_is_written(
     assert codegate("upgrades", "--write", cwd=tmp_path, environment=environment).code == 0
     written = CONFIG.replace("gpt-5.4-mini-2026-03-17", "gpt-5.6-mini-2026-10-01")
     assert path.read_text() == written, "in every candidate, and nothing else"
-    for title in ("Upgrade codex 0.169.0 to 0.171.0", "Upgrade aider 0.80.0 to 0.86.2"):
+    for title in [one["title"] for one in document["upgrades"][2:]]:
         assert codegate("upgrades", "--write", title, cwd=tmp_path, environment=environment).code == 0
     today = json.loads(codegate("upgrades", "--json", cwd=tmp_path, environment=environment).stdout)
     assert [one["title"] for one in today["upgrades"]] == [None]
@@ -146,8 +150,14 @@ MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
             "candidates:\n- {provider: anthropic, model: m-1-2025-01-01}\n"
             "- openai:m-2-2026-01-01\n- {provider: openai, model: m-1-2025-01-01, base_url: 'http://127.0.0.1:1'}\n",
         ),
+        (
+            "candidates:\n- {agent: opencode, version: '1', model: 'openai:x-1',\n"
+            "   harness: {models: {small: m-1-2025-01-01}}}\n",
+            "candidates:\n- {agent: opencode, version: '1', model: 'openai:x-1',\n"
+            "   harness: {models: {small: m-2-2026-01-01}}}\n",
+        ),
     ],
-    ids=["quoted", "matrix", "others"],
+    ids=["quoted", "matrix", "others", "helper"],
 )
 def test_only_what_the_proposal_is_about_is_replaced(before: str, after: str) -> None:
     assert upgraded(before, MINI, "codegate.yml") == after
