@@ -15,7 +15,7 @@ from codegate.solving import AttemptSummary
 from codegate.suite import Suite
 from tests.kit.repository import run_git
 from tests.kit.runs import manifest, outcome
-from tests.running.world import ModelServer, codegate
+from tests.running.world import NAMES, ModelServer, codegate
 
 
 @pytest.mark.sandbox
@@ -159,6 +159,23 @@ def test_a_pilot_prices_the_rest_of_its_run_and_is_paid_for_once(
     assert ran.code == 0, ran.stderr
     assert len(server.asked) == 6
     assert len(load_run(tmp_path / pilot["run"]).outcomes) == 6
+
+
+@pytest.mark.bwrap
+def test_a_gated_run_goes_on_from_its_pilot_by_itself(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    model = {"provider": "openai", "model": "model-x", "base_url": server.url}
+    config = {"suite": str(suite.folder), "sandbox": "bwrap", "samples": 1, "candidates": ["reference"]}
+    (tmp_path / "codegate.yml").write_text(json.dumps(config))
+    assert codegate("run", "--out", "pinned", cwd=tmp_path).code == 0
+    assert codegate("baseline", "pin", "pinned", "--min-samples", "1", cwd=tmp_path).code == 0
+    (tmp_path / "codegate.yml").write_text(json.dumps({**config, "candidates": [model]}))
+    here = {"CI": ""}
+    done = codegate("plan", "--pilot=1", cwd=tmp_path, environment=here)
+    assert (done.code, len(server.asked)) == (0, 1), done.stderr
+    ran = codegate("run", cwd=tmp_path, environment=here)
+    assert ran.code == 3, ran.stderr
+    assert "has the same plan: its outcomes are reused" in ran.stderr
+    assert sorted(server.asked) == sorted(NAMES), "each problem once"
 
 
 @pytest.mark.bwrap
