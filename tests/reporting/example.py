@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cache
 
 from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
@@ -204,6 +205,7 @@ def pinned_samples(text: str = "", n: int = 30) -> CandidateSamples:
     return samples.model_copy(update={"samples": {**samples.samples, names[0]: odd}})
 
 
+@cache
 def example_view(text: str = "", n: int = 30) -> ReportView:
     """Return the view of ``example`` with all there can be beside it: transcripts, prices, tags, a baseline."""
     run, verdicts = example(text, n)
