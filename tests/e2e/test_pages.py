@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from codegate.candidates import EXAMPLE_CANDIDATE
 from tests.e2e.project import add_service, write_history
@@ -67,15 +68,19 @@ def editor(page: str, folder: Path) -> str:
 def project(page: str, folder: Path) -> None:
     """Make what a page presumes in the folder where it begins."""
     if page == "docs/tutorial.md":
-        write_history(folder / "codegate-demo" / "repository")
+        write_history(folder / "codegate-demo" / "repository", fixed=2)
         return
-    history = write_history(folder, fixed=2)
+    history = write_history(folder, fixed=1)
     if page in SLOW:
         history.commit("Instruct agents", {"AGENTS.md": "Fix the cause.\n", ".gitignore": "runs/\n"})
         return
     if page == "docs/how-to.md":
         add_service(history)
-    shutil.copytree(ROOT / "suites" / "functions", folder / "suites" / "functions")
+    functions = folder / "suites" / "functions"
+    shutil.copytree(ROOT / "suites" / "functions", functions)
+    manifest = yaml.safe_load((functions / "suite.yml").read_text())
+    manifest["problems"] = manifest["problems"][:2]  # of ten, all of a kind
+    (functions / "suite.yml").write_text(yaml.safe_dump(manifest))
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.full] * (page in SLOW)) for page in PAGES])
