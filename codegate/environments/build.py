@@ -78,10 +78,13 @@ class BuildFailed(SandboxError):
         ended: how it ended.
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
+        dated: whether packages of another day may help.
     """
 
-    def __init__(self, step: str, ended: str, package: str, lines: tuple[str, ...], remedy: str) -> None:
-        self.step, self.ended, self.package, self.lines = step, ended, package, lines
+    def __init__(
+        self, step: str, ended: str, package: str, lines: tuple[str, ...], remedy: str, *, dated: bool = False
+    ) -> None:
+        self.step, self.ended, self.package, self.lines, self.dated = step, ended, package, lines, dated
         first = f"{package} cannot be installed: " if package else ""
         printed = "".join(f"\n  {line}" for line in lines)
         super().__init__(f"{first}`{step}` {ended}; it printed last:{printed or ' nothing.'}\n", remedy)
@@ -131,7 +134,7 @@ def obtain(
         except BuildFailed as error:
             why = error.cause.partition("; it printed")[0]
             others = []
-            if build.dated and error.step in {shown(line, _LINE) for line in recipe.setup}:
+            if error.dated:
                 note = f"packages are as of the day of the build, because with those of {day} {why}"
                 others.append(_Build(recipe, tree, backend, origin, inputs, resolved, found, note, dated=False))
             rest = without_package(tree, error.package)
@@ -197,7 +200,6 @@ class _Build:
         }
         if "git" not in self._base.programs and (file := tree.get(posixpath.join(recipe.folder, "pyproject.toml"))):
             self._set_up = version_variables(file.data) | self._set_up
-        self.dated = dated and not _DATES.isdisjoint(self._set_up)
         if not dated:
             self._set_up = self._undated()
         if self._pinned:
@@ -250,7 +252,15 @@ class _Build:
                 )
 
     def _undated(self) -> dict[str, str]:
-        return {name: value for name, value in self._set_up.items() if name not in _DATES}
+        ours = _DATES - self._recipe.env.keys()
+        return {name: value for name, value in self._set_up.items() if name not in ours}
+
+    @property
+    def _dated(self) -> bool:
+        """Return whether set-up may install packages of a day that codegate chose."""
+        chosen = self._set_up.keys() - self._undated().keys()
+        node = any(posixpath.basename(path) == "package.json" for path in self._tree)
+        return (self._python and "UV_EXCLUDE_NEWER" in chosen) or (node and "npm_config_before" in chosen)
 
     @property
     def _pinned(self) -> bool:
@@ -348,6 +358,7 @@ class _Build:
         lines = [line.rstrip() for line in self._redactor.redact_whole(text).split("\n") if line.strip()]
         named = next((match for match in _PACKAGES.finditer(text)), None)
         package = next(filter(None, named.groups()), "") if named is not None else ""
+        dated = step in self._recipe.setup and done.exit_code is not None and self._dated
         if done.timed_out:
             ended = f"did not end within {LIMITS.lifetime_seconds / 60:.0f} minutes"
         elif done.memory_exceeded:
@@ -355,7 +366,10 @@ class _Build:
         else:
             ended = "failed" + (f" with exit code {done.exit_code}" if done.exit_code is not None else "")
         last = tuple(self._redactor.redact(shown(line, _LINE)) for line in lines[-_LAST_LINES:])
-        return BuildFailed(shown(step, _LINE), ended, self._redactor.redact(package), last, self._remedy(done))
+        dated = dated and not (done.timed_out or done.memory_exceeded or self._proxy.unreachable)
+        return BuildFailed(
+            shown(step, _LINE), ended, self._redactor.redact(package), last, self._remedy(done), dated=dated
+        )
 
     def _remedy(self, done: Completed) -> str:
         if self._proxy.refused:

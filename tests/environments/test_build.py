@@ -333,6 +333,18 @@ def test_of_an_index_that_knows_no_dates_the_packages_of_today_are_taken(bwrap_b
         obtain(shell("uv pip install acme-none"), python_tree(), bwrap_backend, day=DAY)
 
 
+@pytest.mark.parametrize(
+    ("python", "env", "tries"), [(True, {}, 2), (False, {}, 1), (True, {"UV_EXCLUDE_NEWER": "2026-01-01"}, 1)]
+)
+def test_only_a_date_of_codegates_own_is_left_out_and_only_where_one_counts(
+    bwrap_backend: Backend, index: Server, seen: list[str], python: bool, env: dict[str, str], tries: int
+) -> None:
+    recipe = shell(f"{FETCH}{index.url}/tried\nfalse", env=env)
+    with pytest.raises(BuildFailed):
+        obtain(recipe, python_tree() if python else TREE, bwrap_backend, day=DAY)
+    assert seen.count("/tried") == tries
+
+
 def test_byte_code_of_packages_has_the_hash_of_its_source(bwrap_backend: Backend) -> None:
     """An audit leaves byte code alone whose source beside it says the same."""
     built = obtain(shell(), python_tree(), bwrap_backend, day=DAY)
