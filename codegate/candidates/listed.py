@@ -5,7 +5,7 @@ Where the list has several prices for one kind of token (by time of day, or more
 two), the highest is taken, so that a budget holds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -41,6 +41,21 @@ def listed(spec: CandidateSpec) -> Listed:
     if provider is None or spec.base_url is not None:
         return Listed(None, None)
     return _listed(provider, spec.model)
+
+
+def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
+    """Return the prices ``known`` of the candidate's model with those of its helpers.
+
+    A helper's are in the ``table``, or else in ``known``, or else in the list. None where one is nowhere: costs are
+    unknown as a whole where a part of them is.
+    """
+    if known is None or not spec.helpers:
+        return known
+    each = {
+        one.model: table.get(one.model) or known.helpers.get(one.model) or listed(one).prices for one in spec.helpers
+    }
+    found = {model: prices for model, prices in each.items() if prices is not None}
+    return known.model_copy(update={"helpers": found}) if len(found) == len(each) else None
 
 
 def price_words(spec: CandidateSpec) -> str:

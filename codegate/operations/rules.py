@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from codegate.candidates import CandidateSpec, Prices, listed
+from codegate.candidates import CandidateSpec, Prices, listed, with_helpers
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import GatePolicy
 from codegate.operations.pinned import Pinned, find_pinned
@@ -235,10 +235,12 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
     """Return a proposed candidate at ``known`` prices, else the list's, and only else at those that it proposes."""
-    proposed, each = _priced((spec,)), (spec, *spec.helpers)
-    prices = {one.model: known.get(one.model) or listed(one).prices or proposed.get(one.model) for one in each}
-    bare = spec.model_copy(update={"prices": None})
-    return priced((bare,), {model: found for model, found in prices.items() if found is not None})[0]
+    proposed = spec.prices.helpers if spec.prices is not None else {}
+    unlisted = {one.model for one in spec.helpers if listed(one).prices is None}
+    own = known.get(spec.model) or listed(spec).prices or spec.prices
+    if own is not None:
+        own = own.model_copy(update={"helpers": {name: proposed[name] for name in unlisted & proposed.keys()}})
+    return spec.model_copy(update={"prices": with_helpers(spec, own, known)})
 
 
 def _check_prices(candidates: Sequence[CandidateSpec]) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal
 
-from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
+from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage, with_helpers
 from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, share
 from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, cohorts, failure_shares, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
@@ -113,11 +113,9 @@ def measure(
     against: Samples = baseline or {}
     rates = correctness(side, k)
     prices = terms.prices.get(spec.model) or spec.prices
-    if prices is not None and spec.helpers:
-        recorded = spec.prices.helpers if spec.prices is not None else {}
-        declared = {one.model: terms.prices[one.model] for one in spec.helpers if one.model in terms.prices}
-        prices = prices.model_copy(update={"helpers": {**recorded, **declared}})
-    spent = costs_of(found, prices, terms.sandbox_hour_usd, calls)
+    if prices is not None and spec.prices is not None:
+        prices = prices.model_copy(update={"helpers": spec.prices.helpers})
+    spent = costs_of(found, with_helpers(spec, prices, terms.prices), terms.sandbox_hour_usd, calls)
     counted = [outcome.grade for outcomes in found.values() for outcome in outcomes if outcome.grade is not None]
     known = {one.name: one.estimate(found) for one in MEASURES}
     if spec.provider in _NO_PROVIDER:

@@ -21,6 +21,7 @@ from codegate.candidates import (
     check_snapshot,
     listed,
     parse_candidate,
+    with_helpers,
     worst_case_call_cost,
 )
 from codegate.candidates.agents import AGENTS
@@ -236,15 +237,7 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
 def _priced(candidate: CandidateSpec, prices: Mapping[str, Prices]) -> CandidateSpec:
     known = candidate.prices or prices.get(candidate.model) or listed(candidate).prices
-    helpers = {
-        one.model: (known.helpers.get(one.model) if known else None) or prices.get(one.model) or listed(one).prices
-        for one in candidate.helpers
-    }
-    if known is not None and helpers:
-        # Costs are unknown as a whole where a part of them is.
-        priced = {model: found for model, found in helpers.items() if found is not None}
-        known = known.model_copy(update={"helpers": priced}) if len(priced) == len(helpers) else None
-    return candidate.model_copy(update={"prices": known})
+    return candidate.model_copy(update={"prices": with_helpers(candidate, known, prices)})
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:

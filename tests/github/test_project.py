@@ -201,6 +201,11 @@ def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path
         (asked,) = project(workspace, base, scratch).settings.candidates
         assert asked.prices is not None
         assert (asked.prices.output, asked.prices.helpers[helper].output) == (Decimal(8), price)
+    new = (helped % "gpt-4o-2024-08-06").replace("m-2025-01-01", "new-2025-03-03")
+    config.write_text(f"candidates: [{{{new}, {cheap % ('gpt-4o-2024-08-06', 1, 1)}}}]\n")
+    (asked,) = project(workspace, base, scratch).settings.candidates
+    assert asked.prices is not None
+    assert asked.prices.helpers["gpt-4o-2024-08-06"].output == Decimal(10), "of the list, though the candidate is not"
     config.write_text(f"candidates: [{{{helped % 'm-2025-02-02'}, {cheap % ('m-2025-02-02', 0, 0)}}}]\n")
     with pytest.raises(UsageError, match="costs nothing, and the base commit has a budget"):
         project(workspace, base, scratch)
