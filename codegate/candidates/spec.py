@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from codegate.candidates.agents import AGENTS, OWN_COMMAND
+from codegate.candidates.agents import AGENTS, OWN_COMMAND, Agent
 from codegate.candidates.conversation import Sampling
 from codegate.candidates.endpoint import check_base_url, is_own_address
 from codegate.candidates.harness import Harness
@@ -254,13 +254,8 @@ class CandidateSpec(BaseModel):
         if self.agent is None and self.harness is not None:
             message = f"`harness` is for an agent, and this candidate has none: add one of {', '.join(AGENTS)}"
             raise ValueError(message)
-        roles = AGENTS[self.agent.name].roles if self.agent is not None else ()
-        if self.harness is not None and (strange := sorted(self.harness.models.keys() - roles)):
-            known = f"only of {', '.join(roles)}" if roles else "of none"
-            message = (
-                f"`harness.models` has `{strange[0]}`, and {self.agent.name} can be told {known}" if self.agent else ""
-            )
-            raise ValueError(message)
+        if self.agent is not None and self.harness is not None:
+            self._check_roles(AGENTS[self.agent.name], self.harness)
         if self.agent is not None and not self.calls_a_model:
             message = f"an agent needs a model, and {self.provider} calls none"
             raise ValueError(message)
@@ -271,6 +266,18 @@ class CandidateSpec(BaseModel):
             message = f"{self.agent.name} speaks a protocol of its own: remove `protocol`"
             raise ValueError(message)
         return self
+
+    @staticmethod
+    def _check_roles(agent: Agent, harness: Harness) -> None:
+        for role, model in harness.models.items():
+            prefix, _, rest = model.partition(":")
+            if role not in agent.roles:
+                known = f"; `harness.models` may have: {', '.join(agent.roles)}" if agent.roles else ""
+                message = f"{agent.name} has no {role} model of its own{known}"
+                raise ValueError(message)
+            if prefix in provider_names():
+                message = f"the {role} model is of the candidate's own provider: write {rest} alone"
+                raise ValueError(message)
 
     @model_validator(mode="after")
     def _key_has_one_source(self) -> "CandidateSpec":
@@ -328,9 +335,14 @@ class CandidateSpec(BaseModel):
     def helpers(self) -> tuple["CandidateSpec", ...]:
         """Return what its helpers are: the same candidate with another model, without sampling of its own."""
         models = dict.fromkeys(self.harness.models.values()) if self.harness is not None else {}
+        prices = self.prices.helpers if self.prices is not None else {}
         sampling = Sampling(max_output_tokens=self.sampling.max_output_tokens)
-        changed = {"harness": None, "snapshot": None, "prices": None, "sampling": sampling, "name": ""}
-        return tuple(self.model_copy(update={"model": one, **changed}) for one in models if one != self.model)
+        changed = {"harness": None, "snapshot": None, "sampling": sampling, "name": ""}
+        return tuple(
+            self.model_copy(update={"model": one, "prices": prices.get(one), **changed})
+            for one in models
+            if one != self.model
+        )
 
     @property
     def calls_a_model(self) -> bool:

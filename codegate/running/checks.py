@@ -77,7 +77,7 @@ def check_answering(
     announce: Callable[[str], None],
     resume: str,
 ) -> None:
-    """Make one small call to each candidate that must answer.
+    """Make one small call to each candidate that must answer, and its helpers.
 
     All calls run at once. ``settled`` candidates and those that have answered are left out; ``resume`` is the command
     that continues the run. A failure that may pass ends nothing, and is announced.
@@ -88,7 +88,8 @@ def check_answering(
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
         Interrupted: ``stop`` was set.
     """
-    asked = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
+    unanswered = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
+    asked = [(one, candidate) for candidate in unanswered for one in (candidate, *candidate.helpers)]
     calls = ModelCalls(
         options.models, None, options.budget_usd, options.spent_before + journal.calls.spending(), journal, stop
     )
@@ -107,10 +108,10 @@ def check_answering(
             failures.append(error)
 
     threads = []
-    for candidate in asked:
+    for one, candidate in asked:
         provider = providers[candidate.key()]
         if provider is not None:
-            arguments = (candidate, smallest_request(candidate, provider))
+            arguments = (one, smallest_request(one, provider))
             threads.append(threading.Thread(target=ask, args=arguments, name="codegate-check", daemon=True))
             threads[-1].start()
     begun, announced = time.monotonic(), False
@@ -127,23 +128,25 @@ def check_answering(
         if isinstance(error, CallLimitReached):
             raise CallLimitReached(error.cause, f"Raise the budget in codegate.yml. Continue with:\n{resume}")
         raise error
-    met = [(one.label, faults[one.key()]) for one in asked if one.key() in faults]
+    met = [(one.label, faults[one.key()]) for one, _ in asked if one.key() in faults]
     refuse_declined(
         [(label, fault) for label, fault in met if not _is_of_our_limit(fault)], f"Continue with:\n{resume}"
     )
-    if met and len(met) == len(journal.manifest.candidates) and {f.cause for _, f in met} == {"provider.connection"}:
+    silent = {candidate.key() for one, candidate in asked if one.key() in faults}
+    if met and len(silent) == len(journal.manifest.candidates) and {f.cause for _, f in met} == {"provider.connection"}:
         raise InfrastructureError(
             " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in met),
             f"Check the network and `base_url` in codegate.yml. Continue with:\n{resume}",
         )
-    for candidate in asked:
-        announce(_first_request_words(candidate, answers.get(candidate.key()), faults.get(candidate.key())))
+    for one, candidate in asked:
+        announce(_first_request_words(one, answers.get(one.key()), faults.get(one.key())))
         provider = providers[candidate.key()]
         listed = provider.models() if isinstance(provider, ListsModels) else ()
-        check_snapshot(candidate, listed)
-        if (end := ending(candidate, listed)) is not None:
+        check_snapshot(one, listed)
+        if (end := ending(one, listed)) is not None:
             announce(end.words)
-        check_context(candidate, listed, suite, options, announce)
+        if one is candidate:
+            check_context(candidate, listed, suite, options, announce)
 
 
 def check_context(

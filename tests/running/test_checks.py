@@ -74,6 +74,19 @@ def test_every_candidate_that_is_declined_is_named(suite: Suite, server: ModelSe
 
 
 @pytest.mark.usefixtures("no_sandbox")
+def test_a_helper_that_does_not_exist_ends_a_run_before_any_sandbox(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    missing = declined("The model `tiny-1` does not exist.", 404, code="model_not_found")
+    server.greeting = lambda request: missing if request["model"] == "tiny-1" else Said("OK")
+    agent = {"name": "opencode", "version": "1.18.33"}
+    spec = server.spec(solver="agent", agent=agent, harness={"models": {"small": "tiny-1"}, "laid": ()})
+    with pytest.raises(UsageError, match=r"first request of .*tiny-1.* failed: .*does not exist or was retired"):
+        run_here(suite, tmp_path / "r", spec, precheck=True)
+    assert sorted(request["model"] for request in server.greeted) == [spec.model, "tiny-1"]
+
+
+@pytest.mark.usefixtures("no_sandbox")
 def test_a_server_that_cannot_be_reached_is_an_infrastructure_fault(suite: Suite, tmp_path: Path) -> None:
     with ScriptedModel(lambda turn: Say("")) as model:
         spec = CandidateSpec(provider="openai", model="m-1", base_url=f"{model.url}/v1")

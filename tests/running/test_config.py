@@ -255,7 +255,11 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
         ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
         ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),
         ("{provider: openai, model: gpt-5-2025-08-07, harness: .}", "`harness` is for an agent"),
-        (f"{{{HELPED}, harness: {{models: {{subagent: m-1}}}}}}", "opencode can be told only of small"),
+        (
+            f"{{{HELPED}, harness: {{models: {{subagent: m-1}}}}}}",
+            "opencode has no subagent model of its own; `harness.models` may have: small",
+        ),
+        (f"{{{HELPED}, harness: {{models: {{small: 'openai:m-1'}}}}}}", "own provider: write m-1 alone"),
         (f"{{{HELPED}, harness: {{models: {{small: gpt-4o}}}}}}", "'gpt-4o' is a floating alias"),
     ],
 )
