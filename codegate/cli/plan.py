@@ -134,10 +134,11 @@ def command(
         )
         with run_progress() as progress:
             tried, journal = run_suite(request, progress, note)
+        priced = all(one.prices is not None for one in tried.manifest.candidates if one.calls_a_model)
         made = {
             "run": str(journal.folder),
             "samples": len(tried.outcomes),
-            "usd": float(journal.calls.spending().usd),  # as far as prices are known
+            "usd": float(journal.calls.spending().usd) if priced else None,
             "continue": shlex.join((*command_again(), "--resume", str(journal.folder))),
         }
     looks = (samples,) if samples else settings.gate.looks
@@ -176,7 +177,9 @@ def command(
         say(f"  {_calls_words(calls, settings.max_model_calls)}")
     if made is not None:
         count = count_of(len(tried.outcomes), "sample") if tried is not None else ""
-        say(f"  the pilot made {count} for ${made['usd']:.4f}; this continues its run:\n{made['continue']}")
+        usd = made["usd"]
+        paid = "a price that is not known" if usd is None else f"${usd:.4f}"
+        say(f"  the pilot made {count} for {paid}; this continues its run:\n{made['continue']}")
     if shared is not None:
         say(f"  run {shared.run_id} in {count_of(len(shared.shards), 'shard')}: {', '.join(shared.shards)}")
     emit(

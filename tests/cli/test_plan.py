@@ -170,15 +170,16 @@ def test_a_gated_run_goes_on_from_its_pilot_by_itself(suite: Suite, server: Mode
     assert codegate("baseline", "pin", "pinned", "--min-samples", "1", cwd=tmp_path).code == 0
     (tmp_path / "codegate.yml").write_text(json.dumps({**config, "candidates": [model]}))
     here = {"CI": ""}
-    done = codegate("plan", "--pilot=1", cwd=tmp_path, environment=here)
+    done = codegate("plan", "--pilot=1", "--json", cwd=tmp_path, environment=here)
     assert (done.code, len(server.asked)) == (0, 1), done.stderr
+    assert done.document["pilot"]["usd"] is None, "unknown, and not nothing"
+    assert "the pilot made 1 sample for a price that is not known" in done.stderr
     ran = codegate("run", cwd=tmp_path, environment=here)
     assert ran.code == 3, ran.stderr
     assert "has the same plan: its outcomes are reused" in ran.stderr
     assert sorted(server.asked) == sorted(NAMES), "each problem once"
 
 
-@pytest.mark.bwrap
 def test_a_pilot_is_refused_where_a_run_would_be(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     model = {"provider": "openai", "model": "model-x", "base_url": server.url}
     config = {"suite": str(suite.folder), "sandbox": "bwrap", "budget_usd": 5, "candidates": [model]}
