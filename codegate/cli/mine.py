@@ -12,7 +12,7 @@ import click
 
 from codegate.candidates import parse_candidate
 from codegate.cli import mine_exchange, mine_report
-from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, sandbox_option
+from codegate.cli.options import FILE, FOLDER, Finite, jobs_option, json_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
@@ -124,7 +124,7 @@ command.add_command(mine_exchange.import_command)
 )
 @click.option(
     "--budget-minutes",
-    type=click.FloatRange(min=0.1),
+    type=Finite(min=0.1),
     help="Stop after this time; work in progress is discarded.",
 )
 @click.option(

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -14,6 +15,15 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class Finite(click.FloatRange):
+    """A number in a range, which ``nan`` is outside of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; see ``click.ParamType.convert``."""
+        found = super().convert(value, param, ctx)
+        return found if math.isfinite(found) else self.fail(f"{value!r} is no number.", param, ctx)
 
 
 def _choice(_context: click.Context, _parameter: click.Parameter, value: str) -> str:

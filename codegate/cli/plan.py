@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from codegate.candidates import endings, price_words
-from codegate.cli.options import FILE, FOLDER, json_option, repository_option
+from codegate.cli.options import FILE, FOLDER, Finite, json_option, repository_option
 from codegate.cli.output import emit, note, say
 from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
@@ -52,7 +52,7 @@ _PILOT: Final = 3
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
 @click.option("--baseline", type=FILE, help="Lock file of the baseline; default as in the configuration.")
 @click.option("--samples", type=click.IntRange(1, 100), help="Plan this fixed number of samples per problem.")
-@click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Show how often a drop of this share is found.")
+@click.option("--drop", type=Finite(0.01, 0.9), help="Show how often a drop of this share is found.")
 @click.option("--like", type=FOLDER, multiple=True, help="Earlier run to estimate tokens and minutes from.")
 @click.option("--shards", type=click.IntRange(1, 256), help="Split the run; print its id and a matrix of shards.")
 @click.option(

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
-from codegate.cli.options import FILE, FOLDER, dollars, json_option, repository_option, sandbox_option
+from codegate.cli.options import FILE, FOLDER, Finite, dollars, json_option, repository_option, sandbox_option
 from codegate.cli.output import json_wanted, note
 from codegate.cli.policy import project_by, rules_option
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
@@ -76,7 +76,7 @@ _PLANNED: Final = frozenset(
 @click.option("--max-model-calls", type=click.IntRange(min=1), help="Stop, resumable, before more calls than this.")
 @click.option(
     "--max-minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     help="Begin nothing that would take longer than this, and stop, resumable.",
 )
 @click.option(

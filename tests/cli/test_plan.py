@@ -189,6 +189,8 @@ def test_a_pilot_is_refused_where_a_run_would_be(suite: Suite, server: ModelServ
     assert "a budget in dollars needs to know what" in done.stderr
     refused = codegate("plan", "--pilot", "--shards", "2", cwd=tmp_path)
     assert (refused.code, server.asked) == (2, [])
+    endless = codegate("run", "--max-minutes", "nan", cwd=tmp_path)
+    assert (endless.code, "'nan' is no number" in endless.stderr) == (2, True)
 
 
 def test_prompts_that_cannot_be_measured_are_said_to_be(suite: Suite, tmp_path: Path) -> None:
