@@ -180,6 +180,7 @@ def test_a_gated_run_goes_on_from_its_pilot_by_itself(suite: Suite, server: Mode
     assert sorted(server.asked) == sorted(NAMES), "each problem once"
 
 
+@pytest.mark.bwrap
 def test_a_pilot_is_refused_where_a_run_would_be(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     model = {"provider": "openai", "model": "model-x", "base_url": server.url}
     config = {"suite": str(suite.folder), "sandbox": "bwrap", "budget_usd": 5, "candidates": [model]}
