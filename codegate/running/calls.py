@@ -90,7 +90,7 @@ class CallLimitReached(UsageError):
 class TimeLimit:
     """The end of an execution after ``minutes``, None for never.
 
-    What takes longer than the time that is left, as the longest of its kind did before, is not begun. Thread-safe.
+    Work is not begun where the longest so far of its kind would not fit in the time left. Thread-safe.
     """
 
     def __init__(self, minutes: float | None = None) -> None:

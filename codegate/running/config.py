@@ -123,8 +123,8 @@ class Config(Strict):
     max_minutes: float | None = Field(
         default=None,
         gt=0,
-        description="Each start of the run stops, resumable, before it begins what it has no time for in so many "
-        "minutes.",
+        description="Minutes for each start of a run. Work that would end later is not begun, and the run stops, "
+        "resumable.",
     )
     budget_usd: Price | None = Field(
         default=None,

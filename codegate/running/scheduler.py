@@ -314,7 +314,7 @@ class _Execution:
                 self._record(job, self._attempts.outcome(job, fault))
                 self._setup.time_limit.record(kind, began)
             except CallLimitReached as error:
-                self._limit = error  # jobs with a kept attempt or without model calls go on
+                self._limit = error  # jobs that need no more model calls go on
 
     def _record(self, job: AttemptJob, outcome: Outcome) -> None:
         with self._lock:

@@ -69,7 +69,7 @@ class RunRequest:
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
         images: the baseline's base images by version of Python, used where available.
-        pilot: of a whole run, begin with one sample of so many problems, and stop there; None: all.
+        pilot: make the first sample of so many problems, then stop; None: the whole run.
         problems: ids of the problems to run, all without; ``limit``: how many, the first of the suite.
         command: words of the command that continues the run, without its folder; default: with the suite alone.
     """

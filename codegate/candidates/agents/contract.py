@@ -84,7 +84,7 @@ class Agent(ABC):
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that are no part of its answer.
         places: what of a repository it reads by itself, each path with its meaning; the first that fits counts.
-        roles: for which it can be told to ask another model.
+        roles: uses for which it accepts another model.
         server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
     """
 

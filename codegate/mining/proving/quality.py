@@ -117,8 +117,8 @@ def undisclosed_tests(
 def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sandbox: OpenSandbox) -> tuple[str, ...]:
     """Return those ``texts`` without which a fail-to-pass test fails.
 
-    With another text in its place in the hidden tests, the fix fails them. A text that a helper or a benchmark only
-    holds tells no more than the fix.
+    With another text in its place in the hidden tests, the fix fails them. A text that the tests only pass around, or
+    that only a benchmark has, need not be shown.
 
     Raises:
         SandboxError: ours or the daemon's fault.
