@@ -68,7 +68,7 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
     lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
     found = []
     for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
-        if not spec.calls_a_model or spec.base_url is not None or spec.api_key_command is not None:
+        if not spec.calls_a_model or has_own_account(spec):
             continue
         account = spec.provider, spec.api_key_env
         if account not in lists:
@@ -78,6 +78,11 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
         check_snapshot(spec, lists[account])
         found.append(ending(spec, lists[account]))
     return tuple(dict.fromkeys(filter(None, found)))
+
+
+def has_own_account(spec: CandidateSpec) -> bool:
+    """Return whether its address or key is its own; no list is read then."""
+    return spec.base_url is not None or spec.api_key_command is not None
 
 
 def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:

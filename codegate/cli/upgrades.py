@@ -10,7 +10,6 @@ from codegate.cli.output import emit, note, say
 from codegate.errors import ExitCode
 from codegate.operations.upgrades import find_upgrades, write_upgrade
 from codegate.running import CONFIG_NAME
-from codegate.running.config import load_config
 
 
 @click.command()
@@ -33,7 +32,7 @@ def command(config: Path, write: str | None) -> ExitCode:
 
     Exits 0, and 4 when a provider or a registry did not answer; the others are looked up all the same.
     """
-    found = find_upgrades(load_config(config))
+    found = find_upgrades(config)
     for one in found.found:
         say(one.words())
     if not found.found:

@@ -10,7 +10,6 @@ from codegate.github.step import Annotation, Job, Result
 from codegate.github.workflow import notes_summary
 from codegate.operations.upgrades import Upgrade, find_upgrades, upgraded
 from codegate.running import CONFIG_NAME
-from codegate.running.config import load_config
 from codegate.strict import read_text
 from codegate.suite.reader import MAX_YAML_BYTES
 
@@ -40,7 +39,7 @@ def upgrades(job: Job) -> Result:
         )
     base = job.environment.get("GITHUB_REF_NAME", "")
     path = inputs.config or CONFIG_NAME
-    found = find_upgrades(load_config(inputs.workspace / path))
+    found = find_upgrades(inputs.workspace / path)
     text = read_text(inputs.workspace / path, MAX_YAML_BYTES)
     lines = []
     for one in found.found:

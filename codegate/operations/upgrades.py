@@ -13,14 +13,15 @@ import yaml
 from codegate.candidates import CandidateSpec, ListedModel
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.harness import Role
-from codegate.candidates.registry import listed_models
+from codegate.candidates.registry import has_own_account, listed_models
 from codegate.candidates.snapshots import listed_as, successor
 from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running import Config
+from codegate.running.config import load_config
 from codegate.solving.releases import newer_release
 from codegate.strict import read_text
-from codegate.suite import check_model, parse_yaml
+from codegate.suite import check_model, parse_yaml, read_yaml
 from codegate.suite.reader import MAX_YAML_BYTES
 
 
@@ -90,18 +91,26 @@ class Upgrades:
         return chosen
 
 
-def find_upgrades(settings: Config) -> Upgrades:
-    """Return newer models and agents of candidates, their helpers and judge."""
-    every = [one for one in (*settings.candidates, settings.judge) if one is not None and one.calls_a_model]
-    specs = [one for candidate in every for one in (candidate, *candidate.helpers)]
+def find_upgrades(path: Path) -> Upgrades:
+    """Return newer models and agents of candidates, their helpers and judge.
+
+    Raises UsageError for a configuration that a run refuses.
+    """
+    load_config(path)
+    settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own
     found: dict[Upgrade, None] = {}
     unknown: dict[str, None] = {}
     failed: dict[str, None] = {}
     lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
-    for spec in specs:
-        for look in (partial(_model, lists), _agent):
+    for candidate in (*settings.candidates, settings.judge):
+        if candidate is None or not candidate.calls_a_model:
+            continue
+        models = () if _is_changed_by_hand(candidate) else (candidate, *candidate.helpers)
+        if not models:
+            unknown[f"{candidate.label}: its address, key, name or prices are your own; change it by hand."] = None
+        for look in (*(partial(_model, lists, one) for one in models), partial(_agent, candidate)):
             try:
-                upgrade = look(spec)
+                upgrade = look()
             except UsageError as error:
                 unknown[error.cause] = None
             except InfrastructureError as error:
@@ -112,9 +121,12 @@ def find_upgrades(settings: Config) -> Upgrades:
     return Upgrades(tuple(first), tuple(unknown), tuple(failed))
 
 
+def _is_changed_by_hand(spec: CandidateSpec) -> bool:
+    """Return whether a candidate says about its model what holds for no other."""
+    return has_own_account(spec) or spec.snapshot is not None or spec.prices is not None
+
+
 def _model(lists: dict[tuple[str, str | None], tuple[ListedModel, ...]], spec: CandidateSpec) -> Upgrade | None:
-    if spec.base_url is not None or spec.api_key_command is not None or spec.snapshot is not None:
-        raise UsageError(f"{spec.provider}:{spec.model}: its address, key or name is your own; no list is read for it.")
     account = spec.provider, spec.api_key_env
     models = lists[account] = lists.get(account) or listed_models(spec)
     entry, newer = listed_as(spec, models), successor(spec, models)
@@ -146,7 +158,7 @@ def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
     Comments and layout are kept. Raises UsageError, naming ``place``, if nothing there can be replaced.
     """
     changed = text
-    for node, new in sorted(_replaced(text, upgrade), key=lambda one: one[0].start_mark.index, reverse=True):
+    for node, new in sorted(_replaced(text, upgrade, place), key=lambda one: one[0].start_mark.index, reverse=True):
         start, end = node.start_mark.index, node.end_mark.index
         alike = type(parse_yaml(new, place)) is type(parse_yaml(text[start:end], place))
         changed = changed[:start] + (new if alike and node.style is None else json.dumps(new)) + changed[end:]
@@ -158,30 +170,30 @@ def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
     return changed
 
 
-def _replaced(text: str, upgrade: Upgrade) -> Iterator[tuple[yaml.ScalarNode, str]]:
+def _replaced(text: str, upgrade: Upgrade, place: str) -> Iterator[tuple[yaml.ScalarNode, str]]:
     """Yield the scalars to replace, each with its new value."""
+    now, to, written = upgrade.now, str(upgrade.to), parse_yaml(text, place)
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
-        for entry in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-            if key.value not in {"candidates", "judge"}:
-                continue
-            scalars = list(_scalars(entry, "model"))
-            values = {(name, node.value) for name, node in scalars}
-            for name, node in scalars:
+        if key.value not in {"candidates", "judge"}:
+            continue
+        several = isinstance(value, yaml.SequenceNode)
+        entries = written[key.value] if several else [written[key.value]]
+        for node, entry in zip(value.value if several else [value], entries, strict=True):
+            specs = check_model({"candidates": [entry]}, Config, place).candidates
+            agents = {(one.agent.name, one.agent.version) for one in specs if one.agent is not None}
+            by_hand = any(map(_is_changed_by_hand, specs)) or upgrade.name not in {one.provider for one in specs}
+            for name, scalar in _scalars(node, "model"):
                 if upgrade.kind == "agent":
-                    if not values & {("agent", upgrade.name), ("name", upgrade.name)}:
-                        continue
-                    if name == "version" and node.value == upgrade.now:
-                        yield node, str(upgrade.to)
-                    elif name == "as_of":
-                        yield node, datetime.now(UTC).date().isoformat()
-                elif name in {"model", *get_args(Role)} and not any(one == "base_url" for one, _ in values):
-                    of = ("provider", upgrade.name) in values
-                    of = of or any(one == "model" and text.startswith(f"{upgrade.name}:") for one, text in values)
-                    if node.value == f"{upgrade.name}:{upgrade.now}":
-                        yield node, f"{upgrade.name}:{upgrade.to}"
-                    elif node.value == upgrade.now and of:
-                        yield node, str(upgrade.to)
+                    if name == "version" and scalar.value == now and (upgrade.name, now) in agents:
+                        yield scalar, to
+                    elif name == "as_of" and (upgrade.name, now) in agents:
+                        yield scalar, datetime.now(UTC).date().isoformat()
+                elif not by_hand and (
+                    (name == "name" and now in scalar.value)
+                    or (name in {"model", *get_args(Role)} and scalar.value in {now, upgrade.pinned})
+                ):
+                    yield scalar, to.join(scalar.value.rsplit(now, 1))
 
 
 def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]:

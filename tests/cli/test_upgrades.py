@@ -131,6 +131,16 @@ def test_an_answer_that_is_no_registrys_is_named(environment: dict[str, str], tm
     assert "no usable answer of PyPI about aider-chat." in done.stderr
 
 
+@pytest.mark.parametrize("own", ["prices: {input: 1, output: 2}", "snapshot: gpt", "api_key_command: [key]"])
+def test_a_candidate_that_is_changed_by_hand_is_named(environment: dict[str, str], tmp_path: Path, own: str) -> None:
+    (tmp_path / "codegate.yml").write_text(
+        f"candidates: [{{provider: openai, model: gpt-5.4-mini-2026-03-17, {own}}}]\n"
+    )
+    done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment)
+    assert (done.code, done.document["upgrades"]) == (0, []), done.stderr
+    assert "openai:gpt-5.4-mini-2026-03-17: its address, key, name or prices are your own; change it" in done.stderr
+
+
 MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
 
 
@@ -156,8 +166,18 @@ MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
             "candidates:\n- {agent: opencode, version: '1', model: 'openai:x-1',\n"
             "   harness: {models: {small: m-2-2026-01-01}}}\n",
         ),
+        (
+            "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
+            "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
+            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key]}\n"
+            "- {provider: openai, model: m-1-2025-01-01, name: our m-1-2025-01-01}\n",
+            "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
+            "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
+            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key]}\n"
+            "- {provider: openai, model: m-2-2026-01-01, name: our m-2-2026-01-01}\n",
+        ),
     ],
-    ids=["quoted", "matrix", "others", "helper"],
+    ids=["quoted", "matrix", "others", "helper", "by hand"],
 )
 def test_only_what_the_proposal_is_about_is_replaced(before: str, after: str) -> None:
     assert upgraded(before, MINI, "codegate.yml") == after
