@@ -15,6 +15,7 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.harness import Role
 from codegate.candidates.registry import has_own_account, listed_models
 from codegate.candidates.snapshots import listed_as, successor
+from codegate.candidates.spec import NO_ANSWER
 from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running import Config
@@ -117,6 +118,12 @@ def find_upgrades(path: Path) -> Upgrades:
                 failed[error.cause] = None
             else:
                 found |= {upgrade: None} if upgrade is not None else {}
+    for one in [one for one in found if one.to is not None]:
+        try:
+            upgraded(read_text(path, MAX_YAML_BYTES), one, path.name)
+        except UsageError as error:
+            del found[one]
+            unknown[f"{one.words()}. {error}"] = None
     first = sorted(found, key=lambda one: (not one.gone, one.ends or date.max))
     return Upgrades(tuple(first), tuple(unknown), tuple(failed))
 
@@ -166,7 +173,10 @@ def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
         raise UsageError(
             f"{place}: {upgrade.pinned} is not there in a form that can be replaced.", "Change it by hand."
         )
-    check_model(parse_yaml(changed, place), Config, place)
+    config = check_model(parse_yaml(changed, place), Config, place)
+    # Not by their keys, which lack the files that are not read here.
+    if len({one.model_dump_json(exclude=set(NO_ANSWER)) for one in config.candidates}) < len(config.candidates):
+        raise UsageError(f"{place}: another candidate is the same with {upgrade.to} already.", "Remove the old one.")
     return changed
 
 

@@ -141,6 +141,14 @@ def test_a_candidate_that_is_changed_by_hand_is_named(environment: dict[str, str
     assert "openai:gpt-5.4-mini-2026-03-17: its address, key, name or prices are your own; change it" in done.stderr
 
 
+def test_what_another_candidate_is_already_is_not_proposed(environment: dict[str, str], tmp_path: Path) -> None:
+    models = "gpt-5.4-mini-2026-03-17, gpt-5.6-mini-2026-10-01"
+    (tmp_path / "codegate.yml").write_text(f"candidates: [{{provider: openai, matrix: {{model: [{models}]}}}}]\n")
+    done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment)
+    assert (done.code, done.document["upgrades"]) == (0, []), done.stderr
+    assert "ends on 2999-12-11; gpt-5.6-mini-2026-10-01 could replace it. codegate.yml: another can" in done.stderr
+
+
 MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
 
 
@@ -169,15 +177,21 @@ MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
         (
             "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
             "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
-            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key]}\n"
+            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key], protocol: responses}\n"
             "- {provider: openai, model: m-1-2025-01-01, name: our m-1-2025-01-01}\n",
             "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
             "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
-            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key]}\n"
+            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key], protocol: responses}\n"
             "- {provider: openai, model: m-2-2026-01-01, name: our m-2-2026-01-01}\n",
         ),
+        (
+            "candidates:\n- {provider: openai, model: m-1-2025-01-01, prompt: a.md}\n"
+            "- {provider: openai, model: m-2-2026-01-01, prompt: b.md}\n",
+            "candidates:\n- {provider: openai, model: m-2-2026-01-01, prompt: a.md}\n"
+            "- {provider: openai, model: m-2-2026-01-01, prompt: b.md}\n",
+        ),
     ],
-    ids=["quoted", "matrix", "others", "helper", "by hand"],
+    ids=["quoted", "matrix", "others", "helper", "by hand", "prompts"],
 )
 def test_only_what_the_proposal_is_about_is_replaced(before: str, after: str) -> None:
     assert upgraded(before, MINI, "codegate.yml") == after
