@@ -1,11 +1,11 @@
 """Mode ``upgrades``: one pull request for each newer model or agent, so that the gate on it answers."""
 
-import base64
+import contextlib
 import re
 from typing import Any, Final
 
 from codegate.errors import ExitCode, UsageError
-from codegate.forge import GitHub, GitHubError, NotFound
+from codegate.forge import GitHub, NotFound
 from codegate.github.step import Annotation, Job, Result
 from codegate.github.workflow import notes_summary
 from codegate.operations.upgrades import Upgrade, find_upgrades, upgraded
@@ -13,6 +13,8 @@ from codegate.running import CONFIG_NAME
 from codegate.strict import read_text
 from codegate.suite.reader import MAX_YAML_BYTES
 
+_RAW: Final = "application/vnd.github.raw+json"
+_TREE: Final = "Codegate-Tree: "
 _BODY: Final = """\
 {words}.
 
@@ -64,7 +66,8 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
     there = next((pull for pull in every if pull.get("state") == "open"), None)
     if there is None and any(pull.get("title") == upgrade.title for pull in every):
         return "proposed before, and closed"
-    _commit(github, branch, path, text, upgrade.title, commit)
+    if not _commit(github, branch, path, text, upgrade.title, commit, renew=there is None):
+        return f"open as {_number(there)}, edited" if there else f"the branch {branch} is edited: delete or merge it"
     wanted = {"title": upgrade.title, "body": _BODY.format(words=upgrade.words())}
     if there is None:
         made = github.send("POST", pulls, {**wanted, "head": branch, "base": base})
@@ -74,21 +77,33 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
     return f"open as {_number(there)}"
 
 
-def _commit(github: GitHub, branch: str, path: str, text: str, message: str, commit: str) -> None:
-    """Let the file in ``branch`` hold ``text``; a branch that is not there begins at ``commit``."""
-    try:
-        github.get(github.repo(f"git/ref/heads/{branch}"))
-    except NotFound:
-        github.send("POST", github.repo("git/refs"), {"ref": f"refs/heads/{branch}", "sha": commit})
-    place = github.repo(f"contents/{path}")
-    before = github.get(place, ref=branch)
-    try:
-        held, sha = base64.b64decode(before["content"]), before["sha"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise GitHubError(f"GitHub: GET {place} gave no file.") from error
-    if held != text.encode("utf-8"):
-        content = base64.b64encode(text.encode("utf-8")).decode("ascii")
-        github.send("PUT", place, {"message": message, "content": content, "sha": sha, "branch": branch})
+def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commit: str, *, renew: bool) -> bool:
+    """Let ``branch`` be ``commit`` and the file's ``text``; False if edited.
+
+    The message names the commit's tree, so that one that somebody added, amended or rebased is known as edited: an
+    author's name does not tell, where the token is a person's. Moved in one step: GitHub closes a pull request whose
+    branch has no commit of its own. One that holds the text is left as it is unless to ``renew``: a gate costs money.
+    """
+    ref, head, commits = f"heads/{branch}", "", github.repo("git/commits")
+    with contextlib.suppress(NotFound):
+        head = github.get(github.repo(f"git/ref/{ref}"))["object"]["sha"]
+    if head:
+        found = github.get(f"{commits}/{head}")
+        if f"{_TREE}{found['tree']['sha']}" not in found["message"]:
+            return False
+        place = github.repo(f"contents/{path}")
+        if not renew and github.download(place, MAX_YAML_BYTES, _RAW, ref=branch) == text.encode("utf-8"):
+            return True
+    file = {"path": path, "mode": "100644", "type": "blob", "content": text}
+    base = github.get(f"{commits}/{commit}")["tree"]["sha"]
+    tree = github.send("POST", github.repo("git/trees"), {"base_tree": base, "tree": [file]})["sha"]
+    message = {"message": f"{title}\n\n{_TREE}{tree}", "tree": tree, "parents": [commit]}
+    made = github.send("POST", commits, message)["sha"]
+    if head:
+        github.send("PATCH", github.repo(f"git/refs/{ref}"), {"sha": made, "force": True})
+    else:
+        github.send("POST", github.repo("git/refs"), {"ref": f"refs/{ref}", "sha": made})
+    return True
 
 
 def _number(pull: Any) -> str:

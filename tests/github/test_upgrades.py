@@ -117,6 +117,22 @@ def test_a_still_newer_release_updates_its_pull_request(step: Stepper, github: F
     assert (len(pulls), pull["title"]) == (2, "Upgrade codex 0.169.0 to 0.172.0")
     held = content.commits[content.branches[CODEX]]["codegate.yml"].decode()
     assert held == f"# New.\n{CONFIG}".replace("0.169.0", "0.172.0"), "with what the base has meanwhile"
+    assert content.parents[content.branches[CODEX]] == step.sha, "a branch of an old base would end in a conflict"
+
+
+@pytest.mark.parametrize("amended", [True, False])
+def test_a_branch_that_somebody_edited_is_left_alone(step: Stepper, github: FakeGitHub, *, amended: bool) -> None:
+    step()
+    pulls, content = github.store(Rest).pulls, github.store(Content)
+    mine = content.branches[CODEX]
+    content.branches[CODEX] = "f" * 40
+    content.commits["f" * 40] = content.commits[mine] | {"notes.md": b"Mine.\n"}
+    content.messages["f" * 40] = content.messages[mine] if amended else "Notes"
+    LATEST["version"] = "0.172.0"
+    done = step()
+    assert (done.code, content.branches[CODEX]) == (ExitCode.PASS, "f" * 40), done.log
+    assert "0.172.0 could replace it: open as #2, edited" in done.summary
+    assert pulls[2]["title"] == "Upgrade codex 0.169.0 to 0.171.0"
 
 
 def test_a_proposal_that_was_closed_is_made_again_only_for_another_release(step: Stepper, github: FakeGitHub) -> None:

@@ -24,6 +24,8 @@ class Content:
         branches: commit by branch.
         lost: commits that are on no branch any more.
         releases: name to bytes of the files of a release, by tag.
+        messages, parents: of commits that were made here.
+        trees: path to bytes, of trees that were made here.
     """
 
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -31,6 +33,9 @@ class Content:
     branches: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     releases: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    messages: dict[str, str] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+    trees: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def assets(self) -> list[tuple[str, str, bytes]]:
         return [(tag, name, data) for tag, files in self.releases.items() for name, data in files.items()]
@@ -60,16 +65,39 @@ def _blob(data: bytes) -> str:
     return hashlib.sha1(data).hexdigest()
 
 
-@route("PUT", rf"{_REPO}/contents/(.+)", needs="contents: write")
-def _write(github: FakeGitHub, request: Request) -> object:
-    store, path, branch = github.store(Content), unquote(request.groups[0]), request.body["branch"]
-    files = store.commits[store.branches[branch]]
-    if request.body["sha"] != _blob(files[path]):
-        return Reply({"message": f"{path} does not match {request.body['sha']}"}, 409)
-    commit = f"{len(store.commits):040x}"
-    store.commits[commit] = {**files, path: base64.b64decode(request.body["content"])}
-    store.branches[branch] = commit
-    return {"commit": {"sha": commit, "message": request.body["message"]}}
+@route("GET", rf"{_REPO}/git/commits/([0-9a-f]+)", needs="contents: read")
+def _commit(github: FakeGitHub, request: Request) -> object:
+    store, sha = github.store(Content), request.groups[0]
+    return {"sha": sha, "message": store.messages.get(sha, ""), "tree": {"sha": _tree(store.commits[sha])}}
+
+
+def _tree(files: dict[str, bytes]) -> str:
+    return hashlib.sha1(repr(sorted(files.items())).encode()).hexdigest()
+
+
+@route("POST", rf"{_REPO}/git/trees", needs="contents: write")
+def _make_tree(github: FakeGitHub, request: Request) -> object:
+    store = github.store(Content)
+    files = next(one for one in store.commits.values() if _tree(one) == request.body["base_tree"])
+    made = files | {one["path"]: one["content"].encode() for one in request.body["tree"]}
+    store.trees[_tree(made)] = made
+    return Reply({"sha": _tree(made)}, 201)
+
+
+@route("POST", rf"{_REPO}/git/commits", needs="contents: write")
+def _make_commit(github: FakeGitHub, request: Request) -> object:
+    store, body = github.store(Content), request.body
+    sha = f"{len(store.commits):040x}"
+    store.commits[sha], store.messages[sha] = store.trees[body["tree"]], body["message"]
+    (store.parents[sha],) = body["parents"]
+    return Reply({"sha": sha}, 201)
+
+
+@route("PATCH", rf"{_REPO}/git/refs/heads/(.+)", needs="contents: write")
+def _move_branch(github: FakeGitHub, request: Request) -> object:
+    assert request.body["force"], "the base may have moved"
+    github.store(Content).branches[unquote(request.groups[0])] = request.body["sha"]
+    return {"object": {"sha": request.body["sha"]}}
 
 
 @route("GET", rf"{_REPO}/git/ref/heads/(.+)", needs="contents: read")
