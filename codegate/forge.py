@@ -285,6 +285,9 @@ class GitHub:
                 raise GitHubError(cause, "Check the input `github-token`.", status=401)
             case 403 if "locked" in cause:
                 raise GitHubError(cause, "Unlock the conversation.", status=403)
+            case 403 if "not permitted to create" in cause:
+                setting = "Settings → Actions → General → Allow GitHub Actions to create and approve pull requests"
+                raise GitHubError(cause, f"Turn on {setting}.", status=403)
             case 403:
                 raise Forbidden(cause, lacking)
             case 404:

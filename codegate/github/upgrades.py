@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 from codegate.errors import ExitCode, UsageError
-from codegate.forge import GitHub, NotFound
+from codegate.forge import GitHub, GitHubError, NotFound
 from codegate.github.step import Annotation, Job, Result
 from codegate.github.workflow import notes_summary
 from codegate.operations.upgrades import Upgrade, find_upgrades, upgraded
@@ -32,7 +32,6 @@ def upgrades(job: Job) -> Result:
 
     Raises:
         UsageError: it is not started on a branch by a member, or has no token.
-        GitHubError: GitHub does not answer, or the token may not.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None or job.base is not None or event.fork:
@@ -43,15 +42,20 @@ def upgrades(job: Job) -> Result:
     path = inputs.config or CONFIG_NAME
     found = find_upgrades(inputs.workspace / path)
     text = read_text(inputs.workspace / path, MAX_YAML_BYTES)
-    lines = []
+    lines, failed = [], list(found.failed)
     for one in found.found:
-        state = _propose(github, one, upgraded(text, one, path), path, base, event.sha) if one.to is not None else ""
+        state = ""
+        if one.to is not None:
+            try:
+                state = _propose(github, one, upgraded(text, one, path), path, base, event.sha)
+            except GitHubError as error:
+                failed.append(f"{one.title}: {error}")
         lines.append(f"{one.words()}{state and f': {state}'}")
         job.log.log(lines[-1])
-    alarms: tuple[Annotation, ...] = tuple(("warning", "codegate", words) for words in (*found.failed, *found.unknown))
-    code = ExitCode.INFRASTRUCTURE if found.failed else ExitCode.PASS
-    notes = notes_summary([*(lines or ["Nothing that is pinned ends, and nothing newer was found."]), *found.failed])
-    kind = "infrastructure" if found.failed else "pass"
+    alarms: tuple[Annotation, ...] = tuple(("warning", "codegate", words) for words in (*failed, *found.unknown))
+    code = ExitCode.INFRASTRUCTURE if failed else ExitCode.PASS
+    notes = notes_summary([*(lines or ["Nothing that is pinned ends, and nothing newer was found."]), *failed])
+    kind = "infrastructure" if failed else "pass"
     return Result(code, {"verdict": kind}, f"## codegate: upgrades\n{notes}", alarms)
 
 
@@ -64,7 +68,7 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))
     there = next((pull for pull in every if pull.get("state") == "open"), None)
-    if there is None and any(pull.get("title") == upgrade.title for pull in every):
+    if there is None and any(pull.get("title") == upgrade.title and not pull.get("merged_at") for pull in every):
         return "proposed before, and closed"
     if not _commit(github, branch, path, text, upgrade.title, commit, renew=there is None):
         return f"open as {_number(there)}, edited" if there else f"the branch {branch} is edited: delete or merge it"

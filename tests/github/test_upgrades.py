@@ -9,7 +9,8 @@ import pytest
 from codegate.errors import ExitCode
 from tests.github.runner import Step, run_step, variables
 from tests.github.test_event import pull_payload
-from tests.kit.github import FakeGitHub, Token, fake_github
+from tests.kit.github import FakeGitHub, Fault, Token, fake_github
+from tests.kit.github import Reply as Answer
 from tests.kit.github.content import Content
 from tests.kit.github.rest import HOME, Rest
 from tests.kit.http import Reply, Request, Server, as_json
@@ -145,6 +146,26 @@ def test_a_proposal_that_was_closed_is_made_again_only_for_another_release(step:
     LATEST["version"] = "0.172.0"
     step()
     assert [pull["state"] for pull in rest.pulls.values() if pull["head"]["ref"] == CODEX] == ["closed", "open"]
+
+
+def test_a_merged_proposal_that_was_reverted_is_made_again(step: Stepper, github: FakeGitHub) -> None:
+    rest = github.store(Rest)
+    rest.add_pull(3, "e" * 40, head=HOME, branch=CODEX, state="closed")
+    rest.pulls[3] |= {"title": "Upgrade codex 0.169.0 to 0.171.0", "merged_at": "2026-01-02T03:04:05Z"}
+    step()
+    assert [pull["state"] for pull in rest.pulls.values() if pull["head"]["ref"] == CODEX] == ["closed", "open"]
+
+
+def test_a_proposal_that_fails_keeps_the_others_and_the_summary(step: Stepper, github: FakeGitHub) -> None:
+    refused = {"message": "GitHub Actions is not permitted to create or approve pull requests."}
+    github.fail(Fault("POST", ".*/pulls", Answer(refused, 403)))
+    done = step()
+    assert (done.code, done.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), done.log
+    assert "Actions → General → Allow GitHub Actions to create and approve pull requests" in done.summary
+    assert [pull["head"]["ref"] for pull in github.store(Rest).pulls.values()] == [CODEX]
+    done = step()
+    assert done.code == ExitCode.PASS, done.log
+    assert {pull["head"]["ref"] for pull in github.store(Rest).pulls.values()} == {MODEL, CODEX}
 
 
 def test_what_does_not_answer_is_named_after_the_proposals_of_the_others(
