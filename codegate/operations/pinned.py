@@ -129,7 +129,7 @@ def _read_lock(
         except UsageError as error:
             raise NoBaseline(f"{name} of {where} is not usable: {error.cause}", error.remedy or _PIN) from error
         if proposed != data:
-            changed = (f"This pull request changes {name}; until it is merged, the one of the base commit counts.",)
+            changed = (f"This change edits {name}; until it is merged, the one of the base commit counts.",)
     if data is None:
         raise NoBaseline(f"there is no {name} in {where}, or none that the token may read.", _PIN)
     try:

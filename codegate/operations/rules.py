@@ -72,7 +72,7 @@ class Project:
     def notes(self) -> tuple[str, ...]:
         """Return the notes on what counts, and on the baseline, for a report, a sentence each."""
         changed = " and ".join(self.changed)
-        note = f"This pull request changes {changed}; until it is merged, what the base commit has counts."
+        note = f"This change edits {changed}; until it is merged, what the base commit has counts."
         return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))
 
     @property

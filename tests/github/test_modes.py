@@ -305,12 +305,12 @@ class TestRuns:
         commit_all(world.workspace)
         worse = world.step("pull_request", pull(base), check="true")
         assert (worse.code, worse.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), worse.log
-        assert "This pull request changes codegate.lock" in worse.summary
+        assert "This change edits codegate.lock" in worse.summary
         (said,) = world.comments()
         assert said.startswith("<!-- codegate:v1:codegate-gate -->")
         assert "codegate: regressed" in said
-        assert "- This pull request changes suite and codegate.yml (gate);" in said
-        assert "- This pull request changes codegate.lock" in said
+        assert "- This change edits suite and codegate.yml (gate);" in said
+        assert "- This change edits codegate.lock" in said
         assert worse.outputs["comment-url"].endswith("#issuecomment")
         (check,) = world.github.store(Rest).checks.values()
         assert (check["head_sha"], check["conclusion"]) == (HEAD, "failure")

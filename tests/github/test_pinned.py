@@ -119,7 +119,7 @@ def artifact(number: int) -> str:
 
 
 GOOD = holding(PINNED)
-CHANGED = "This pull request changes codegate.lock; until it is merged, the one of the base commit counts."
+CHANGED = "This change edits codegate.lock; until it is merged, the one of the base commit counts."
 BY_NAME = Transport(artifact=NAME)
 
 

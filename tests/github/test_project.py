@@ -60,7 +60,7 @@ def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, sc
     commit_all(workspace)
     found = project(workspace, base, scratch)
     assert found.notes == (
-        "This pull request changes suites/own and codegate.yml (baseline, budget_usd, gate, suite); until it is "
+        "This change edits suites/own and codegate.yml (baseline, budget_usd, gate, suite); until it is "
         "merged, what the base commit has counts.",
     )
     assert [spec.label for spec in found.settings.candidates] == ["openai:m-2025-01-01", "openai:n-2025-01-01"]
@@ -84,7 +84,7 @@ def test_a_pull_request_does_not_choose_what_the_project_is_built_with(workspace
         setup=("uv sync --frozen",), secrets=("INDEX_TOKEN",), hosts=("index.example.com",)
     )
     assert found.notes == (
-        "This pull request changes codegate.yml (environment); until it is merged, what the base commit has counts.",
+        "This change edits codegate.yml (environment); until it is merged, what the base commit has counts.",
     )
 
 

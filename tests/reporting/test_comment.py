@@ -59,9 +59,9 @@ def test_it_says_what_a_reviewer_needs() -> None:
 
 
 def test_it_names_what_was_compared_and_what_to_do_next() -> None:
-    note = "This pull request changes suites/own and codegate.yml (gate); until it is merged, the base's count."
+    note = "This change edits suites/own and codegate.yml (gate); until it is merged, the base's count."
     text = render_comment(view(), notes=[note])
-    assert "\n- This pull request changes suites/own and" in text
+    assert "\n- This change edits suites/own and" in text
     assert ">\n> **Next:** look at the newly failing problems below." in text
     assert ": 0 to 1 sample per problem, codegate" in text, "of one problem it has a fault in place of a grade"
     (run,) = view().runs
