@@ -213,8 +213,8 @@ class ListedModel(_Frozen):
 class ListsModels(Protocol):
     """A provider whose server may have a list of its models."""
 
-    def models(self) -> tuple[ListedModel, ...]:
-        """Return the list, within seconds; empty where there is none, which is no error."""
+    def models(self) -> tuple[ListedModel, ...] | None:
+        """Return the list, within seconds; None without one, and empty where it does not come, which is no error."""
         ...
 
 

@@ -89,16 +89,18 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
     """Return the list of models of the candidate's provider.
 
     Raises:
-        UsageError: no variable holds a key, or as ``open_provider``.
-        InfrastructureError: there is no list, or none within seconds.
+        UsageError: no variable holds a key, the provider has no list, or as ``open_provider``.
+        InfrastructureError: the list does not come within seconds.
     """
     variable = spec.api_key_env or model_provider(spec.provider).key_variable
     if not os.environ.get(variable, "").strip():
         raise UsageError(f"{spec.provider}: its list of models is not read, because {variable} has no key.")
-    found: tuple[ListedModel, ...] = ()
+    found: tuple[ListedModel, ...] | None = None
     if (provider := open_provider(spec)) is not None:
         with contextlib.closing(provider):
-            found = provider.models() if isinstance(provider, ListsModels) else ()
+            found = provider.models() if isinstance(provider, ListsModels) else None
+    if found is None:
+        raise UsageError(f"{spec.provider} has no list of models.")
     if not found:
         raise InfrastructureError(f"{spec.provider} gave no list of models.")
     return found

@@ -85,8 +85,10 @@ class SdkProvider(ABC):
         self._calls.close()
         self._client.close()
 
-    def models(self) -> tuple[ListedModel, ...]:
+    def models(self) -> tuple[ListedModel, ...] | None:
         """See ``ListsModels``."""
+        if not hasattr(self._client, "models"):
+            return None
         with contextlib.suppress(Exception):  # a server without such a list is as good as one that has it
             pages = self._client.models.with_raw_response
             listed = self._calls.run(lambda: pages.list(extra_query=dict(self.list_query)), LIST_SECONDS)

@@ -141,7 +141,7 @@ def check_answering(
     for one, candidate in asked:
         announce(_first_request_words(one, answers.get(one.key()), faults.get(one.key())))
         provider = providers[candidate.key()]
-        listed = provider.models() if isinstance(provider, ListsModels) else ()
+        listed = (provider.models() if isinstance(provider, ListsModels) else None) or ()
         check_snapshot(one, listed)
         if (end := ending(one, listed)) is not None:
             announce(end.words)

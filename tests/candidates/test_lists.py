@@ -30,6 +30,7 @@ def listed(provider: str, respond: Callable[[Request], Reply | None]) -> tuple[L
         opened: object = open_provider(CandidateSpec(provider=provider, model="m", base_url=base))
         assert isinstance(opened, ListsModels)
         found = opened.models()
+        assert found is not None
     finally:
         server.close()
     return found

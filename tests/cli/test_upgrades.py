@@ -121,6 +121,13 @@ def test_what_does_not_answer_is_named_and_the_rest_is_looked_up(
     assert "Traceback" not in done.stderr
 
 
+def test_a_provider_without_a_list_is_named_and_is_no_failure(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "codegate.yml").write_text("candidates: ['bedrock:anthropic.claude-sonnet-4-5-20250929-v1:0']\n")
+    region = {"AWS_REGION": "us-east-1"}
+    done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment | region)
+    assert (done.code, done.document["unknown"]) == (0, ["bedrock has no list of models."]), done.stderr
+
+
 def test_an_answer_that_is_no_registrys_is_named(environment: dict[str, str], tmp_path: Path) -> None:
     server = Server(lambda request: Reply(b"<html>sign in</html>", headers={"Content-Type": "text/html"}))
     both = {"NPM_CONFIG_REGISTRY": server.url, "UV_DEFAULT_INDEX": server.url}
