@@ -27,6 +27,7 @@ from codegate.github.step import Annotation, Job, Result, figures
 from codegate.github.workflow import notes_summary
 from codegate.operations.rules import Project, Skipped, check_destinations
 from codegate.reporting import render_dashboard, render_markdown, terms_of
+from codegate.reporting.markdown import escape
 from codegate.running import CONFIG_NAME
 from codegate.running.config import priced
 
@@ -95,7 +96,7 @@ def nightly(job: Job, project: Project) -> Result:
     words = [f"{end.words}. {_REMEDY}" if end.within(SOON_DAYS) else end.words for end in ends]
     alarms += tuple(("warning", "codegate", text) for text in words)
     if soon := next((end for end in ends if end.within(SOON_DAYS)), None):
-        headline = f"the pinned model {f'ends on {soon.day}' if soon.day else 'is in no list any more'}; {headline}"
+        headline = f"{escape(soon.words)}; {headline}"
         alarms = (*alarms[-len(words) :], *alarms[: -len(words)])
     notes = notes_summary([*(alarm.text for alarm in found.alarms), *words])
     summary = f"## codegate: {headline}\n{notes}\n{render_markdown(report.view)}"

@@ -411,7 +411,9 @@ class TestRuns:
             soon = (datetime.now(UTC).date() + timedelta(days=29)).isoformat()
             stand_in.models["gpt-5-2025-08-07"] = soon
             last = world.step("schedule", pushed(), mode="nightly", samples="4")
-            assert last.summary.startswith(f"## codegate: the pinned model ends on {soon}; nightly, pass"), last.summary
+            assert last.summary.startswith(f"## codegate: {words.replace('2999-12-11', soon)}; nightly, pass"), (
+                last.summary
+            )
             assert "Pin its successor while both answer" in last.summary
             stand_in.models["gpt-5-2025-08-07"] = "2020-12-11"
             gone = world.step("schedule", pushed(), mode="nightly", samples="4")
