@@ -18,11 +18,11 @@ _TREE: Final = "Codegate-Tree: "
 _BODY: Final = """\
 {words}.
 
-The gate on this pull request runs the candidate as it is here against the pinned baseline, and says whether it fixes \
-your own bugs as often. Where no check starts, close and reopen it: GitHub starts none for a pull request that a \
-workflow opened with its own token.
+The gate on this pull request runs a candidate that changes against the pinned baseline, and says whether it fixes \
+your own bugs as often; a judge is not gated. Where no check starts, close and reopen it: GitHub starts none for a \
+pull request that a workflow opened with its own token.
 
-Merged, the pinned baseline is still of the old one: pin a new one with the workflow `codegate-baseline`. Closed \
+After the merge the old baseline is still pinned: pin a new one with the workflow `codegate-baseline`. Closed \
 unmerged, this proposal is not made again.
 """
 
