@@ -239,7 +239,7 @@ def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_
         if event.kind == "trying":
             told.append(event.message)
 
-    options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=2, budget_minutes=5.0)
+    options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=1, budget_minutes=5.0)
     again = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, progress)
     # Of what calls itself a bug fix, the newest first.
     assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
