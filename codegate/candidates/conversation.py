@@ -214,7 +214,10 @@ class ListsModels(Protocol):
     """A provider whose server may have a list of its models."""
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """Return the list, within seconds; None without one, and empty where it does not come, which is no error."""
+        """Return the list within seconds; None without one.
+
+        Empty where it does not come, which is no error.
+        """
         ...
 
 

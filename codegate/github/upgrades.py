@@ -82,7 +82,7 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
 
 
 def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commit: str, *, renew: bool) -> bool:
-    """Let ``branch`` be ``commit`` and the file's ``text``; False if edited.
+    """Put ``text`` on ``commit`` into ``branch``; False if edited.
 
     The message names the commit's tree, so that one that somebody added, amended or rebased is known as edited: an
     author's name does not tell, where the token is a person's. Moved in one step: GitHub closes a pull request whose

@@ -129,7 +129,7 @@ def find_upgrades(path: Path) -> Upgrades:
 
 
 def _is_changed_by_hand(spec: CandidateSpec) -> bool:
-    """Return whether a candidate says about its model what holds for no other."""
+    """Return whether people have to change the candidate's model."""
     return has_own_account(spec) or spec.snapshot is not None or spec.prices is not None
 
 
