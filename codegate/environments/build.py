@@ -257,7 +257,9 @@ class _Build:
 
     @property
     def _dated(self) -> bool:
-        """Return whether set-up may install packages of a day that codegate chose."""
+        """Return whether set-up may install packages of a day that codegate chose, and no earlier build's."""
+        if self._resolved is not None:
+            return False
         chosen = self._set_up.keys() - self._undated().keys()
         node = any(posixpath.basename(path) == "package.json" for path in self._tree)
         return (self._python and "UV_EXCLUDE_NEWER" in chosen) or (node and "npm_config_before" in chosen)

@@ -343,6 +343,10 @@ def test_only_a_date_of_codegates_own_is_left_out_and_only_where_one_counts(
     with pytest.raises(BuildFailed):
         obtain(recipe, python_tree() if python else TREE, bwrap_backend, day=DAY)
     assert seen.count("/tried") == tries
+    seen.clear()
+    with pytest.raises(BuildFailed):
+        obtain(recipe, python_tree() if python else TREE, bwrap_backend, day=DAY, resolved="acme-core==1.0\n")
+    assert seen.count("/tried") == 1, "a suite's environment is built as it was, or not at all"
 
 
 def test_byte_code_of_packages_has_the_hash_of_its_source(bwrap_backend: Backend) -> None:
