@@ -40,7 +40,8 @@ def some_of(model: type[BaseModel], needed: tuple[str, ...] = (), /, **values: s
 
 AMOUNTS = {"input": PRICE, "output": PRICE, "cache_read": PRICE, "cache_write": PRICE}
 LONG = some_of(LongPromptPrices, ("input", "output", "above"), **AMOUNTS, above=st.integers(1, 10**6))
-PRICES = some_of(Prices, ("input", "output"), **AMOUNTS, long_prompts=LONG, source=TEXT)
+HELPERS = st.dictionaries(WORD, st.fixed_dictionaries({"input": PRICE, "output": PRICE}), max_size=2)
+PRICES = some_of(Prices, ("input", "output"), **AMOUNTS, long_prompts=LONG, source=TEXT, helpers=HELPERS)
 SAMPLING = some_of(
     Sampling,
     temperature=st.floats(0, 2),
@@ -81,6 +82,7 @@ HARNESS = some_of(
     skills=WORD,
     mcp=WORD,
     hooks=st.booleans(),
+    models=st.dictionaries(st.sampled_from(["small", "subagent"]), WORD),
     laid=st.lists(
         some_of(HarnessFile, ("path",), path=WORD, text=TEXT, data=st.just("/w=="), program=st.booleans())
     ).map(tuple),
@@ -116,6 +118,10 @@ def possible(fields: dict[str, Any]) -> CandidateSpec:
     """Return the candidate of these fields, less those that exclude each other."""
     if "agent" in fields:
         fields = {name: value for name, value in fields.items() if name not in {"protocol", "solver"}}
+        roles, harness = AGENTS[fields["agent"]["name"]].roles, dict(fields.get("harness", {}))
+        if "models" in harness:
+            harness["models"] = {role: model for role, model in harness["models"].items() if role in roles}
+            fields["harness"] = harness
     else:
         fields = {name: value for name, value in fields.items() if name != "harness"}
     if "agent" in fields or fields.get("solver") == "tool_loop":
