@@ -44,10 +44,10 @@ def listed(spec: CandidateSpec) -> Listed:
 
 
 def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
-    """Return the prices ``known`` of the candidate's model with those of its helpers.
+    """Return a model's prices with those of its helpers added.
 
-    A helper's are in the ``table``, or else in ``known``, or else in the list. None where one is nowhere: costs are
-    unknown as a whole where a part of them is.
+    ``known`` are the prices of the candidate's own model. A helper's are in the ``table``, or else in ``known``, or
+    else in the list. None where one is nowhere: costs are unknown as a whole where a part of them is.
     """
     if known is None or not spec.helpers:
         return known

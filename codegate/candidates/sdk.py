@@ -103,7 +103,7 @@ class SdkProvider(ABC):
             ProviderError: no usable answer came.
         """
         spoken, request = PROTOCOLS[protocol], dict(request)
-        spec = next((one for one in self._spec.helpers if one.model == request.get("model")), self._spec)
+        spec = self._spec.asking(request.get("model"))
         content, streamed = b"", bool(request.get("stream"))
         without: list[str] = []
 

@@ -344,6 +344,10 @@ class CandidateSpec(BaseModel):
             if one != self.model
         )
 
+    def asking(self, model: object) -> "CandidateSpec":
+        """Return the helper with this model, or else the candidate."""
+        return next((one for one in self.helpers if one.model == model), self)
+
     @property
     def calls_a_model(self) -> bool:
         """Return whether its answers take model calls."""

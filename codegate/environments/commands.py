@@ -37,7 +37,7 @@ _COMPILES: Final = re.compile(r"--?(?:race|msan|asan|tags\b.*)$")
 """Options of ``go test`` that decide what is compiled of a dependency."""
 _DOWNLOAD: Final = "go mod download"
 _LIST: Final = "go list -e -deps -test"
-"""Go on after a broken package: one that embeds a web page which nobody has built is no reason to compile nothing."""
+"""With ``-e`` it goes on after a broken package, such as one that embeds a web page which nobody has built."""
 _DEPENDENCIES: Final = "{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}"
 """Not the project's own packages: what is compiled of them would show a later tree's fix to an earlier one."""
 _JVM: Final = re.compile(r"(?i)(?:^|:)(?:test|verify|package|install|check|build|\w+Test)$")

@@ -84,9 +84,10 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
 def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commit: str, *, renew: bool) -> bool:
     """Put ``text`` on ``commit`` into ``branch``; False if edited.
 
-    The message names the commit's tree, so that one that somebody added, amended or rebased is known as edited: an
-    author's name does not tell, where the token is a person's. Moved in one step: GitHub closes a pull request whose
-    branch has no commit of its own. One that holds the text is left as it is unless to ``renew``: a gate costs money.
+    The message names the commit's tree: a commit with another tree is a person's, or was amended or rebased. Its author
+    does not tell, because the token may be a person's. The branch is moved in one step, because GitHub closes a pull
+    request whose branch has no commit of its own. A branch that holds the text stays as it is, because a gate costs
+    money; ``renew`` moves it all the same.
     """
     ref, head, commits = f"heads/{branch}", "", github.repo("git/commits")
     with contextlib.suppress(NotFound):

@@ -68,7 +68,7 @@ class Upgrade:
 
 @dataclass(frozen=True)
 class Upgrades:
-    """What was found, what ends soonest first.
+    """The upgrades that were found; what ends soonest comes first.
 
     ``unknown`` says what was not looked up, and ``failed`` which providers and registries did not answer.
     """

@@ -122,14 +122,13 @@ def test_the_page_gates_a_merge_request_and_posts_a_note(clone: Path) -> None:
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     script = "\n".join(job["script"])
-    done = subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=clone,
-        env={**os.environ, **given},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+
+    def run_job() -> "subprocess.CompletedProcess[str]":
+        command = ["bash", "-e", "-c", script]
+        environment = {**os.environ, **given}
+        return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+
+    done = run_job()
     assert done.returncode == 1, done.stdout + done.stderr
     (note,) = notes
     assert (note.method, note.path) == ("POST", "/api/v4/projects/9/merge_requests/7/notes")
@@ -139,14 +138,7 @@ def test_the_page_gates_a_merge_request_and_posts_a_note(clone: Path) -> None:
     assert (clone / job["artifacts"]["reports"]["junit"]).is_file()
     run_git(clone, "checkout", "--quiet", "--detach", "origin/rules")
     shutil.rmtree(clone / "gate")
-    same = subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=clone,
-        env={**os.environ, **given},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    same = run_job()
     server.close()
     assert (same.returncode, len(notes)) == (0, 1), same.stderr
 

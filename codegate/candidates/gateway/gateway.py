@@ -101,7 +101,6 @@ class Gateway:
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
         self._unwanted: dict[str, set[str]] = {}  # fields that each model has refused
-        self._helpers = {one.model: one for one in candidate.helpers}
         self._parts = {name: re.compile(pattern, re.MULTILINE) for name, pattern in (parts or {}).items()}
         self.used: set[str] = set()
 
@@ -138,8 +137,8 @@ class Gateway:
         elif request.method == "HEAD":
             http.reply(200 if request.path == "/" else 404, b"", _JSON)
         elif request.method == "GET" and request.path == "/v1/models":
-            names = (self._candidate.model, *self._helpers)
-            models = [{"id": name, "object": "model", "type": "model"} for name in names]
+            each = (self._candidate, *self._candidate.helpers)
+            models = [{"id": one.model, "object": "model", "type": "model"} for one in each]
             http.reply(200, _dumped({"object": "list", "data": models}), _JSON)
         elif request.method == "POST" and request.path == f"/v1{self._protocol.path}/count_tokens":
             http.reply(200, _dumped({"input_tokens": len(request.body) // 4}), _JSON)
@@ -150,7 +149,7 @@ class Gateway:
     def _answer_call(self, http: HttpConnection, request: HttpRequest) -> None:
         try:
             asked = _document(request)
-            spec = self._helpers.get(str(asked.get("model")), self._candidate)
+            spec = self._candidate.asking(asked.get("model"))
             cleaned = self._protocol.clean(asked, spec.model, spec.sampling)
         except RequestRefused as refusal:
             self._refuse(http, 400, f"a request: {refusal}", str(refusal))
@@ -210,7 +209,7 @@ class Gateway:
             except ProviderError:
                 timed.sent = None
                 raise
-            answers.append(_by_helper(answer, model) if model in self._helpers else answer)
+            answers.append(answer if model == self._candidate.model else _by_helper(answer, model))
             unwanted.update(answer.without)
             for name in unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
@@ -239,7 +238,7 @@ class Gateway:
         self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.completions.append(completion)
-            if len(conversation) >= len(self._conversation) and model not in self._helpers:
+            if len(conversation) >= len(self._conversation) and model == self._candidate.model:
                 self._conversation = conversation
         return answers[-1]
 
