@@ -19,8 +19,8 @@ from codegate.grading import Sandboxes, grade_reference, mark_tests
 from codegate.mining.assemble import Findings, assemble, mined_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RecordedBuilds, limits_of, settings_of
-from codegate.mining.examples.example import Found, chosen, overturned_tests, public_text
-from codegate.mining.examples.search import find_examples
+from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
+from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineOptions
@@ -330,23 +330,28 @@ class _UnitBuilder:
                 interface=interface,
                 gates=gates,
             )
-            examples = chosen(found)
-            if not examples and self.builder.options.statements == "executed":
-                raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
-            _require_statement(write(examples=examples))
+            _require_statement(write(examples=self._executed(chosen(found))))
             # The base's tests are run only for a unit that has a statement.
             overturned = overturned_tests(self.parts, validated, opener)
             write = partial(write, overturned=overturned)
-            _require_disclosed(interface, _require_statement(write(examples=examples)))
+            _require_disclosed(interface, _require_statement(write(examples=chosen(found))))
         runs = self._partial(opener, validated, found)
-        examples, left = examples_to_show(found, examples, runs)
+        with step("statement"):
+            steady = partial(steady_examples, self.parts, validated, opener)
+            examples, left = examples_to_show(found, runs, steady)
         with step("quality"):
             undisclosed = undisclosed_tests(self.parts, validated, left if found else (), overturned, opener)
         if undisclosed and not stand_for_any(set(validated.outcomes.fail_to_pass) - undisclosed, examples):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
-            statement = _require_disclosed(interface, _require_statement(write(examples=examples)))
+            statement = _require_disclosed(interface, _require_statement(write(examples=self._executed(examples))))
         return _Described(kind, interface, statement, runs, undisclosed, gates)
+
+    def _executed(self, examples: list[Example]) -> list[Example]:
+        """Return ``examples``; raise ``LeftOut`` where there is none and a statement has to have one."""
+        if not examples and self.builder.options.statements == "executed":
+            raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
+        return examples
 
     def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
         with self.steps.step("quality"):

@@ -17,10 +17,11 @@ from codegate.languages.lines import Dialect, Line, Step, literals_of
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.examples import search
-from codegate.mining.examples.example import Example, Found, chosen
+from codegate.mining.examples.example import Example, Found
 from codegate.mining.examples.literals import Pieces, failing_literals, hidden_texts, literals_to_hide
-from codegate.mining.examples.search import differing, find_examples, with_examples
+from codegate.mining.examples.search import differing, find_examples, steady_examples, with_examples
 from codegate.mining.examples.variants import probes_of, shape_of, slices
+from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE
@@ -539,11 +540,11 @@ def examples(
     public = "".join(file.data.decode() for file in cut.base.values())
     found = find_examples(cut, validated, opened, public, "seed")
     assert unlike(cut, found, cut.base.overlay(cut.fix), validated, opened) == set()
-    assert unlike(cut, found, cut.base, validated, opened) == set(range(len(found)))
-    return chosen(found)
+    assert unlike(cut, found, cut.base, validated, opened) == {each.example for each in found}
+    return examples_to_show(found, (), partial(steady_examples, cut, validated, opened))[0]
 
 
-def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opened: OpenSandbox) -> frozenset[int]:
+def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opened: OpenSandbox) -> frozenset[Example]:
     """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
     report = run_tests(
         partial(opened, validated.limits),

@@ -15,8 +15,9 @@ from codegate.languages.python.tests import PythonTests
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
-from codegate.mining.examples.search import find_examples
+from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
+from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, TreeFile
@@ -78,7 +79,8 @@ def examples(cut: Cut, sandboxes: Sandboxes) -> list[Example]:
 
 
 def found_in(cut: Cut, validated: Validated, opened: OpenSandbox) -> list[Example]:
-    return chosen(find_examples(cut, validated, opened, public_text(cut), "seed"))
+    found = find_examples(cut, validated, opened, public_text(cut), "seed")
+    return examples_to_show(found, (), partial(steady_examples, cut, validated, opened))[0]
 
 
 def proved(cut: Cut, sandboxes: Sandboxes) -> tuple[Validated, OpenSandbox]:

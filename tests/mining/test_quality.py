@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -116,27 +116,33 @@ class TestTold:
         for number in range(4)
     )
 
+    def run(self, tests: str, *examples: int) -> PartialRun:
+        return PartialRun({}, frozenset(tests), frozenset(self.FOUND[number].example for number in examples))
+
     def test_an_example_is_added_that_notices_what_no_other_does(self) -> None:
-        runs = [
-            PartialRun({}, frozenset({"a"}), frozenset({0, 2})),
-            PartialRun({}, frozenset({"a"}), frozenset({2, 3})),
-        ]
-        examples, left = examples_to_show(self.FOUND, [self.FOUND[0].example], runs)
+        runs = [self.run("a", 0, 2), self.run("a", 2, 3)]
+        examples, left = examples_to_show(self.FOUND, runs, list)
         assert [each.expression for each in examples] == ["f(0)", "f(2)"]
         assert left == []
 
     def test_a_test_asks_for_more_where_it_fails_and_every_example_gives_what_it_should(self) -> None:
-        runs = [
-            PartialRun({}, frozenset({"a", "b"}), frozenset()),
-            PartialRun({}, frozenset({"b", "c"}), frozenset({0})),
-        ]
-        examples, left = examples_to_show(self.FOUND, [self.FOUND[0].example], runs)
+        runs = [self.run("ab"), self.run("bc", 0)]
+        examples, left = examples_to_show(self.FOUND, runs, list)
         assert (len(examples), left) == (1, runs[:1])
 
+    def test_only_what_would_be_shown_is_confirmed_and_the_next_best_replaces_what_is_not_steady(self) -> None:
+        asked = []
+
+        def steady(found: Sequence[Found]) -> list[Found]:
+            asked.append([each.example.expression for each in found])
+            return [each for each in found if each is not self.FOUND[2]]
+
+        examples, left = examples_to_show(self.FOUND, [self.run("a", 2, 3)], steady)
+        assert asked == [["f(0)", "f(2)"], ["f(0)", "f(3)"]]
+        assert ([each.expression for each in examples], left) == (["f(0)", "f(3)"], [])
+
     def test_a_part_that_no_test_notices_needs_no_example(self) -> None:
-        examples, untold = examples_to_show(
-            self.FOUND, [self.FOUND[0].example], [PartialRun({}, frozenset(), frozenset({1}))]
-        )
+        examples, untold = examples_to_show(self.FOUND, [self.run("", 1)], list)
         assert (len(examples), len(untold)) == (1, 0)
 
     def test_of_the_graded_tests_one_is_of_an_example(self) -> None:
@@ -212,7 +218,7 @@ class TestRuns:
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, opened, public_text(cut), "seed")
         small = [each for each in found if each.example.expected.endswith("small'")]
-        examples, untold = examples_to_show(small, chosen(small), run_partial_fixes(cut, validated, small, opened))
+        examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small, opened), list)
         assert (len(examples), len(untold)) == (1, 0)
 
     def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, sandboxes: Sandboxes) -> None:
@@ -230,10 +236,10 @@ class TestRuns:
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, opened, public_text(cut), "seed")
         first = chosen(found)
-        examples, untold = examples_to_show(found, first, run_partial_fixes(cut, validated, found, opened))
+        examples, untold = examples_to_show(found, run_partial_fixes(cut, validated, found, opened), list)
         assert (len(first), len(examples), len(untold)) == (1, 2, 0)
-        [alone] = [each for each in found if each.same(first[0])][:1]
-        left = examples_to_show([alone], first, run_partial_fixes(cut, validated, [alone], opened))[1]
+        alone = [each for each in found if replace(first[0], tests=()) == each.example][:1]
+        left = examples_to_show(alone, run_partial_fixes(cut, validated, alone, opened), list)[1]
         assert undisclosed_tests(cut, validated, left, (), opened) == {"test_calc.py::test_link"}
         # What a test of the base notices is what works today.
         older = replace(cut, base=cut.base.overlay({"test_calc.py": TreeFile(tests.encode())}))

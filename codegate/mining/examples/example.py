@@ -163,10 +163,6 @@ class Found:
         """Return the file of its test."""
         return self.test.partition("::")[0]
 
-    def same(self, example: Example) -> bool:
-        """Return whether ``example`` is this one, whatever tests it stands for."""
-        return replace(example, tests=()) == self.example
-
 
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]

@@ -158,7 +158,7 @@ class _Search:
 
 
 def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str) -> list[Found]:
-    """Return examples of what the fix changes, the clearest first.
+    """Return examples of what the fix changes, the clearest first; ``steady_examples`` says which may be shown.
 
     Args:
         cut: the problem's parts.
@@ -174,11 +174,15 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
     clearest: dict[tuple[object, ...], Found] = {}
     for each in found:
         clearest.setdefault((each.test, each.shape, each.line.own), each)
-    return _steady(cut, validated, open_sandbox, list(clearest.values())[:_MOST])
+    return list(clearest.values())[:_MOST]
 
 
-def _steady(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
-    """Return the examples that give the same ten times in both states; the order of a map in Go is one of few."""
+def steady_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
+    """Return the examples that give the same ten times in both states; the order of a map in Go is one of few.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}
     runs = Probing(cut, validated, open_sandbox, files, tuple(dict.fromkeys(each.path for each in found)))
@@ -209,11 +213,11 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
     return files
 
 
-def differing(found: Sequence[Found], report: TestReport) -> frozenset[int]:
-    """Return the numbers of the examples that gave other values in a run than after the fix, or none."""
+def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
+    """Return the examples that gave other values in a run than after the fix, or none."""
     seen = _seen({test: records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
-        number
+        each.example
         for number, each in enumerate(found)
         if _texts_of(seen.get(number, [])[: len(each.values)]) != each.values
     )

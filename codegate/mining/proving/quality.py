@@ -5,14 +5,14 @@ wrong answers pass. If a test notices it but every example still gives the expec
 that the statement does not show.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from codegate.grading import run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, function_of
+from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, chosen, function_of
 from codegate.mining.examples.search import differing, with_examples
 from codegate.mining.proving.outcomes import status_in
 from codegate.mining.proving.parts import partial_fixes
@@ -37,12 +37,12 @@ class PartialRun:
     Attributes:
         changes: the partial fix.
         tests: fail-to-pass tests that fail on it.
-        examples: numbers of the examples that give other values than with the whole fix, or none.
+        examples: those that give other values than with the whole fix, or none.
     """
 
     changes: Changes
     tests: frozenset[str]
-    examples: frozenset[int]
+    examples: frozenset[Example]
 
 
 def run_partial_fixes(
@@ -65,28 +65,40 @@ def run_partial_fixes(
         # No developer would leave an undefined name, or break a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
         broken = broken or any(status_in(report, test) in _BROKEN for test in validated.outcomes.pass_to_pass)
-        runs.append(PartialRun(changes, failed, frozenset(range(len(found))) if broken else differing(found, report)))
+        missed = frozenset(each.example for each in found) if broken else differing(found, report)
+        runs.append(PartialRun(changes, failed, missed))
     return runs
 
 
 def examples_to_show(
-    found: Sequence[Found], shown: Sequence[Example], runs: Sequence[PartialRun]
+    found: Sequence[Found], runs: Sequence[PartialRun], steady: Callable[[Sequence[Found]], Sequence[Found]]
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and the runs they miss.
 
-    To those ``shown`` already, examples of ``found`` are added that notice what no other does. In the runs that are
-    left, tests demand more than the examples show.
+    To those that are chosen, examples of ``found`` are added that notice what no other does. In the runs that are left,
+    tests demand more than the examples show. Only ``steady`` examples are shown; it is asked for no others than these.
     """
-    examples = list(shown)
+    while True:
+        examples, left = _noticing(found, chosen(found), runs)
+        names = {replace(each, tests=()) for each in examples}
+        shown = [each for each in found if each.example in names]
+        kept = steady(shown)
+        if len(kept) == len(shown):
+            return examples, left
+        found = [each for each in found if each in kept or each not in shown]
+
+
+def _noticing(
+    found: Sequence[Found], examples: list[Example], runs: Sequence[PartialRun]
+) -> tuple[list[Example], list[PartialRun]]:
     left = [run for run in runs if run.tests]
     while True:
-        seen = {number for number, each in enumerate(found) if any(each.same(example) for example in examples)}
-        left = [run for run in left if not run.examples & seen]
-        counts = {number: sum(number in run.examples for run in left) for number in range(len(found))}
-        best = max(counts, key=lambda number: (counts[number], -number), default=0)
-        if not counts.get(best) or len(examples) >= MAX_EXAMPLES:
+        shown = {replace(each, tests=()) for each in examples}
+        left = [run for run in left if not run.examples & shown]
+        best = max(found, key=lambda each: sum(each.example in run.examples for run in left), default=None)
+        if best is None or len(examples) >= MAX_EXAMPLES or not any(best.example in run.examples for run in left):
             return examples, left
-        examples.append(replace(found[best].example, tests=(found[best].test,)))
+        examples.append(replace(best.example, tests=(best.test,)))
 
 
 def undisclosed_tests(
