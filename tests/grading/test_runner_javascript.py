@@ -57,6 +57,7 @@ describe('sums', () => {
   it('has a twin', () => assert.fail('the second'));
 });
 it('stands alone', async () => { await new Promise((done) => setTimeout(done, 5)); });
+it('is in the mode of its framework', () => assert.equal(String(process.env.NODE_ENV), MODE));
 """
 
 
@@ -82,7 +83,8 @@ def framework(request: pytest.FixtureRequest) -> Framework:
 
 
 def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) -> None:
-    report = run(framework, TESTS)
+    mode = "test" if framework.name in {"jest", "vitest"} else "undefined"  # as they set it themselves
+    report = run(framework, TESTS.replace("MODE", repr(mode)))
     found = {test.removeprefix(f"{framework.file}::"): result for test, result in report.results.items()}
     assert {title: result.status for title, result in found.items()} == {
         "sums > of one > adds": "passed",
@@ -91,6 +93,7 @@ def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) ->
         "sums > is left out": "skipped",
         "sums > has a twin": "failed",
         "stands alone": "passed",
+        "is in the mode of its framework": "passed",
     }
     assert report.proven
     assert report.exit_code != 0

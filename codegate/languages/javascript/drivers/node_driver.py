@@ -309,7 +309,6 @@ def main() -> None:
     os.environ["PATH"] = os.pathsep.join(
         [os.path.dirname(node), os.path.join(place, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
     )
-    os.environ["NODE_ENV"] = "test"
     if settings["clock_days"]:
         os.environ["CODEGATE_CLOCK_DAYS"] = str(settings["clock_days"])
         os.environ["NODE_OPTIONS"] = "--require=" + os.path.join(folder, "clock.cjs")
