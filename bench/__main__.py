@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from bench.history import build_history
-from codegate.mining import MineOptions, mine_repository
+from codegate.mining import MineRequest, mine_repository
 from codegate.sandbox import select_backend
 
 
@@ -25,9 +25,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="codegate-bench-") as folder:
         suite = Path(folder) / "suite"
         backend = select_backend("bwrap", "bench")
-        mine_repository(
-            build_history(Path(folder) / "small", 20), suite, MineOptions(concurrency=2), backend, lambda _: None
-        )
+        mine_repository(build_history(Path(folder) / "small", 20), suite, MineRequest(jobs=2), backend, lambda _: None)
         backend.close()
         widths = ["--sandbox", "bwrap", "docker", "--jobs", "1", "2", "4"]
         for title, *command in (

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from bench.history import build_history
-from codegate.mining import MineEvent, MineOptions, mine_repository
+from codegate.mining import MineEvent, MineRequest, mine_repository
 from codegate.sandbox import select_backend
 
 
@@ -24,8 +24,8 @@ def measure(repository: Path, out: Path, options: argparse.Namespace) -> None:
         if options.verbose:
             print(f"  {event.done}/{event.total} {event.message}", file=sys.stderr, flush=True)
 
-    wanted = MineOptions(
-        concurrency=options.jobs,
+    wanted = MineRequest(
+        jobs=options.jobs,
         max_problems=options.max_problems,
         budget_minutes=options.budget_minutes,
         memory=out / "memory",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from codegate.mining import MineEvent, MineOptions, MineReport, UnitResult, mine_repository
+from codegate.mining import MineEvent, MineReport, MineRequest, UnitResult, mine_repository
 from codegate.sandbox import select_backend
 
 #: Reasons that only execution gives: a candidate that ends with one of them had source and tests.
@@ -91,9 +91,9 @@ def mine_one(repository: Path, out: Path, options: argparse.Namespace) -> Row:
         if options.verbose:
             print(f"  {event.done}/{event.total} {event.message}", file=sys.stderr, flush=True)
 
-    wanted = MineOptions(
+    wanted = MineRequest(
         since=options.since,
-        concurrency=options.jobs,
+        jobs=options.jobs,
         rounds=options.rounds,
         max_problems=options.max_problems,
         budget_minutes=options.budget_minutes,

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NoReturn
+from typing import Annotated, Any, BinaryIO, Final, NoReturn
 from xml.parsers import expat
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from codegate.errors import UsageError
 
@@ -26,6 +26,9 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+
+Folder = Annotated[Path, WithJsonSchema({"type": "string", "format": "directory-path"})]
+File = Annotated[Path, WithJsonSchema({"type": "string", "format": "file-path"})]
 
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 2_000_000

@@ -20,7 +20,7 @@ from codegate.cli.output import columns, json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.operations import Report, gate, mine, mining_words, pin, samples_of
 from codegate.reporting import render_console, render_json
 from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, new_run_id, run_suite
@@ -56,15 +56,16 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
     with mine_progress() as progress:
         # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
         memory = cache_folder() / "mining"
-        options = MineOptions(
+        request = MineRequest(
             name="quickstart",
             max_problems=PROBLEMS if agent else _PROBLEMS,
-            concurrency=jobs,
+            jobs=jobs,
             rounds=1,
             memory=memory,
             fresh=fresh,
+            sandbox=chosen,
         )
-        mined = mine(out / "repository", out / "suite", options, progress, sandbox=chosen)
+        mined = mine(out / "repository", out / "suite", request, progress)
     for line in mining_words(mined):
         say(f"   {line}")
     reports = dict(gate_instructions(out, _bundle(), chosen, say)) if agent else {"": _gate_models(out, chosen)}

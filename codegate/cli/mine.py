@@ -1,40 +1,26 @@
 """``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
 
-import os
 import re
 import shlex
-from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import click
 
-from codegate.candidates import parse_candidate
 from codegate.cli import mine_exchange, mine_report
-from codegate.cli.options import FILE, FOLDER, Finite, jobs_option, json_option, sandbox_option
+from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import emit, say
 from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.forge import DEFAULT_API
 from codegate.gating import GatePolicy
 from codegate.gating.power import power_statement
 from codegate.host_program import without_credentials
-from codegate.mining import (
-    DEFAULT_KINDS,
-    KINDS,
-    GitHubEnrichment,
-    MineOptions,
-    Statements,
-    fetch_pull_heads,
-    find_slug,
-    read_summary,
-)
+from codegate.mining import MineRequest, fetch_pull_heads, read_summary
 from codegate.operations import mine, mining_words
 from codegate.running.plan import suite_model
-from codegate.sandbox import Choice, cache_folder
-from codegate.suite import Kind
+from codegate.sandbox import cache_folder
 
 _STRICT_ROUNDS: Final = 5
 _ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
@@ -104,109 +90,26 @@ command.add_command(mine_exchange.import_command)
     show_default=True,
     help="Folder of the suite; a suite there is replaced.",
 )
-@click.option("--refresh", is_flag=True, help="Keep the suite there: add what was merged since, retire what fails.")
 @click.option("--pull-requests", is_flag=True, help="Fetch the heads of pull requests from origin first, by git.")
-@click.option(
-    "--github", metavar="OWNER/NAME", help="Fetch issues and labels from GitHub; auto: of origin. Needs GITHUB_TOKEN."
-)
-@click.option("--name", help="Name of the suite; default: that of its remote origin, else of its folder.")
-@click.option("--path", default=".", help="Folder to mine, such as a service of a monorepo: its tests, its changes.")
-@click.option("--branch", help="Branch whose history is mined; default HEAD.")
-@click.option(
-    "--since",
-    type=click.DateTime(["%Y-%m-%d"]),
-    help="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
-)
-@click.option(
-    "--max-problems",
-    type=click.IntRange(min=1),
-    help="Most problems of the suite, those with an executed example first.",
-)
-@click.option(
-    "--budget-minutes",
-    type=Finite(min=0.1),
-    help="Stop after this time; work in progress is discarded.",
-)
-@click.option(
-    "--kind",
-    "kinds",
-    type=click.Choice(KINDS),
-    multiple=True,
-    default=DEFAULT_KINDS,
-    show_default=True,
-    help="Kind of change to keep; repeatable.",
-)
-@click.option(
-    "--statements",
-    type=click.Choice(get_args(Statements)),
-    default="any",
-    show_default=True,
-    help="executed: leave out problems whose statement has no executed example, but words alone.",
-)
-@click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
-@click.option(
-    "--config", type=FILE, help="File whose `environment` says how to set the project up; default: its codegate.yml."
-)
+@request_options(MineRequest)
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
-@click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
-@click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
-@click.option("--fresh", is_flag=True, help="Try every change again, whatever earlier minings recorded.")
 @click.option("--profile", is_flag=True, help="Print test runs and seconds of each step, after the mining.")
-@jobs_option
-@sandbox_option
 @json_option
 def history(
-    repository: Path,
-    out: Path,
-    refresh: bool,
-    pull_requests: bool,
-    github: str | None,
-    name: str | None,
-    path: str,
-    branch: str | None,
-    since: datetime | None,
-    max_problems: int | None,
-    budget_minutes: float | None,
-    kinds: tuple[Kind, ...],
-    statements: Statements,
-    rewrite: str | None,
-    config: Path | None,
-    strict: bool,
-    rounds: int,
-    include_new_tests: bool,
-    fresh: bool,
-    profile: bool,
-    jobs: int,
-    sandbox: Choice,
+    repository: Path, out: Path, request: MineRequest, pull_requests: bool, strict: bool, profile: bool
 ) -> ExitCode:
     """Mine a suite of proven problems from the history of REPOSITORY (a local clone).
 
     The result of each change is recorded: after an interrupt the same command continues, without --fresh. Exits 0 when
     at least one problem was found, 3 when none was.
     """
-    options = MineOptions(
-        name=name,
-        path="" if (folder := os.path.normpath(path)) == "." else folder,
-        branch=branch,
-        since=since.date() if since else None,
-        max_problems=max_problems,
-        budget_minutes=budget_minutes,
-        concurrency=jobs,
-        rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
-        include_new_tests=include_new_tests,
-        kinds=kinds,
-        statements=statements,
-        rewrite=parse_candidate(rewrite) if rewrite else None,
-        forge=_forge(repository, github) if github else None,
-        refresh=refresh,
-        memory=cache_folder() / "mining",
-        fresh=fresh,
-    )
+    rounds = max(request.rounds, _STRICT_ROUNDS) if strict else request.rounds
+    request = request.model_copy(update={"rounds": rounds, "memory": cache_folder() / "mining"})
     if pull_requests:
         say(f"{fetch_pull_heads(repository)} heads of pull requests")
     before = read_summary(out) or {}
     with mine_progress() as progress:
-        report = mine(repository, out, options, progress, sandbox=sandbox, config=config)
+        report = mine(repository, out, request, progress)
     for line in mining_words(report):
         say(line)
     for line in report.profile.lines() if profile else []:
@@ -218,11 +121,3 @@ def history(
             say(f"gate: {line}")
     emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
-
-
-def _forge(repository: Path, named: str) -> GitHubEnrichment:
-    api_url = os.environ.get("GITHUB_API_URL") or DEFAULT_API
-    slug = find_slug(repository, api_url) if named == "auto" else named
-    if slug is None:
-        raise UsageError(f"the origin of {repository} is not on {api_url}.", "Give --github OWNER/NAME.")
-    return GitHubEnrichment(slug, os.environ.get("GITHUB_TOKEN", ""), cache_folder(), api_url)

@@ -7,7 +7,7 @@ import click
 from codegate.cli.options import FILE, FOLDER, json_option, repository_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
-from codegate.mining import ImportFormat, MineOptions, import_proven, write_selection
+from codegate.mining import ImportFormat, MineRequest, import_proven, write_selection
 from codegate.operations import read_recipe
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
@@ -84,7 +84,7 @@ def import_command(
     Exits 0 when a suite was written, 2 when no row could be used.
     """
     recipe = read_recipe(Path(), config) if config is not None else None
-    options = MineOptions(name=name, recipe=recipe, rounds=rounds)
+    options = MineRequest(name=name, recipe=recipe, rounds=rounds)
     with opened_backend(sandbox, new_run_id()) as backend:
         report = import_proven(file, kind, out, options, backend, repository)
     say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")

@@ -10,7 +10,7 @@ from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import DEFAULT_API
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.operations import add_problem, issue_text, mine_commit
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
@@ -71,9 +71,7 @@ def _api() -> str:
 
 def _from_commit(suite: Path, repository: Path, commit: str, config: Path | None, sandbox: Choice) -> ExitCode:
     with mine_progress() as progress:
-        report = mine_commit(
-            repository, suite, commit, MineOptions(concurrency=1), progress, sandbox=sandbox, config=config
-        )
+        report = mine_commit(repository, suite, commit, MineRequest(jobs=1, sandbox=sandbox, config=config), progress)
     result = report.results[0]
     say(f"{result.problem} is in {suite}" if result.problem else f"no problem: {result.reason}: {result.detail}")
     emit(

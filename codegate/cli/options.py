@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from pydantic import TypeAdapter
 
 from codegate.cli.output import want_json
-from codegate.sandbox import check_choice
+from codegate.sandbox import Choice, check_choice
+from codegate.strict import Strict
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -26,10 +29,6 @@ class Finite(click.FloatRange):
         return found if math.isfinite(found) else self.fail(f"{value!r} is no number.", param, ctx)
 
 
-def _choice(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    return check_choice(value)
-
-
 def dollars(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Decimal | None:
     """Return the exact sum of US dollars that an option names, or None where it is not given."""
     if value is None:
@@ -41,6 +40,65 @@ def dollars(_context: click.Context, _parameter: click.Parameter, value: str | N
     if not sum_.is_finite() or not 0 <= sum_ <= 1_000_000:
         raise click.BadParameter(f"{value} is no sum between 0 and 1,000,000.")
     return sum_
+
+
+def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add an option for each field of ``model`` that has a description; the command gets the model as ``request``.
+
+    Type, bounds, default and help are the field's. A field with several values is an option to repeat, named by its
+    singular.
+    """
+    schema = model.model_json_schema()["properties"]
+    fields = {name: each for name, each in schema.items() if "description" in each}
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(**values: Any) -> Any:
+            given = {name: values.pop(name) for name in fields}
+            return function(**values, request=model(**given))
+
+        for name, field in reversed(fields.items()):
+            command = _option(name, field)(command)
+        return command
+
+    return decorate
+
+
+def _option(name: str, field: dict[str, Any], **more: Any) -> Callable[[Decorated], Decorated]:
+    """Return the option of a field, which is given by its JSON Schema."""
+    shape = field.get("anyOf", [field])[0]  # the others are null, or a number as text
+    many, default, examples = shape.get("type") == "array", field.get("default"), field.get("examples", ())
+    return click.option(
+        f"--{(name.removesuffix('s') if many else name).replace('_', '-')}",
+        name,
+        type=_type_of(shape["items"] if many else shape),
+        multiple=many,
+        is_flag=shape.get("type") == "boolean",
+        default=default,
+        show_default=bool(default),
+        metavar="|".join(examples).join("[]" if examples[1:] else ("", "")) or None,
+        help=field["description"],
+        **more,
+    )
+
+
+def _type_of(shape: dict[str, Any]) -> click.ParamType[Any] | None:
+    match shape:
+        case {"enum": choices}:
+            return click.Choice(choices)
+        case {"type": "integer"}:
+            return click.IntRange(shape.get("minimum"), shape.get("maximum"))
+        case {"type": "number"}:
+            least = shape.get("exclusiveMinimum")
+            return Finite(shape.get("minimum", least), shape.get("maximum"), min_open=least is not None)
+        case {"format": "date"}:
+            return click.DateTime(["%Y-%m-%d"])
+        case {"format": "directory-path"}:
+            return FOLDER
+        case {"format": "file-path"}:
+            return FILE
+        case _:
+            return None  # a flag or text
 
 
 def json_option(function: Decorated, words: str = "Print one JSON document on stdout.") -> Decorated:
@@ -56,15 +114,8 @@ def json_option(function: Decorated, words: str = "Print one JSON document on st
 
 def sandbox_option(function: Decorated) -> Decorated:
     """Add ``--sandbox``."""
-    return click.option(
-        "--sandbox",
-        callback=_choice,
-        default="auto",
-        show_default=True,
-        metavar="[auto|docker|docker:RUNTIME|bwrap|e2b|modal]",
-        help="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap. A RUNTIME is one that "
-        "the daemon knows, such as runsc. The last two rent machines, which cost money (docs/sandboxes.md).",
-    )(function)
+    field = TypeAdapter(Choice).json_schema() | {"default": "auto"}
+    return _option("sandbox", field, callback=lambda _context, _option, value: check_choice(value))(function)
 
 
 def repository_option(function: Decorated) -> Decorated:

@@ -15,7 +15,7 @@ from codegate.github.environments import keep_environments
 from codegate.github.resume import resumed
 from codegate.github.step import Job, Result, annotations, figures
 from codegate.github.workflow import notes_summary
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.operations import Report
 from codegate.operations.rules import Project, Skipped, inside, project_of
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
@@ -150,11 +150,10 @@ def mine(job: Job) -> Result:
     report = operations.mine(
         inputs.workspace,
         suite,
-        MineOptions(concurrency=inputs.jobs or 2, memory=cache_folder() / "mining"),
+        MineRequest(jobs=inputs.jobs or 2, memory=cache_folder() / "mining", sandbox="docker"),
         lambda event: lines(
             event.done, event.total, event.words, important=event.important, waiting=event.kind == "trying"
         ),
-        sandbox="docker",
     )
     for line in operations.mining_words(report):
         job.log.log(line)

@@ -8,27 +8,24 @@ is left out has a reason, and flaky tests are quarantined with their evidence.
 
 from codegate.mining.importing import ImportFormat, import_proven
 from codegate.mining.miner import mine_repository
-from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions, Statements
+from codegate.mining.options import KINDS, MineRequest
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
 from codegate.mining.selection import choose_problems, write_selection
-from codegate.mining.sources.enrichment import GitHubEnrichment, find_slug
+from codegate.mining.sources.enrichment import find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
 from codegate.mining.strengths import Distribution, Strengths, assess
 from codegate.mining.units import Reason
 
 __all__ = [
-    "DEFAULT_KINDS",
     "KINDS",
     "Distribution",
-    "GitHubEnrichment",
     "ImportFormat",
     "MineEvent",
-    "MineOptions",
     "MineReport",
+    "MineRequest",
     "Proof",
     "Reason",
-    "Statements",
     "Strengths",
     "UnitResult",
     "ValidationReport",

@@ -23,7 +23,7 @@ from codegate.mining.examples.example import Example, Found, chosen, overturned_
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
-from codegate.mining.options import MineOptions
+from codegate.mining.options import MineRequest
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit_leaks
 from codegate.mining.proving.outcomes import without_undisclosed
@@ -108,7 +108,7 @@ class ProblemBuilder:
     name: str
     languages: Mapping[Language, LanguageSupport]
     sandboxes: Sandboxes
-    options: MineOptions
+    options: MineRequest
     today: date
     tip: Tree
     stop: threading.Event

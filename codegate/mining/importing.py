@@ -22,7 +22,7 @@ from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import known_languages, language_name
-from codegate.mining.options import KINDS, MineOptions
+from codegate.mining.options import KINDS, MineRequest
 from codegate.mining.profile import Steps
 from codegate.mining.sources.history import Unit, path_from
 from codegate.mining.statements.statement import StatementText
@@ -104,7 +104,7 @@ def import_proven(
     file: Path,
     kind: ImportFormat,
     out: Path,
-    options: MineOptions,
+    options: MineRequest,
     backend: Backend,
     repository: Path | None = None,
 ) -> ImportReport:
@@ -146,9 +146,9 @@ class _Proven:
     It uses the written recipe, or else the first one proposed for a base tree that works.
     """
 
-    def __init__(self, sandboxes: Sandboxes, name: str, options: MineOptions, repository: Path) -> None:
+    def __init__(self, sandboxes: Sandboxes, name: str, options: MineRequest, repository: Path) -> None:
         self._sandboxes, self._name, self._repository = sandboxes, name, repository
-        self._options = replace(options, include_new_tests=True, kinds=KINDS)
+        self._options = options.model_copy(update={"include_new_tests": True, "kinds": KINDS})
         self._languages = known_languages()
         self._builder: ProblemBuilder | None = None
 
@@ -170,7 +170,7 @@ class _Proven:
             name=self._name,
             languages=self._languages,
             sandboxes=self._sandboxes,
-            options=replace(self._options, recipe=builds.recipe),
+            options=self._options.model_copy(update={"recipe": builds.recipe}),
             today=datetime.now(UTC).date(),
             tip=Tree({}),
             stop=threading.Event(),

@@ -6,7 +6,6 @@ each other, several at a time; which of them become problems does not depend on 
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ from codegate.mining.environments.opening import (
 )
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import LanguageSupport, known_languages
-from codegate.mining.options import MineOptions, check_options
+from codegate.mining.options import MineRequest, check_options
 from codegate.mining.queue import Queue
 from codegate.mining.refresh import KeptSuite, check_decisions, keep_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
@@ -42,7 +41,7 @@ Value = TypeVar("Value")
 
 
 def mine_repository(
-    repository: Path, out: Path, options: MineOptions, backend: Backend, progress: Callable[[MineEvent], None]
+    repository: Path, out: Path, options: MineRequest, backend: Backend, progress: Callable[[MineEvent], None]
 ) -> MineReport:
     """Mine ``repository`` into a suite; return each unit's result.
 
@@ -66,7 +65,7 @@ def mine_repository(
         check_decisions(out)
     folders = {problem.manifest.folder for problem in old.problems} if old is not None else set[str]()
     if len(folders) == 1:
-        options = replace(options, path=options.path or folders.pop())
+        options = options.model_copy(update={"path": options.path or folders.pop()})
     queue, results = scan(repository, tip, options, old.manifest.scanned if old and options.only is None else None)
     scanned = time.monotonic() - started
     total = len(queue) + len(results)
@@ -137,7 +136,7 @@ def _builds(
     repository: Path,
     tip: str,
     queue: list[Prospect],
-    options: MineOptions,
+    options: MineRequest,
     languages: Mapping[Language, LanguageSupport],
     sandboxes: Sandboxes,
     old: Suite | None,

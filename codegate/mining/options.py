@@ -1,18 +1,20 @@
 """The options of mining."""
 
+import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from codegate.candidates import CandidateSpec, check_snapshot
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from codegate.candidates import CandidateSpec, check_snapshot, parse_candidate
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.mining.languages import NameOf, names_by
-from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit, project_name
+from codegate.mining.sources.history import project_name
+from codegate.sandbox import Choice, check_choice
+from codegate.strict import File, Strict
 from codegate.suite import Kind, is_plain_path
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -25,61 +27,71 @@ Statements = Literal["any", "executed"]
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class Forge(Protocol):
-    """Knows more about pull requests and issues than git does."""
-
-    def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
-        """Return, by commit, what the forge has of ``units``.
-
-        Raises ``CodegateError`` when that fails.
-        """
-        ...
+def _folder(path: str) -> str:
+    return "" if (folder := os.path.normpath(path)) == "." else folder
 
 
-@dataclass(frozen=True)
-class MineOptions:
-    """What to mine and how much.
+def _model(value: Any) -> Any:
+    return parse_candidate(value) if isinstance(value, str) else value
+
+
+class MineRequest(Strict):
+    """What to mine and how much; a field with a description is an option of ``codegate mine``.
 
     Attributes:
-        name: the suite's name; None: that of the suite being refreshed, else the repository's folder name.
-        path: folder of the repository to mine, such as a service of a monorepo; empty: all of it.
-        branch: whose history; None: HEAD's.
-        since: leave out units before this day.
         only: full id of the one commit to try; a suite that is there keeps its problems untried. None: all of them.
-        max_problems: of the suite; those with an executed example come first; None: no limit.
-        budget_minutes: end after this long: units under way are cut off, and tried again next time; None: no limit.
-        concurrency: units under way at the same time.
-        recipe: the project's own set-up, which every environment is built by; None: it is found.
-        rounds: validation runs of each state.
-        include_new_tests: keep units whose tests cannot be imported before the fix.
-        kinds: what to keep.
-        statements: ``executed``: leave out problems whose statement has words alone.
-        rewrite: a model that rewrites each statement, one call a problem; None: none does.
-        forge: knows more about pull requests and issues than git does; None: no forge is queried.
-        refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
+        recipe: the project's own set-up, which every environment is built by; None: that of ``config``, or it is found.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
             None: nothing is.
-        fresh: record in ``memory``, but look nothing up there.
     """
 
-    name: str | None = None
-    path: str = ""
-    branch: str | None = None
-    since: date | None = None
+    refresh: bool = Field(
+        default=False, description="Keep the suite there: add what was merged since, retire what fails."
+    )
+    github: str | None = Field(
+        default=None,
+        examples=["OWNER/NAME"],
+        description="Fetch issues and labels from GitHub; auto: of origin. Needs GITHUB_TOKEN.",
+    )
+    name: str | None = Field(
+        default=None, description="Name of the suite; default: that of its remote origin, else of its folder."
+    )
+    path: Annotated[str, AfterValidator(_folder)] = Field(
+        default="", description="Folder to mine, such as a service of a monorepo: its tests, its changes."
+    )
+    branch: str | None = Field(default=None, description="Branch whose history is mined; default HEAD.")
+    since: date | None = Field(
+        default=None,
+        description="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
+    )
+    max_problems: int | None = Field(
+        default=None, ge=1, description="Most problems of the suite, those with an executed example first."
+    )
+    budget_minutes: float | None = Field(
+        default=None, ge=0.1, description="Stop after this time; work in progress is discarded."
+    )
+    kinds: tuple[Kind, ...] = Field(default=DEFAULT_KINDS, description="Kind of change to keep; repeatable.")
+    statements: Statements = Field(
+        default="any",
+        description="executed: leave out problems whose statement has no executed example, but words alone.",
+    )
+    rewrite: Annotated[CandidateSpec | None, BeforeValidator(_model)] = Field(
+        default=None, description="Model that rewrites each statement, one call a problem: provider:model[@base_url]."
+    )
+    config: File | None = Field(
+        default=None,
+        description="File whose `environment` says how to set the project up; default: its codegate.yml.",
+    )
+    rounds: int = Field(default=3, ge=1, le=20, description="Validation runs.")
+    include_new_tests: bool = Field(
+        default=False, description="Keep changes whose tests cannot be imported before the fix."
+    )
+    fresh: bool = Field(default=False, description="Try every change again, whatever earlier minings recorded.")
+    jobs: int = Field(default=2, ge=1, le=256, description="Concurrent sandboxes.")
+    sandbox: Annotated[Choice, AfterValidator(check_choice)] = "auto"
     only: str | None = None
-    max_problems: int | None = None
-    budget_minutes: float | None = None
-    concurrency: int = 2
     recipe: Recipe | None = None
-    rounds: int = 3
-    include_new_tests: bool = False
-    kinds: tuple[Kind, ...] = DEFAULT_KINDS
-    statements: Statements = "any"
-    rewrite: CandidateSpec | None = None
-    forge: Forge | None = None
-    refresh: bool = False
     memory: Path | None = None
-    fresh: bool = False
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that results depend on, as JSON."""
@@ -98,18 +110,14 @@ class MineOptions:
         return names_by(reports=self.recipe is not None and bool(self.recipe.report))
 
 
-def check_options(repository: Path, out: Path, options: MineOptions) -> str:
+def check_options(repository: Path, out: Path, options: MineRequest) -> str:
     """Check the options and return the suite's name.
 
     Raises:
         UsageError: an option is wrong, or ``out`` holds something that is no suite.
     """
-    if options.rounds < 1 or options.concurrency < 1:
-        raise UsageError("rounds and concurrency must be at least 1.")
     if options.path and not is_plain_path(options.path):
         raise UsageError(f"--path {options.path!r} is not a folder of the repository.", "Give it from the root.")
-    if options.max_problems is not None and options.max_problems < 1:
-        raise UsageError("max-problems must be at least 1.")
     if options.rewrite is not None:
         check_snapshot(options.rewrite)
     if not options.kinds:

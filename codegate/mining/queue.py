@@ -21,7 +21,7 @@ from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.grading import GRADER_VERSION
 from codegate.mining.budget import GRACE_SECONDS, Budget
 from codegate.mining.build import BuiltProblem, ProblemBuilder
-from codegate.mining.options import MineOptions
+from codegate.mining.options import MineRequest
 from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import KeptSuite
 from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
@@ -121,7 +121,7 @@ class Queue:
     def __init__(
         self,
         builder: ProblemBuilder,
-        options: MineOptions,
+        options: MineRequest,
         budget: Budget,
         results: list[UnitResult],
         kept: KeptSuite | None,
@@ -168,7 +168,7 @@ class Queue:
         self.futures = {prospect.unit.commit: future for prospect, future in tasks}
         # Unlike an executor's, these threads do not keep the process alive: a unit's files are untrusted, and a worker
         # that is stuck in one of them must not keep mining from stopping.
-        names = (f"mine-{number}" for number in range(self.options.concurrency))
+        names = (f"mine-{number}" for number in range(self.options.jobs))
         workers = [threading.Thread(target=self._work, args=(tasks,), name=name, daemon=True) for name in names]
         for worker in workers:
             worker.start()

@@ -10,9 +10,10 @@ from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.kinds.kind import score_unit
-from codegate.mining.options import DEFAULT_KINDS, Forge, MineOptions
+from codegate.mining.options import DEFAULT_KINDS, MineRequest
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
+from codegate.mining.sources.enrichment import GitHubEnrichment, open_forge
 from codegate.mining.sources.history import read_merged_changes
 from codegate.mining.units import Prospect, Rejected, reject_by_text, reversed_units
 from codegate.suite import GitError, git, read_commit
@@ -25,7 +26,7 @@ SHORTLIST: Final = 400
 
 
 def scan(
-    repository: Path, tip: str, options: MineOptions, scanned: str | None = None
+    repository: Path, tip: str, options: MineRequest, scanned: str | None = None
 ) -> tuple[list[Prospect], list[UnitResult]]:
     """Return the units to try, and the rejected ones.
 
@@ -33,8 +34,9 @@ def scan(
     count.
 
     Raises:
-        UsageError: git cannot read the history, or the folder to mine is not there.
+        UsageError: git cannot read the history, the folder to mine is not there, or GitHub cannot be queried.
     """
+    forge = open_forge(repository, options.github) if options.github is not None else None
     fresh = _since(repository, tip, scanned)
     units = [
         unit for unit in read_merged_changes(repository, tip, options.since) if fresh is None or unit.commit in fresh
@@ -72,8 +74,8 @@ def scan(
     ]
     queue = [entry for entry in prospects if entry.unit.commit not in again]
     queue.sort(key=best_first)
-    if options.forge is not None:
-        queue = sorted(_enriched(queue, options.forge), key=best_first)
+    if forge is not None:
+        queue = sorted(_enriched(queue, forge), key=best_first)
     return _spread(queue, head), results
 
 
@@ -108,7 +110,7 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
         return None
 
 
-def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
+def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     found: list[Prospect] = []
     for entry in queue:

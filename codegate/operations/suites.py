@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +13,7 @@ from codegate.errors import UsageError
 from codegate.forge import GitHub
 from codegate.gating import GatePolicy
 from codegate.gating.cohorts import unseen_floors
-from codegate.mining import KINDS, MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
+from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.statements.scrub import scrub_text
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.gate import is_older
@@ -48,43 +47,28 @@ _REMEDIES: Final[Mapping[str, str]] = {
 _LONGEST: Final = 400  # characters of a proof's evidence
 
 
-def mine(
-    repository: Path,
-    out: Path,
-    options: MineOptions,
-    progress: Callable[[MineEvent], None],
-    *,
-    sandbox: Choice = "auto",
-    config: Path | None = None,
-) -> MineReport:
+def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
     """Mine a suite of proven problems from a clone.
 
     The suite goes into the folder ``out``. The recipe of the environments is as in ``read_recipe``; if none is written,
     it is found.
     """
-    options = replace(options, recipe=options.recipe or read_recipe(repository, config))
-    with opened_backend(sandbox, new_run_id()) as backend:
-        return mining.mine_repository(repository, out, options, backend, progress)
+    recipe = request.recipe or read_recipe(repository, request.config)
+    with opened_backend(request.sandbox, new_run_id()) as backend:
+        return mining.mine_repository(repository, out, request.model_copy(update={"recipe": recipe}), backend, progress)
 
 
 def mine_commit(
-    repository: Path,
-    out: Path,
-    commit: str,
-    options: MineOptions,
-    progress: Callable[[MineEvent], None],
-    *,
-    sandbox: Choice = "auto",
-    config: Path | None = None,
+    repository: Path, out: Path, commit: str, request: MineRequest, progress: Callable[[MineEvent], None]
 ) -> MineReport:
     """Mine one merged change into the suite at ``out``.
 
     The suite may be new, and the change of any kind. Raises UsageError if ``commit`` is no change of the history of
-    ``options.branch``.
+    ``request.branch``.
     """
     full = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").decode("ascii").strip()
-    wanted = replace(options, only=full, kinds=KINDS, refresh=(out / "suite.yml").exists())
-    return mine(repository, out, wanted, progress, sandbox=sandbox, config=config)
+    only = {"only": full, "kinds": KINDS, "refresh": (out / "suite.yml").exists()}
+    return mine(repository, out, request.model_copy(update=only), progress)
 
 
 def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:

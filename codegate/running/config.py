@@ -31,7 +31,7 @@ from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
 from codegate.running.plan import RunOptions
-from codegate.sandbox import CHOICE_PATTERN, check_choice
+from codegate.sandbox import Choice, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
 from codegate.strict import Strict
 from codegate.suite import is_plain_path, read_yaml
@@ -101,13 +101,7 @@ class Config(Strict):
         description="Samples per problem and candidate, a fixed number. Without it a gated run makes one at "
         "each of the gate's looks until the verdict is settled, and a run without a baseline makes one.",
     )
-    sandbox: Annotated[str, AfterValidator(_choice)] = Field(
-        default="auto",
-        description="Where untrusted code runs: `auto` (Docker where a daemon answers, else bubblewrap), `docker`, "
-        "`docker:RUNTIME` for a container runtime that the daemon knows, such as `docker:runsc`, `bwrap`, or on rented "
-        "machines, which cost money: `e2b`, `modal` (docs/sandboxes.md).",
-        json_schema_extra={"pattern": CHOICE_PATTERN},
-    )
+    sandbox: Annotated[Choice, AfterValidator(_choice)] = "auto"
     engine: EngineName = Field(
         default="local",
         description="Where sandboxes are: `local`, on this machine, or `ray`, on the nodes of the Ray cluster at "

@@ -35,10 +35,9 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.layer_images import remove_layer_images
 from codegate.sandbox.pool import Lease, SandboxPool
-from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
+from codegate.sandbox.selection import Choice, check_choice, reap_job, select_backend
 
 __all__ = [
-    "CHOICE_PATTERN",
     "INDEX",
     "AgentRecipe",
     "Assurance",

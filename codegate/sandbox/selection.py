@@ -6,23 +6,33 @@ theirs by an entry point of ``codegate.sandboxes``, and they are never chosen by
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import Annotated, Final, cast
+
+from pydantic import Field
 
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin, plugin_names
 from codegate.sandbox.contract import Backend, SandboxUnavailable
 from codegate.sandbox.ownership import workflow_job
 
-Choice = str
-"""``auto``, ``bwrap``, ``docker``, ``docker:RUNTIME`` for a container runtime that the daemon knows, or the name of a
-backend that an installed package adds, with its option after a colon."""
+_PATTERN: Final = r"^[a-z][a-z0-9_-]{0,63}(:[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$"
+"""What a choice looks like. Whoever starts codegate makes it: a suite cannot."""
+
+Choice = Annotated[
+    str,
+    Field(
+        description="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap. A RUNTIME is one "
+        "that the daemon knows, such as runsc. e2b and modal rent machines, which cost money (docs/sandboxes.md).",
+        examples=["auto", "docker", "docker:RUNTIME", "bwrap", "e2b", "modal"],
+        json_schema_extra={"pattern": _PATTERN},
+    ),
+]
+"""A backend that codegate has or that an installed package adds, with its option after a colon."""
 
 Factory = Callable[[str, str | None], Backend]
 """Makes a backend for a run's id and what stands behind the colon of the choice; SandboxUnavailable where it cannot."""
 
 _GROUP: Final = "codegate.sandboxes"
-CHOICE_PATTERN: Final = r"^[a-z][a-z0-9_-]{0,63}(:[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$"
-"""What a choice looks like. Whoever starts codegate makes it: a suite cannot."""
 
 
 def check_choice(text: str) -> Choice:
@@ -33,7 +43,7 @@ def check_choice(text: str) -> Choice:
     """
     name, _, option = text.partition(":")
     known = name in {*_BACKENDS, *plugin_names(_GROUP), "auto"}
-    if re.fullmatch(CHOICE_PATTERN, text) is None or not known or (option and name in {"auto", "bwrap"}):
+    if re.fullmatch(_PATTERN, text) is None or not known or (option and name in {"auto", "bwrap"}):
         others = plugin_names(_GROUP)
         raise UsageError(
             f"{text[:100]!r} is no sandbox.",

@@ -12,7 +12,7 @@ from bench.grading import patch_like, run_floor, run_graded, site_of, timed, wri
 from bench.history import build_history
 from codegate.environments import recipe_of
 from codegate.grading import Sandboxes
-from codegate.mining import MineOptions, mine_repository
+from codegate.mining import MineRequest, mine_repository
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.interpreter import find_interpreter
 from codegate.suite import Tree, load_base, load_suite
@@ -27,9 +27,7 @@ def test_an_attempt_takes_a_few_times_as_long_as_its_bare_tests(
     bwrap_backend: BubblewrapBackend, tmp_path: Path
 ) -> None:
     folder = tmp_path / "suite"
-    mine_repository(
-        build_history(tmp_path / "history", 3), folder, MineOptions(concurrency=2), bwrap_backend, lambda _: None
-    )
+    mine_repository(build_history(tmp_path / "history", 3), folder, MineRequest(jobs=2), bwrap_backend, lambda _: None)
     suite = load_suite(folder)
     found = find_interpreter(recipe_of(suite.environments[suite.active[0].environment.id]).python)
     assert found is not None

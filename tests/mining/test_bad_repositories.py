@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.mining import MineOptions, MineReport, mine_repository
+from codegate.mining import MineReport, MineRequest, mine_repository
 from codegate.mining.cut import cut
 from codegate.mining.kinds.kind import score_unit
 from codegate.mining.sources.history import Unit, read_merged_changes
@@ -29,7 +29,7 @@ class TestMining:
     """Nothing here comes as far as a sandbox."""
 
     def _mine(self, repository: Path, out: Path, backend: BubblewrapBackend) -> MineReport:
-        return mine_repository(repository, out, MineOptions(name="bad"), backend, lambda event: None)
+        return mine_repository(repository, out, MineRequest(name="bad"), backend, lambda event: None)
 
     def test_empty(self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend) -> None:
         with pytest.raises(UsageError, match="its history is empty"):

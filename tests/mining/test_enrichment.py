@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.forge import MAX_ANSWER_BYTES, GitHubError
-from codegate.mining.options import MineOptions, check_options
+from codegate.mining.options import MineRequest, check_options
 from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
 from codegate.mining.sources.history import Unit, project_name, project_page
 from tests.kit.repository import HistoryBuilder
@@ -377,7 +377,7 @@ def test_where_the_clone_is_from(history: HistoryBuilder, address: str, slug: st
 def test_a_project_is_called_as_its_origin(history: HistoryBuilder, address: str, name: str, page: str | None) -> None:
     history.git("config", "remote.origin.url", address)
     assert (project_name(history.folder), project_page(history.folder)) == (name, page)
-    suite = check_options(history.folder, history.folder / "suite", MineOptions())
+    suite = check_options(history.folder, history.folder / "suite", MineRequest())
     assert suite == re.sub(r"\W+", "-", name).rstrip("-")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegate.environments import Recipe
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.mining.miner import mine_repository
 from codegate.sandbox import Backend
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -42,7 +42,7 @@ def repository(history: HistoryBuilder) -> Path:
 
 
 def mined(repository: Path, out: Path, backend: Backend, **options: object) -> list[str]:
-    given = MineOptions(rounds=2, **options)  # type: ignore[arg-type]
+    given = MineRequest(rounds=2, **options)
     found = mine_repository(repository, out, given, backend, lambda _: None).results
     return [f"{result.title}: {result.reason} {result.detail}" for result in found]
 

@@ -2,13 +2,12 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from codegate.errors import Interrupted, UsageError
-from codegate.mining import MineEvent, MineOptions, MineReport, mine_repository
+from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
 from codegate.operations import review_suite
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
@@ -47,10 +46,12 @@ def _mean(history: HistoryBuilder) -> None:
 
 
 def _mine(
-    history: HistoryBuilder, out: Path, backend: BubblewrapBackend, options: MineOptions
+    history: HistoryBuilder, out: Path, backend: BubblewrapBackend, options: MineRequest
 ) -> tuple[MineReport, list[MineEvent]]:
     events: list[MineEvent] = []
-    return mine_repository(history.folder, out, replace(options, rounds=1), backend, events.append), events
+    return mine_repository(
+        history.folder, out, options.model_copy(update={"rounds": 1}), backend, events.append
+    ), events
 
 
 @pytest.mark.bwrap
@@ -59,7 +60,7 @@ def test_a_stopped_mining_goes_on_where_it_was(
 ) -> None:
     _begin(history)
     _mean(history)
-    options = MineOptions(name="pkg", memory=tmp_path / "memory", rounds=1, concurrency=1)
+    options = MineRequest(name="pkg", memory=tmp_path / "memory", rounds=1, jobs=1)
     stopping = BubblewrapBackend("stopping")
 
     def stop(event: MineEvent) -> None:
@@ -82,11 +83,13 @@ def test_a_stopped_mining_goes_on_where_it_was(
     assert again.seconds_per_problem is None
 
     # Another question is asked anew. A fresh mining looks nothing up, and records what it finds.
-    options = replace(options, only=history.git("rev-parse", "HEAD"))
-    other, _ = _mine(history, tmp_path / "other", bwrap_backend, replace(options, kinds=("feature", "bugfix")))
+    options = options.model_copy(update={"only": history.git("rev-parse", "HEAD")})
+    other, _ = _mine(
+        history, tmp_path / "other", bwrap_backend, options.model_copy(update={"kinds": ("feature", "bugfix")})
+    )
     assert [result.remembered for result in other.results] == [False]
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "memory").rglob("end.json")}
-    fresh, _ = _mine(history, tmp_path / "fresh", bwrap_backend, replace(options, fresh=True))
+    fresh, _ = _mine(history, tmp_path / "fresh", bwrap_backend, options.model_copy(update={"fresh": True}))
     assert [result.remembered for result in fresh.results] == [False]
     assert any(path.stat().st_mtime_ns > then for path, then in before.items())
 
@@ -107,7 +110,7 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
 ) -> None:
     _begin(history)
     out = tmp_path / "suite"
-    first, _ = _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
+    first, _ = _mine(history, out, bwrap_backend, MineRequest(name="pkg"))
     assert first.problems == ("pkg-3",)
     _mean(history)
     history.commit("Say more", {"README.md": "x"})
@@ -115,7 +118,7 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
         f"Fix it again (#4){BODY}",
         {"pkg/sums.py": BOTH + "\n# again\n", "tests/test_sums.py": TEST + NOTHING + MEAN + "\n"},
     )
-    second, events = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    second, events = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert second.problems == ("pkg-3", "pkg-4")
     assert [event.message for event in events if event.kind == "kept"] == ["pkg-3: active"]
     assert len(second.results) == 3  # the history before is not looked at again
@@ -128,7 +131,7 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     # The fix of pkg-3 does not do any more: it is retired, kept, and its id is nobody else's.
     broken = out / "problems" / "pkg-3" / "fix" / "pkg" / "sums.py"
     broken.write_text(SUMS + "# nothing\n")
-    third, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    third, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert third.problems == ("pkg-3", "pkg-4")
     assert third.suite is not None
     retired = third.suite.problems[0].manifest
@@ -138,7 +141,7 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     assert [problem.id for problem in third.suite.active] == ["pkg-4"]
     summary = json.loads((out / "mining.json").read_text())
     assert summary["retired"] == ["pkg-3"]
-    fourth, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    fourth, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert fourth.kept is not None
     assert fourth.kept.retired == ()
 
@@ -150,7 +153,7 @@ def test_a_new_suite_takes_no_review_back(
 ) -> None:
     _begin(history)
     out = tmp_path / "suite"
-    options = MineOptions(name="pkg", memory=tmp_path / "memory", rounds=1)
+    options = MineRequest(name="pkg", memory=tmp_path / "memory", rounds=1)
     _mine(history, out, bwrap_backend, options)
     review_suite(load_suite(out), drop=["pkg-3"])
     with pytest.raises(UsageError, match="dropped 1 problem: pkg-3"):
@@ -162,7 +165,7 @@ def test_a_new_suite_takes_no_review_back(
 def test_a_refresh_needs_a_suite(history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
     _begin(history)
     with pytest.raises(UsageError, match="is not a suite"):
-        _mine(history, tmp_path / "out", bwrap_backend, MineOptions(refresh=True))
+        _mine(history, tmp_path / "out", bwrap_backend, MineRequest(refresh=True))
 
 
 @pytest.mark.full
@@ -172,11 +175,11 @@ def test_a_refresh_retires_nothing_for_what_the_place_lacks(
 ) -> None:
     _begin(history)
     out = tmp_path / "suite"
-    _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
+    _mine(history, out, bwrap_backend, MineRequest(name="pkg"))
     (tmp_path / "other").mkdir()
     other = HistoryBuilder(tmp_path / "other")
     other.commit("begin", {"README": "another project"})
-    report, _ = _mine(other, out, bwrap_backend, MineOptions(refresh=True))
+    report, _ = _mine(other, out, bwrap_backend, MineRequest(refresh=True))
     assert report.kept is not None
     assert report.kept.retired == ()
     assert "is not in" in report.kept.faults["pkg-3"]
@@ -187,7 +190,7 @@ def test_a_refresh_retires_nothing_for_what_the_place_lacks(
     hurried = re.sub(r"(?m)^(\s+seconds): .*$", r"\1: 0.05", manifest.read_text())
     assert hurried != manifest.read_text()
     manifest.write_text(hurried)
-    report, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    report, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert report.kept is not None
     assert report.kept.retired == ()
     assert "time or memory" in report.kept.faults["pkg-3"]
@@ -200,7 +203,7 @@ def test_what_a_refresh_did_not_come_to_is_for_the_next(
 ) -> None:
     _begin(history)
     out = tmp_path / "suite"
-    _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
+    _mine(history, out, bwrap_backend, MineRequest(name="pkg"))
     _mean(history)
     none = "\n\ndef test_none():\n    assert total(None) == 0\n"
     fixed = BOTH.replace("return sum(items)\n", "return sum(items or ())\n", 1)
@@ -208,9 +211,9 @@ def test_what_a_refresh_did_not_come_to_is_for_the_next(
         f"Fix the total of None (#5){BODY}",
         {"pkg/sums.py": fixed, "tests/test_sums.py": TEST + NOTHING + MEAN + none},
     )
-    some, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True, max_problems=1, concurrency=1))
+    some, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True, max_problems=1, jobs=1))
     assert len(some.problems) == 2
-    rest, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    rest, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert sorted(rest.problems) == ["pkg-3", "pkg-4", "pkg-5"]
     assert rest.suite is not None
     assert rest.suite.manifest.scanned == history.git("rev-parse", "HEAD")

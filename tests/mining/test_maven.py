@@ -8,7 +8,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.grading import Grade, Sandboxes, grade
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.mining.miner import mine_repository
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, TreeFile, load_suite, make_patch, read_commit
@@ -134,7 +134,7 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Problem, G
     history.commit(f"Fix the total (#7){BODY}", {SOURCE: CART % "total += price;", TEST: TESTS % MORE})
     with closing(BubblewrapBackend("java")) as backend:
         report = mine_repository(
-            history.folder, folder / "suite", MineOptions(recipe=RECIPE, rounds=1), backend, lambda _: None
+            history.folder, folder / "suite", MineRequest(recipe=RECIPE, rounds=1), backend, lambda _: None
         )
         assert report.suite is not None, report.results
         suite = load_suite(folder / "suite")

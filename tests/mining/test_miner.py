@@ -9,7 +9,7 @@ import pytest
 
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
-from codegate.mining import MineEvent, MineOptions, MineReport, mine_repository
+from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
 from codegate.mining.sources.history import path_from
 from codegate.operations import mining_words
 from codegate.sandbox import EnvironmentRecipe
@@ -105,7 +105,7 @@ def mined(
     history = HistoryBuilder(home / "repository")
     commits = _build(history)
     events: list[MineEvent] = []
-    report = mine_repository(history.folder, home / "pkg", MineOptions(name="pkg"), bwrap_backend, events.append)
+    report = mine_repository(history.folder, home / "pkg", MineRequest(name="pkg"), bwrap_backend, events.append)
     return history, commits, report, events
 
 
@@ -239,7 +239,7 @@ def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_
         if event.kind == "trying":
             told.append(event.message)
 
-    options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=1, budget_minutes=5.0)
+    options = MineRequest(name="pkg", max_problems=2, jobs=4, rounds=1, budget_minutes=5.0)
     again = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, progress)
     # Of what calls itself a bug fix, the newest first.
     assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
@@ -256,7 +256,7 @@ def test_old_changes_are_tried_only_until_there_are_enough_problems(
 ) -> None:
     monkeypatch.setattr("codegate.mining.queue.RECENT", timedelta())
     monkeypatch.setattr("codegate.mining.queue.ENOUGH", 1)
-    options = MineOptions(name="pkg", rounds=1)
+    options = MineRequest(name="pkg", rounds=1)
     report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert len(report.problems) == 1
     assert "1 problems were enough" in {result.detail for result in report.results if result.reason == "budget"}
@@ -271,7 +271,7 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     history.commit("Fix texts that are not doubled", {"twice.py": f"{twice[:-1]} * 2\n", "tests/test_twice.py": tests})
     nothing = f"{TEST_SUMS.replace('pkg.', '')}\n\ndef test_nothing():\n    assert total([]) == 0\n"
     quoted = history.commit(f"Fix sums{BODY}", {"sums.py": SUMS_FIXED, "tests/test_sums.py": nothing})
-    options = MineOptions(rounds=1, max_problems=1)
+    options = MineRequest(rounds=1, max_problems=1)
     report = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     (problem,) = load_suite(report.out).problems
     assert problem.manifest.provenance.title == "Fix texts that are not doubled"
@@ -279,7 +279,7 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     (other,) = (result for result in report.results if result.commit == quoted)
     assert (other.problem, other.reason, other.detail) == (None, "budget", "proven; 1 problems were enough")
     assert "proven" not in report.untried
-    options = MineOptions(rounds=1, only=quoted, statements="executed")
+    options = MineRequest(rounds=1, only=quoted, statements="executed")
     report = mine_repository(history.folder, tmp_path / "executed", options, bwrap_backend, lambda _: None)
     assert report.reasons == {"no_statement": 1}
 
@@ -293,7 +293,7 @@ def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Pat
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
-        mine_repository(mined[0].folder, tmp_path / "out", MineOptions(), backend, interrupt)
+        mine_repository(mined[0].folder, tmp_path / "out", MineRequest(), backend, interrupt)
     assert caught.value.exit_code is ExitCode.INTERRUPTED
     assert list(tmp_path.iterdir()) == []
     backend.close()
@@ -323,9 +323,7 @@ def test_an_interrupt_ends_mining_although_a_worker_is_stuck(
     backend = _Stuck()
     before = set(threading.enumerate())
     with pytest.raises(Interrupted):
-        mine_repository(
-            mined[0].folder, tmp_path / "out", MineOptions(rounds=1, concurrency=1), backend, lambda _: None
-        )
+        mine_repository(mined[0].folder, tmp_path / "out", MineRequest(rounds=1, jobs=1), backend, lambda _: None)
     assert not backend.ended
     assert [thread for thread in threading.enumerate() if not thread.daemon and thread not in before] == []
     backend.never.set()
@@ -337,19 +335,19 @@ def test_nothing_to_mine_is_told_and_writes_no_suite(
 ) -> None:
     history.commit("begin", {"a.py": "1\n"})
     history.commit("change", {"a.py": "2\n"})
-    report = mine_repository(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
+    report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     assert report.suite is None
     assert report.reasons == {"no_test": 1}
     assert mining_words(report)[-1].endswith("docs/mining.md, When little comes out")
     assert sorted(path.name for path in report.out.iterdir()) == ["funnel.jsonl", "mining.json"]
     assert (
-        mine_repository(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None).suite
+        mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None).suite
         is None
     )
 
 
 def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
-    options = MineOptions(budget_minutes=0.0)
+    options = MineRequest().model_copy(update={"budget_minutes": 0.0})
     report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert report.reasons["budget"] == 6
 
@@ -371,12 +369,12 @@ def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
     fixed = TEXT.replace("text[0]", "text[:1]")
     titles = history.commit(f"Fix titles{BODY}", {"pkg/text.py": fixed, "tests/test_text.py": empty})
     history.commit("Do not wait", {"tests/test_sums.py": TEST_SUMS + nothing})
-    options = MineOptions(rounds=1, concurrency=1, only=titles, memory=tmp_path / "memory")
+    options = MineRequest(rounds=1, jobs=1, only=titles, memory=tmp_path / "memory")
     first = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert len(first.problems) == 1
 
     for _ in range(2):
-        options = MineOptions(rounds=1, concurrency=1, budget_minutes=0.2, memory=tmp_path / "memory")
+        options = MineRequest(rounds=1, jobs=1, budget_minutes=0.2, memory=tmp_path / "memory")
         report = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
         assert report.problems == first.problems
         (cut,) = (result for result in report.results if result.commit == slow_one)
@@ -390,7 +388,7 @@ def test_a_tree_that_no_sandbox_takes_is_no_problem(
     history.folder.joinpath("elsewhere").symlink_to("/etc/passwd")
     history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
     history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": TEST_SUMS + "\n# more\n"})
-    report = mine_repository(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
+    report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"symlink": 1}
     assert "elsewhere" in report.results[0].detail
 
@@ -404,7 +402,7 @@ def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
         f"Fix sums{BODY}",
         {"pkg/sums.py": SUMS_FIXED, "pkg/old.py": "print 'python 2'\n", "tests/test_sums.py": nothing},
     )
-    report = mine_repository(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
+    report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"oracle_fails": 1}
     assert report.results[0].detail.startswith("syntax_error: pkg/old.py")
 
@@ -412,16 +410,13 @@ def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
 @pytest.mark.parametrize(
     "options",
     [
-        MineOptions(name="../x"),
-        MineOptions(name="x y"),
-        MineOptions(rounds=0),
-        MineOptions(concurrency=0),
-        MineOptions(max_problems=0),
-        MineOptions(branch="absent"),
+        MineRequest(name="../x"),
+        MineRequest(name="x y"),
+        MineRequest(branch="absent"),
     ],
 )
 def test_wrong_options_are_refused(
-    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path, options: MineOptions
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path, options: MineRequest
 ) -> None:
     history.commit("begin", {"a.py": "1\n"})
     with pytest.raises(UsageError):
@@ -436,7 +431,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("x")
     with pytest.raises(UsageError, match="is no suite"):
-        mine_repository(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
+        mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
 
 
 def _raise(*_: object, **__: object) -> None:
@@ -453,12 +448,12 @@ def test_an_odd_unit_costs_itself_and_nothing_else(
     history.commit("Fix sums of bytes", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": nothing, name: TEST_SUMS})
     history.commit("break", {"pkg/sums.py": SUMS, name: TEST_SUMS + "\n"})
     history.commit(f"Fix sums{BODY}", {"pkg/sums.py": SUMS_FIXED + "\n", "tests/test_sums.py": nothing + "\n"})
-    report = mine_repository(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
+    report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     ends = {result.title: result.reason for result in report.results}
     assert ends == {"Fix sums of bytes": "unreadable", "break": "unreadable", "Fix sums": None}
 
     monkeypatch.setattr("codegate.mining.build.write_statement", _raise)  # stands for what nobody thought of
-    report = mine_repository(history.folder, tmp_path / "none", MineOptions(rounds=1), bwrap_backend, lambda _: None)
+    report = mine_repository(history.folder, tmp_path / "none", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"unreadable": 3}
     assert report.results[0].detail == "KeyError: 'odd'"
 
@@ -477,7 +472,7 @@ class _Counting(BubblewrapBackend):
 def test_no_unit_is_tried_when_enough_problems_are_remembered(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
 ) -> None:
-    options = MineOptions(name="pkg", rounds=1, max_problems=1, memory=tmp_path / "memory")
+    options = MineRequest(name="pkg", rounds=1, max_problems=1, memory=tmp_path / "memory")
     first = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     counting = _Counting("counting")
     again = mine_repository(mined[0].folder, tmp_path / "out", options, counting, lambda _: None)

@@ -9,7 +9,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.errors import UsageError
-from codegate.mining import MineOptions, mine_repository
+from codegate.mining import MineRequest, mine_repository
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, Suite
 from tests.kit.repository import HistoryBuilder
@@ -123,7 +123,7 @@ def _mined(
     history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path: str, recipe: Recipe | None = None
 ) -> tuple[Problem, dict[int, str]]:
     events: list[str] = []
-    options = MineOptions(path=path, recipe=recipe, rounds=1)
+    options = MineRequest(path=path, recipe=recipe, rounds=1)
     report = mine_repository(history.folder, out, options, backend, lambda event: events.append(event.message))
     assert isinstance(report.suite, Suite), events
     (problem,) = report.suite.problems
@@ -187,5 +187,5 @@ def test_a_path_that_is_no_folder_of_the_repository_is_refused(
     path: str, services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
 ) -> None:
     with pytest.raises(UsageError, match="folder") as failed:
-        mine_repository(services.folder, tmp_path / "suite", MineOptions(path=path), bwrap_backend, lambda _: None)
+        mine_repository(services.folder, tmp_path / "suite", MineRequest(path=path), bwrap_backend, lambda _: None)
     assert path in str(failed.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.operations import issue_text, mine_commit
 from codegate.suite import load_suite
 from tests.kit.http import Reply, Request, Server
@@ -40,13 +40,13 @@ def test_one_commit_becomes_a_problem_and_the_others_stay(history: HistoryBuilde
     (first,) = made.document["problems"]
     before = load_suite(out)
     assert (before.manifest.problems, before.manifest.scanned) == ((first,), None)
-    report = mine_commit(history.folder, out, more, MineOptions(rounds=1), lambda _event: None, sandbox="bwrap")
+    report = mine_commit(history.folder, out, more, MineRequest(rounds=1, sandbox="bwrap"), lambda _event: None)
     assert len(report.problems) == 2, report.results
     assert load_suite(out).problems[0].digest == before.problems[0].digest
     again = codegate("new", "problem", "--from-commit", more, *words, cwd=tmp_path)
     assert (again.code, "the suite has a problem of it already" in again.stdout) == (3, True), again.stdout
     with pytest.raises(UsageError):
-        mine_commit(history.folder, out, "0" * 40, MineOptions(), lambda _event: None, sandbox="bwrap")
+        mine_commit(history.folder, out, "0" * 40, MineRequest(sandbox="bwrap"), lambda _event: None)
     assert codegate("new", "problem", "x", "--from-commit", fix, *words, cwd=tmp_path).code == 2
 
 

@@ -12,7 +12,7 @@ import yaml
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe
 from codegate.grading import Sandboxes, TestReport, TestResult
-from codegate.mining import MineOptions
+from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import recorded
 from codegate.mining.environments.opening import builds_of_written, files_to_try, recorded_of
@@ -251,7 +251,7 @@ def test_tests_that_the_recipe_does_not_run_are_left_out_before_anything_is_buil
     parts = cut_of({"web/a.ts": "let x = 1\n"}, {"web/a.ts": "let x = 2\n"}, {"web/a.test.ts": "test('x', f)\n"})
     sandboxes = Sandboxes(None, {})  # type: ignore[arg-type]
     builder = ProblemBuilder(
-        repository=tmp_path, name="shop", languages=known_languages(), sandboxes=sandboxes, options=MineOptions(),
+        repository=tmp_path, name="shop", languages=known_languages(), sandboxes=sandboxes, options=MineRequest(),
         today=date(2026, 1, 1), tip=Tree(), stop=Event(), project=None,
         recorded=RecordedBuilds(Recipe(tests="go test ./..."), sandboxes),
     )  # fmt: skip
@@ -261,9 +261,9 @@ def test_tests_that_the_recipe_does_not_run_are_left_out_before_anything_is_buil
 
 
 def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:
-    before, after = (MineOptions(recipe=Recipe(env={"A": value})) for value in "12")
+    before, after = (MineRequest(recipe=Recipe(env={"A": value})) for value in "12")
     assert before.decisive() != after.decisive()
-    assert MineOptions(recipe=before.recipe).decisive() == before.decisive()
+    assert MineRequest(recipe=before.recipe).decisive() == before.decisive()
 
 
 @pytest.mark.parametrize(

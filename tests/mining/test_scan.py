@@ -2,7 +2,7 @@
 
 import pytest
 
-from codegate.mining.options import KINDS, MineOptions
+from codegate.mining.options import KINDS, MineRequest
 from codegate.mining.scan import scan
 from codegate.suite import Kind
 from tests.kit.repository import HistoryBuilder
@@ -18,7 +18,7 @@ def test_components_take_turns_among_neighbours(history: HistoryBuilder) -> None
         }
         history.commit(f"Fix busy for the {number}. time", files)
 
-    queue, _ = scan(history.folder, history.git("rev-parse", "HEAD"), MineOptions(name="pkg"))
+    queue, _ = scan(history.folder, history.git("rev-parse", "HEAD"), MineRequest(name="pkg"))
 
     assert [entry.unit.title for entry in queue] == [
         "Fix busy for the 3. time",
@@ -43,6 +43,6 @@ def test_what_calls_itself_a_feature_is_tried_where_features_are_wanted(
     history.commit("Add a", {"a.py": "x = 1\n", "test_a.py": "def test_1(): pass\n"})
     history.commit("Fix a", {"a.py": "x = 2\n", "test_a.py": "def test_2(): pass\n"})
 
-    queue, _ = scan(history.folder, history.git("rev-parse", "HEAD"), MineOptions(kinds=kinds))
+    queue, _ = scan(history.folder, history.git("rev-parse", "HEAD"), MineRequest(kinds=kinds))
 
     assert [entry.unit.title for entry in queue] == titles

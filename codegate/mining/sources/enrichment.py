@@ -6,6 +6,7 @@ text.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API, GitHub, GitHubError, TooMuch
 from codegate.mining.sources.history import Unit
+from codegate.sandbox import cache_folder
 from codegate.suite import GitError, git
 from codegate.suite.declared import mapping
 
@@ -245,6 +247,19 @@ def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
         return None
     host = (urlsplit(api_url).hostname or "").removeprefix("api.")
     return match["slug"] if (match["host"] or match["scp"]).lower() in {host, f"ssh.{host}"} else None
+
+
+def open_forge(repository: Path, named: str) -> GitHubEnrichment:
+    """Return what asks GitHub about ``named``: a slug, or ``auto`` for that of the clone's origin.
+
+    Raises:
+        UsageError: the origin is elsewhere, or as ``GitHubEnrichment``.
+    """
+    api_url = os.environ.get("GITHUB_API_URL") or DEFAULT_API
+    slug = find_slug(repository, api_url) if named == "auto" else named
+    if slug is None:
+        raise UsageError(f"the origin of {repository} is not on {api_url}.", "Give --github OWNER/NAME.")
+    return GitHubEnrichment(slug, os.environ.get("GITHUB_TOKEN", ""), cache_folder(), api_url)
 
 
 def _numbers(unit: Unit) -> tuple[int, ...]:
