@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec
-from codegate.running import Progress, RunOptions, RunRequest, run_suite
+from codegate.running import Progress, RunOptions, RunSpec, run_suite
 from codegate.suite import load_suite
 
 SAMPLES = 100
@@ -29,7 +29,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         specs = [_candidate(Path(folder), number, problems) for number in range(candidates)]
         steps = _Steps(candidates * len(problems) * SAMPLES)
-        request = RunRequest(
+        request = RunSpec(
             chosen.suite, tuple(specs), SAMPLES, "bwrap", Path(folder) / "run", None, RunOptions(precheck=False)
         )
         begun = time.perf_counter()

@@ -23,7 +23,7 @@ from codegate.gating import GatePolicy
 from codegate.mining import MineRequest
 from codegate.operations import Report, gate, mine, mining_words, pin, samples_of
 from codegate.reporting import render_console, render_json
-from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, new_run_id, run_suite
+from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, new_run_id, run_suite
 from codegate.sandbox import Choice, SandboxUnavailable, cache_folder, select_backend
 from codegate.suite import git
 
@@ -136,6 +136,6 @@ def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) ->
         for transcript in transcripts
     ]
     options = RunOptions(transcripts=_bundle() / "transcripts")
-    request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
+    request = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
         return run_suite(request, progress, lambda text: say(f"   {text}"))

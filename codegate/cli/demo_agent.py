@@ -18,7 +18,7 @@ from codegate.candidates import CandidateSpec
 from codegate.cli.progress import run_progress
 from codegate.gating import GatePolicy
 from codegate.operations import Report, gate, pin, samples_of
-from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, run_suite
+from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, run_suite
 from codegate.running.bases import base_trees
 from codegate.sandbox import Choice
 from codegate.solving import read_agent_files, read_harness
@@ -69,7 +69,7 @@ def _run(
         }
     )  # fmt: skip
     candidate = read_harness(read_agent_files(spec, bundle), out / "repository")
-    request = RunRequest(out / "suite", [candidate], sandbox=sandbox, out=out / "runs" / name, options=RunOptions())
+    request = RunSpec(out / "suite", [candidate], sandbox=sandbox, out=out / "runs" / name, options=RunOptions())
     with run_progress() as progress:
         return run_suite(request, progress, lambda text: say(f"   {text}"))
 

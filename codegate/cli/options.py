@@ -29,17 +29,20 @@ class Finite(click.FloatRange):
         return found if math.isfinite(found) else self.fail(f"{value!r} is no number.", param, ctx)
 
 
-def dollars(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Decimal | None:
-    """Return the exact sum of US dollars that an option names, or None where it is not given."""
-    if value is None:
-        return None
-    try:
-        sum_ = Decimal(value)
-    except InvalidOperation:
-        raise click.BadParameter(f"{value!r} is no sum of dollars.") from None
-    if not sum_.is_finite() or not 0 <= sum_ <= 1_000_000:
-        raise click.BadParameter(f"{value} is no sum between 0 and 1,000,000.")
-    return sum_
+class Dollars(click.ParamType[Decimal]):
+    """An exact sum of US dollars."""
+
+    name = "USD"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """Return the sum; see ``click.ParamType.convert``."""
+        try:
+            dollars = Decimal(value)
+        except InvalidOperation:
+            self.fail(f"{value!r} is no sum of dollars.", param, ctx)
+        if not dollars.is_finite() or not 0 <= dollars <= 1_000_000:
+            self.fail(f"{value} is no sum between 0 and 1,000,000.", param, ctx)
+        return dollars
 
 
 def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -49,7 +52,9 @@ def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Calla
     singular.
     """
     schema = model.model_json_schema()["properties"]
-    fields = {name: each for name, each in schema.items() if "description" in each}
+    # Of alternatives the first counts: the others are null, or a number as text.
+    shapes = {name: {**field.get("anyOf", [{}])[0], **field} for name, field in schema.items()}
+    fields = {name: shape for name, shape in shapes.items() if "description" in shape}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -64,10 +69,9 @@ def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
-def _option(name: str, field: dict[str, Any], **more: Any) -> Callable[[Decorated], Decorated]:
+def _option(name: str, shape: dict[str, Any], **more: Any) -> Callable[[Decorated], Decorated]:
     """Return the option of a field, which is given by its JSON Schema."""
-    shape = field.get("anyOf", [field])[0]  # the others are null, or a number as text
-    many, default, examples = shape.get("type") == "array", field.get("default"), field.get("examples", ())
+    many, default, examples = shape.get("type") == "array", shape.get("default"), shape.get("examples", ())
     return click.option(
         f"--{(name.removesuffix('s') if many else name).replace('_', '-')}",
         name,
@@ -77,7 +81,7 @@ def _option(name: str, field: dict[str, Any], **more: Any) -> Callable[[Decorate
         default=default,
         show_default=bool(default),
         metavar="|".join(examples).join("[]" if examples[1:] else ("", "")) or None,
-        help=field["description"],
+        help=shape["description"],
         **more,
     )
 
@@ -88,6 +92,8 @@ def _type_of(shape: dict[str, Any]) -> click.ParamType[Any] | None:
             return click.Choice(choices)
         case {"type": "integer"}:
             return click.IntRange(shape.get("minimum"), shape.get("maximum"))
+        case {"format": "decimal"}:
+            return Dollars()
         case {"type": "number"}:
             least = shape.get("exclusiveMinimum")
             return Finite(shape.get("minimum", least), shape.get("maximum"), min_open=least is not None)

@@ -2,37 +2,24 @@
 
 import contextlib
 import shlex
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
 import click
 
 from codegate.candidates import endings, price_words
-from codegate.cli.options import FILE, FOLDER, Finite, json_option, repository_option
+from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import emit, note, say
 from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
-from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.cli.progress import run_progress
-from codegate.cli.run import command_again, pinned_images
+from codegate.cli.run import command_again
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, load_pinned
+from codegate.gating import Baseline
 from codegate.gating.power import baseline_model, forecast, power_statement
-from codegate.operations import check_policy
+from codegate.operations import PlanRequest, asked_run, check_policy, project_here
 from codegate.reporting import render_tables
-from codegate.running import (
-    CONFIG_NAME,
-    Config,
-    Gate,
-    Journal,
-    Run,
-    RunRequest,
-    configuration,
-    load_run,
-    named_candidates,
-    run_suite,
-)
+from codegate.running import Journal, Run, load_run, run_suite
 from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
 from codegate.strict import shown
@@ -47,14 +34,6 @@ _PILOT: Final = 3
 
 @click.command()
 @click.argument("suite", type=FOLDER, required=False)
-@click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
-@predictions_options
-@click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
-@click.option("--baseline", type=FILE, help="Lock file of the baseline; default as in the configuration.")
-@click.option("--samples", type=click.IntRange(1, 100), help="Plan this fixed number of samples per problem.")
-@click.option("--drop", type=Finite(0.01, 0.9), help="Show how often a drop of this share is found.")
-@click.option("--like", type=FOLDER, multiple=True, help="Earlier run to estimate tokens and minutes from.")
-@click.option("--shards", type=click.IntRange(1, 256), help="Split the run; print its id and a matrix of shards.")
 @click.option(
     "--pilot",
     type=click.IntRange(1, 100),
@@ -63,24 +42,9 @@ _PILOT: Final = 3
     metavar="[N]",
     help=f"Run one sample of N problems (default {_PILOT}) of the run planned here; measure the rest on them.",
 )
-@click.option("--no-gate", is_flag=True, help="Plan without a baseline, as `codegate run --no-gate` does.")
-@repository_option
+@request_options(PlanRequest)
 @json_option
-def command(
-    suite: Path | None,
-    names: tuple[str, ...],
-    predictions: Path | None,
-    label: str | None,
-    config: Path | None,
-    baseline: Path | None,
-    samples: int | None,
-    drop: float | None,
-    like: tuple[Path, ...],
-    shards: int | None,
-    pilot: int | None,
-    no_gate: bool,
-    repository: Path | None,
-) -> ExitCode:
+def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> ExitCode:
     """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
 
     The gate is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual
@@ -95,45 +59,24 @@ def command(
     each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
     three, or --samples.
     """
-    if no_gate and baseline is not None:
-        raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
-    if pilot is not None and (shards is not None or predictions is not None):
+    if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
-    check_predictions(predictions, label, names)
-    settings, home = _settings(config, names, alone=shards is None or predictions is not None)
-    folder = suite or (home / settings.suite if settings.suite else None)
-    if folder is None:
-        raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
-    loaded = load_suite(folder)
-    check_policy(settings.gate, loaded)
-    answers = given_answers(predictions, folder, label)
-    if answers is not None:
-        settings = settings.model_copy(update={"candidates": answers.candidates, "samples": answers.samples})
-    pinned = None if no_gate else _pinned(baseline, settings, home)
+    project = project_here(request, suite, alone=request.shards is None)
+    loaded = load_suite(project.suite)
+    check_policy(project.settings.gate, loaded)
+    spec = asked_run(request, project)
+    settings = project.settings.model_copy(update={"candidates": spec.candidates})
+    pinned, samples = project.baseline, spec.samples
     model = baseline_model(pinned.samples) if pinned is not None else suite_model(loaded, USUAL_RATE)
-    samples = samples or settings.samples
     shared = None
-    if shards is not None:
-        gate = Gate(pinned, settings.gate) if pinned is not None else None
-        shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate, answers=answers), shards)
+    if request.shards is not None:
+        shared = plan_shards(spec, request.shards)
         samples = shared.samples
-    where = repository or (home / settings.repository if settings.repository else None)
     tried, made = None, None
     if pilot is not None:
-        request = RunRequest(
-            folder,
-            settings.candidates,
-            samples,
-            settings.sandbox,
-            options=settings.run_options(repository=where, transcripts=Path() if names else home),
-            prices=settings.prices,
-            gate=Gate(pinned, settings.gate) if pinned is not None else None,
-            images=pinned_images(pinned or home / settings.baseline),
-            pilot=pilot,
-            command=command_again(),
-        )
+        wanted = replace(spec, pilot=pilot, command=command_again())
         with run_progress() as progress:
-            tried, journal = run_suite(request, progress, note)
+            tried, journal = run_suite(wanted, progress, note)
         priced = all(one.prices is not None for one in tried.manifest.candidates if one.calls_a_model)
         made = {
             "run": str(journal.folder),
@@ -146,13 +89,16 @@ def command(
     if pinned is not None and pinned.suite_digest != loaded.digest:
         note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
     statement = power_statement(model, settings.gate, looks=looks, candidates=together)
-    runs = [*([tried] if tried is not None else []), *([load_run(path) for path in like] or _pooled_runs(pinned))]
+    runs = [
+        *([tried] if tried is not None else []),
+        *([load_run(path) for path in request.like] or _pooled_runs(pinned)),
+    ]
 
     assumed = f"no baseline: a pass rate of {USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
     say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}")
     again = settings.gate.confirm_samples * model.problems
-    expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), where)
+    expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), spec.options.repository)
     tables = [gate_table(statement), *([expense_table(expenses, settings)] if expenses else [])]
     say(f"\n{render_tables(tables, width=_WIDTH)}")
     for one in expenses:
@@ -166,10 +112,10 @@ def command(
     for words in ends:
         say(f"  {words}")
     found = None
-    if drop is not None:
-        found = forecast(model, settings.gate, looks=looks, candidates=together, drop=drop).regressed
+    if request.drop is not None:
+        found = forecast(model, settings.gate, looks=looks, candidates=together, drop=request.drop).regressed
         most = count_of(looks[-1], "sample")
-        say(f"  a drop of {drop * 100:.3g} pp is found in {found:.0%} of gates with up to {most}")
+        say(f"  a drop of {request.drop * 100:.3g} pp is found in {found:.0%} of gates with up to {most}")
     if again:
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model")
     calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
@@ -202,19 +148,6 @@ def command(
     )
     lost = tried is not None and any(outcome.grade is None for outcome in tried.outcomes)
     return ExitCode.INFRASTRUCTURE if lost else ExitCode.PASS
-
-
-def _settings(config: Path | None, names: Sequence[str], *, alone: bool) -> tuple[Config, Path]:
-    """Return the configuration; where the plan is not for a run, ``reference`` stands in for a missing candidate."""
-    named = named_candidates(names, "--candidate")
-    if alone and not named and config is None and not Path(CONFIG_NAME).exists():
-        named = STAND_IN
-    return configuration(named, config, Path(CONFIG_NAME))
-
-
-def _pinned(baseline: Path | None, settings: Config, home: Path) -> Baseline | None:
-    lock = baseline or home / settings.baseline
-    return load_pinned(lock) if baseline is not None or settings.gates_with(lock) else None
 
 
 def _pooled_runs(pinned: Baseline | None) -> list[Run]:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from codegate import operations
@@ -19,12 +20,12 @@ from codegate.mining import MineRequest
 from codegate.operations import Report
 from codegate.operations.rules import Project, Skipped, inside, project_of
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
-from codegate.running import Progress, RunRequest
+from codegate.running import Progress, RunSpec
 from codegate.running.plan import BASELINE_SAMPLES
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder
-from codegate.suite import PROVED, images_of
+from codegate.suite import PROVED
 from codegate.wording import count_of
 
 
@@ -192,37 +193,27 @@ def run_request(
     candidates: Sequence[CandidateSpec] = (),
     samples: int | None = None,
     gated: bool = True,
-) -> RunRequest:
+) -> RunSpec:
     """Return what is run, by the inputs and else by the configuration; a fetched run is continued.
 
     ``candidates`` and ``samples`` replace the project's; ``gated`` runs are compared with its baseline, if any.
     """
-    inputs, settings, pinned = job.inputs, project.settings, project.pinned
-    options = settings.run_options(
+    inputs, wanted = job.inputs, project.settings.sandbox
+    spec = project.run(
+        candidates,
+        samples or inputs.samples,
         models=inputs.models,
-        sandboxes=inputs.jobs,
+        jobs=inputs.jobs,
         max_model_calls=inputs.max_model_calls,
         max_minutes=inputs.max_minutes,
         budget_usd=inputs.budget_usd,
-        repository=project.repository,
-        transcripts=project.transcripts,
         engine="local",  # a pull request does not choose another machine
         # A baseline and a night are to see the model as it is now, and a pull request could bring its answers along.
         cache=inputs.cache if gated and job.base is None else None,
     )
-    request = RunRequest(
-        project.suite,
-        candidates or settings.candidates,
-        samples or inputs.samples or settings.samples,
-        "docker" if settings.sandbox in {"auto", "bwrap"} else settings.sandbox,
-        out=job.folder,
-        options=options,
-        prices=settings.prices,
-        gate=project.gate if gated else None,
-        shard=inputs.shard,
-        images=images_of(pinned.baseline.samples.conditions) if pinned is not None else {},
-    )
-    return resumed(request, job)
+    sandbox = "docker" if wanted in {"auto", "bwrap"} else wanted
+    gate = spec.gate if gated else None
+    return resumed(replace(spec, sandbox=sandbox, out=job.folder, gate=gate, shard=inputs.shard), job)
 
 
 def log_report(job: Job, project: Project, report: Report) -> None:

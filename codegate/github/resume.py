@@ -21,7 +21,7 @@ from codegate.github.artifacts import (
 from codegate.github.inputs import AUTO
 from codegate.github.step import Job, Result
 from codegate.github.workflow import notes_summary
-from codegate.running import RunRequest
+from codegate.running import RunSpec
 from codegate.running.calls import CallLimitReached
 from codegate.running.journal import MANIFEST, RUN_FILES
 from codegate.running.session import check_same_plan
@@ -72,7 +72,7 @@ def fetch_run(job: Job) -> None:
     job.log.log(f"resuming the run in {artifact} of workflow run {number}")
 
 
-def resumed(request: RunRequest, job: Job) -> RunRequest:
+def resumed(request: RunSpec, job: Job) -> RunSpec:
     """Return ``request`` as a continuation of the run that ``fetch_run`` wrote, if it wrote one.
 
     A run that the input names must have been planned alike; raises UsageError otherwise.

@@ -9,6 +9,7 @@ from codegate.operations.baselines import append, origin, pin, read_runs, refres
 from codegate.operations.editing import add_problem, review_suite
 from codegate.operations.pooling import pool_suites
 from codegate.operations.project import Repository, look_at, try_on_head
+from codegate.operations.requests import PlanRequest, RunRequest, asked_run, continued, project_here
 from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep_runs
 from codegate.operations.suites import (
     check_policy,
@@ -25,13 +26,17 @@ from codegate.operations.suites import (
 
 __all__ = [
     "Affected",
+    "PlanRequest",
     "Report",
     "Repository",
+    "RunRequest",
     "add_problem",
     "affected",
     "append",
+    "asked_run",
     "check_policy",
     "comparable_places",
+    "continued",
     "gate",
     "issue_text",
     "judge",
@@ -43,6 +48,7 @@ __all__ = [
     "origin",
     "pin",
     "pool_suites",
+    "project_here",
     "proof_words",
     "read_recipe",
     "read_runs",

@@ -8,19 +8,20 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from codegate.candidates import CandidateSpec, Prices, listed, with_helpers
 from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.gating import GatePolicy
+from codegate.gating import Baseline, GatePolicy
 from codegate.operations.pinned import Pinned, find_pinned
-from codegate.running import CONFIG_NAME, Config, Gate, named_candidates
+from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidates
 from codegate.running.config import candidate_files, load_config, priced
 from codegate.running.outcome import RunManifest
 from codegate.running.plan import check_resumable
 from codegate.strict import shown
-from codegate.suite import GitError, git, load_suite, read_commit, read_yaml
+from codegate.suite import GitError, git, images_of, load_suite, read_commit, read_yaml
 
 
 class Skipped(CodegateError):
@@ -56,7 +57,9 @@ class Project:
         transcripts: folder that the paths of ``replay`` candidates are relative to.
         changed: what of suite and rules the pull request changes although the base commit's count, for people.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
-        pinned: the baseline, once it was fetched.
+        pinned: the baseline, once it was fetched; ``baseline`` likewise, read from this folder.
+        images: base images by version of Python for runs without a baseline.
+        keyless: keys of candidates that no API key is sent for.
     """
 
     settings: Config
@@ -67,6 +70,9 @@ class Project:
     changed: tuple[str, ...] = ()
     trusted: tuple[CandidateSpec, ...] = ()
     pinned: Pinned | None = None
+    baseline: Baseline | None = None
+    images: Mapping[str, str] = field(default_factory=dict)
+    keyless: frozenset[str] = frozenset()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,12 +84,28 @@ class Project:
     @property
     def gate(self) -> Gate | None:
         """Return what runs are gated with."""
-        return Gate(self.pinned.baseline, self.settings.gate) if self.pinned is not None else None
+        baseline = self.pinned.baseline if self.pinned is not None else self.baseline
+        return Gate(baseline, self.settings.gate) if baseline is not None else None
 
     @property
     def floors(self) -> GatePolicy | None:
         """Return the policy whose absolute demands decide where no baseline is pinned."""
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
+
+    def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
+        """Return the run that the configuration describes; what is given and not None replaces its values."""
+        settings, gate = self.settings, self.gate
+        return RunSpec(
+            self.suite,
+            candidates or settings.candidates,
+            samples or settings.samples,
+            settings.sandbox,
+            options=settings.run_options(repository=self.repository, transcripts=self.transcripts, **options),
+            keyless=self.keyless,
+            prices=settings.prices,
+            gate=gate,
+            images=images_of(gate.baseline.samples.conditions) if gate is not None else self.images,
+        )
 
 
 @contextmanager

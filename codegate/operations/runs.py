@@ -28,7 +28,7 @@ from codegate.running import (
     Progress,
     Run,
     RunOptions,
-    RunRequest,
+    RunSpec,
     gate_run,
     load_run,
     merge_shards,
@@ -59,7 +59,7 @@ class Report:
 
 
 def run(
-    request: RunRequest,
+    request: RunSpec,
     progress: Callable[[Progress], None],
     announce: Callable[[str], None],
     *,

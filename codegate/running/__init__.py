@@ -12,7 +12,7 @@ from codegate.running.outcome import Outcome, ProblemOrigin, ProblemRecord, Run,
 from codegate.running.plan import RunOptions, new_run_id, origin_of, plan_run
 from codegate.running.progress import Progress
 from codegate.running.recording import record_run
-from codegate.running.session import RunRequest, run_suite
+from codegate.running.session import RunSpec, run_suite
 from codegate.running.shards import merge_shards
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "Run",
     "RunManifest",
     "RunOptions",
-    "RunRequest",
+    "RunSpec",
     "candidate_samples",
     "choose_candidate",
     "config_schema",

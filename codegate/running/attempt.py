@@ -87,10 +87,10 @@ class Attempts:
         options = setup.options
         self._setup, self._calls, self._sandboxes = setup, calls, sandboxes
         self._engine, self._stop, self._doing = engine, stop, doing
-        self._slots = threading.Semaphore(options.sandboxes)
+        self._slots = threading.Semaphore(options.jobs)
         self._redactor = redactor_for(setup.journal.manifest.candidates)
         self._known: set[str] = set()
-        self.base = base_trees(setup.suite, options.repository, options.models + options.sandboxes)
+        self.base = base_trees(setup.suite, options.repository, options.models + options.jobs)
         self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
 

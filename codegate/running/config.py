@@ -80,34 +80,21 @@ class Concurrency(Strict):
     sandboxes: int = Field(default=2, ge=1, le=256, strict=True, description="Sandboxes at work at once.")
 
 
-class Config(Strict):
-    """The configuration file. Paths are relative to the file."""
-
-    suite: str | None = Field(default=None, description="Folder of the suite.")
-    repository: str | None = Field(default=None, description="Repository that the base commits are in.")
-    environment: Recipe | None = Field(
-        default=None,
-        description="How the project is set up and its tests are run, for mining; `codegate init` finds one. On a pull "
-        "request the base commit's counts.",
-    )
-    candidates: Annotated[
-        tuple[Annotated[CandidateSpec, WrapValidator(_candidates_of)], ...], AfterValidator(_flat)
-    ] = Field(min_length=1, description="Each `provider:model[@base_url]`, or the long form.")
-    samples: int | None = Field(
-        default=None,
+Samples = Annotated[
+    int | None,
+    Field(
         ge=1,
         le=100,
         strict=True,
-        description="Samples per problem and candidate, a fixed number. Without it a gated run makes one at "
-        "each of the gate's looks until the verdict is settled, and a run without a baseline makes one.",
-    )
-    sandbox: Annotated[Choice, AfterValidator(_choice)] = "auto"
-    engine: EngineName = Field(
-        default="local",
-        description="Where sandboxes are: `local`, on this machine, or `ray`, on the nodes of the Ray cluster at "
-        "RAY_ADDRESS (docs/scale.md).",
-    )
-    concurrency: Concurrency = Concurrency()
+        description="Samples per problem and candidate, a fixed number. Without it a gated run makes one at each of "
+        "the gate's looks until the verdict is settled, and a run without a baseline makes one.",
+    ),
+]
+
+
+class RunLimits(Strict):
+    """What ends a run early."""
+
     max_model_calls: int | None = Field(
         default=None,
         ge=1,
@@ -124,7 +111,27 @@ class Config(Strict):
         default=None,
         description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "
         "the prices of every candidate that calls a model then have to be known.",
+        json_schema_extra={"format": "decimal"},
     )
+
+
+class Config(RunLimits):
+    """The configuration file. Paths are relative to the file."""
+
+    suite: str | None = Field(default=None, description="Folder of the suite.")
+    repository: str | None = Field(default=None, description="Repository that the base commits are in.")
+    environment: Recipe | None = Field(
+        default=None,
+        description="How the project is set up and its tests are run, for mining; `codegate init` finds one. On a pull "
+        "request the base commit's counts.",
+    )
+    candidates: Annotated[
+        tuple[Annotated[CandidateSpec, WrapValidator(_candidates_of)], ...], AfterValidator(_flat)
+    ] = Field(min_length=1, description="Each `provider:model[@base_url]`, or the long form.")
+    samples: Samples = None
+    sandbox: Annotated[Choice, AfterValidator(_choice)] = "auto"
+    engine: EngineName = "local"
+    concurrency: Concurrency = Concurrency()
     budget_usd_per_month: Price | None = Field(
         default=None,
         description="The same limit for all runs together that lie in the run's folder and began in this month (UTC).",
@@ -148,7 +155,7 @@ class Config(Strict):
         """Return how runs are carried out; ``own`` wins if not None."""
         options = RunOptions(
             models=self.concurrency.models,
-            sandboxes=self.concurrency.sandboxes,
+            jobs=self.concurrency.sandboxes,
             max_model_calls=self.max_model_calls,
             max_minutes=self.max_minutes,
             budget_usd=self.budget_usd,

@@ -2,14 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
+
+from pydantic import Field
 
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.suite import Problem, Suite, Tree
 from codegate.wording import count_of
 
-EngineName = Literal["local", "ray"]
+EngineName = Annotated[
+    Literal["local", "ray"],
+    Field(
+        description="Where sandboxes are: on this machine, or on the nodes of the Ray cluster at RAY_ADDRESS "
+        "(docs/scale.md); default local."
+    ),
+]
 Result = TypeVar("Result")
 Made_co = TypeVar("Made_co", covariant=True)
 

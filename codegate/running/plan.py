@@ -30,7 +30,7 @@ class RunOptions:
 
     Attributes:
         models: model calls under way at once.
-        sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
+        jobs: sandboxes at work at once; up to two more wait, started ahead of need.
         max_model_calls: the run stops, resumable, before it makes more calls than this; ``budget_usd`` likewise.
         max_minutes: each execution of the run stops, resumable, before it begins what would take longer than this.
         budget_usd_per_month: the same for all runs in its folder that began in this month (UTC).
@@ -43,7 +43,7 @@ class RunOptions:
     """
 
     models: int = 4
-    sandboxes: int = 2
+    jobs: int = 2
     max_model_calls: int | None = None
     max_minutes: float | None = None
     budget_usd: Decimal | None = None

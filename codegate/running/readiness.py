@@ -117,7 +117,7 @@ def check_soundness(
         return {}
     checked(0, len(new))
     found: dict[str, str | Fault | None] = {}
-    with ThreadPoolExecutor(setup.options.sandboxes, "codegate-soundness") as pool:
+    with ThreadPoolExecutor(setup.options.jobs, "codegate-soundness") as pool:
         reasons = pool.map(look, new)
         try:
             for problem, reason in zip(new, reasons, strict=True):

@@ -121,7 +121,7 @@ class _Execution:
         self._total = 0
         self._done = 0
         self._stop = threading.Event()
-        self._width = options.models + options.sandboxes
+        self._width = options.models + options.jobs
         self._calls = ModelCalls(
             options.models,
             options.max_model_calls,
@@ -131,7 +131,7 @@ class _Execution:
             self._stop,
             setup.time_limit,
         )
-        self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.sandboxes, _WARM))
+        self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.jobs, _WARM))
         self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
         self._doing = Doing()
         self._broken: dict[str, Fault] = {}

@@ -53,7 +53,7 @@ _SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth shar
 
 
 @dataclass(frozen=True)
-class RunRequest:
+class RunSpec:
     """What to run.
 
     Attributes:
@@ -94,7 +94,7 @@ class RunRequest:
 
 
 def run_suite(
-    request: RunRequest, progress: Callable[[Progress], None], announce: Callable[[str], None]
+    request: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
     """Return a run, new or resumed, with its journal.
 
@@ -117,7 +117,7 @@ def run_suite(
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
     check_prices(request.options, candidates)
-    cluster = connect_engine(request.options.engine, request.options.sandboxes, announce)
+    cluster = connect_engine(request.options.engine, request.options.jobs, announce)
     stop = threading.Event()
     with (
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
@@ -174,7 +174,7 @@ def run_suite(
             return run, journal
 
 
-def check_same_plan(folder: Path, request: RunRequest) -> None:
+def check_same_plan(folder: Path, request: RunSpec) -> None:
     """Raise UsageError if ``request`` plans another run.
 
     Names what differs from the run in ``folder``.
@@ -197,7 +197,7 @@ def check_same_plan(folder: Path, request: RunRequest) -> None:
     )
 
 
-def plan_shards(request: RunRequest, of: int) -> ShardPlan:
+def plan_shards(request: RunSpec, of: int) -> ShardPlan:
     """Return id and parts of a shared run.
 
     ``of`` parts, or one per problem if these are fewer.
@@ -207,7 +207,7 @@ def plan_shards(request: RunRequest, of: int) -> ShardPlan:
 
 def _new_journal(
     suite: Suite,
-    request: RunRequest,
+    request: RunSpec,
     sandbox: str,
     images: Mapping[str, str],
     run_id: str,
@@ -232,7 +232,7 @@ def _new_journal(
     return journal or _created(request.out or _RUNS / run_id, manifest, request)
 
 
-def _created(folder: Path, manifest: RunManifest, request: RunRequest) -> Journal:
+def _created(folder: Path, manifest: RunManifest, request: RunSpec) -> Journal:
     if request.options.cache is None:  # with one, there may be no call to make
         check_servers(manifest.candidates)
     journal = Journal.create(folder, manifest)
@@ -251,7 +251,7 @@ def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> st
 
 
 def _open_pinned(
-    request: RunRequest,
+    request: RunSpec,
     gate: Gate,
     candidates: Sequence[CandidateSpec],
     providers: dict[str, Provider | None],
@@ -278,7 +278,7 @@ def _open_pinned(
 
 def _plan(
     suite: Suite,
-    request: RunRequest,
+    request: RunSpec,
     sandbox: str,
     run_id: str,
     *,

@@ -13,7 +13,7 @@ from codegate.errors import CodegateError, UsageError
 from codegate.gating import GatePolicy, RunSamples, load_pinned, pin
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
-from codegate.running import Gate, Outcome, Run, RunRequest, candidate_samples, load_run, plan_run, run_suite
+from codegate.running import Gate, Outcome, Run, RunSpec, candidate_samples, load_run, plan_run, run_suite
 from codegate.running.shards import shard_choice
 from codegate.suite import Suite
 from tests.running.sharded import plan, write_shards
@@ -47,9 +47,9 @@ def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
     both = (REFERENCE, EMPTY)
     for shard in ("2/3", "3/3"):
         choice = shard_choice(shard, shared["run_id"])
-        _run(RunRequest(suite.folder, both, None, "bwrap", tmp_path / "shards" / shard[0], gate=gate, shard=choice))
+        _run(RunSpec(suite.folder, both, None, "bwrap", tmp_path / "shards" / shard[0], gate=gate, shard=choice))
     single = tmp_path / "single"
-    _run(RunRequest(suite.folder, both, 1, "bwrap", single))
+    _run(RunSpec(suite.folder, both, 1, "bwrap", single))
 
     done = codegate("merge", "shards", "--run-id", shared["run_id"], "--out", "merged", "--json", cwd=tmp_path)
     assert done.code == 1, done.stderr
@@ -63,7 +63,7 @@ def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
     assert _differences(*(_report(tmp_path / name, tmp_path) for name in ("merged", "single"))) <= MEASURED | NAMED
 
     # The merged run is a run like any other: carried on where the pinned model can be asked, it is confirmed.
-    _run(RunRequest(suite.folder, both, None, "bwrap", None, tmp_path / "merged", gate=gate))
+    _run(RunSpec(suite.folder, both, None, "bwrap", None, tmp_path / "merged", gate=gate))
     regressed = _report(tmp_path / "merged", tmp_path)["verdicts"][1]
     assert regressed["confirmed"] is True
     assert unconfirmed not in regressed["warnings"]
@@ -85,7 +85,7 @@ def _lock(suite: Suite, folder: Path) -> Path:
     return folder / "codegate.lock"
 
 
-def _run(request: RunRequest) -> None:
+def _run(request: RunSpec) -> None:
     run_suite(request, lambda step: None, lambda text: None)
 
 

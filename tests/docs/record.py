@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.operations import judge
-from codegate.running import Journal, Outcome, RunOptions, RunRequest, run_suite
+from codegate.running import Journal, Outcome, RunOptions, RunSpec, run_suite
 from codegate.running.config import load_config
 from codegate.running.outcome import json_text
 from codegate.suite import Base, Problem, Suite, load_base, load_suite, write_suite
@@ -147,8 +147,8 @@ def main() -> None:
         ]
         (home / "codegate.yml").write_text(CONFIG.format(candidates="\n".join(lines), url=url))
         settings = load_config(home / "codegate.yml")
-        options = RunOptions(models=2, sandboxes=2, precheck=False)
-        request = RunRequest(suite.folder, settings.candidates, 1, "bwrap", home / "run", options=options)
+        options = RunOptions(models=2, jobs=2, precheck=False)
+        request = RunSpec(suite.folder, settings.candidates, 1, "bwrap", home / "run", options=options)
         _, journal = run_suite(request, lambda _step: None, _silent)
         judge(journal.folder, settings.judge, RunOptions(models=2), _silent)
         server.close()

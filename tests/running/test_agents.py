@@ -54,13 +54,11 @@ def test_a_budget_is_never_exceeded_by_agents_at_work_together(suite: Suite, tmp
     with ScriptedModel(play) as model:
         candidate = spec(model, prices=prices.model_dump(mode="json"), sampling={"max_output_tokens": 100})
         with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):  # noqa: PT012 - what came instead is told
-            run = run_here(
-                suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal("0.20"), models=8, sandboxes=4
-            )
+            run = run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal("0.20"), models=8, jobs=4)
             pytest.fail(f"{model.answered} calls: {[outcome.fault or outcome.attempt for outcome in run.outcomes]}")
         paid = model.answered
         assert paid * Decimal("0.01") <= Decimal("0.20")
-        run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal(5), models=8, sandboxes=4)
+        run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal(5), models=8, jobs=4)
     assert set(results(tmp_path / "run").values()) == {True}
     assert model.answered == 4 * 12, "what an attempt had paid for before the budget ended it was not paid again"
 

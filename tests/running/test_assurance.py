@@ -7,7 +7,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
-from codegate.running import RunRequest, load_run, run_suite
+from codegate.running import RunSpec, load_run, run_suite
 from codegate.suite import Suite
 from tests.running.world import run_here
 
@@ -32,4 +32,4 @@ def test_a_run_says_what_its_sandboxes_were_found_to_be(suite: Suite, tmp_path: 
         conditions = {**manifest["conditions"], "sandbox": sandbox}
         (out / "run.json").write_text(json.dumps({**manifest, "sandbox": sandbox, "conditions": conditions}))
         with pytest.raises(UsageError, match="cannot continue with bwrap"):
-            run_suite(RunRequest(suite.folder, (), 1, "bwrap", None, out), lambda step: None, lambda text: None)
+            run_suite(RunSpec(suite.folder, (), 1, "bwrap", None, out), lambda step: None, lambda text: None)

@@ -11,7 +11,7 @@ from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.operations import samples_of
 from codegate.reporting import Evidence, build_view
-from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, run_suite
+from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, run_suite
 from codegate.running.call_log import Spending
 from codegate.suite import Suite
 from tests.kit.scripted_model import ScriptedModel
@@ -26,7 +26,7 @@ def made(suite: Suite, out: Path, cache: Path, *candidates: CandidateSpec, gate:
     """Return a run with the cache, and all that it announced."""
     said: list[str] = []
     options = RunOptions(precheck=False, cache=cache)
-    request = RunRequest(suite.folder, candidates, None, "bwrap", out, options=options, gate=gate)
+    request = RunSpec(suite.folder, candidates, None, "bwrap", out, options=options, gate=gate)
     return run_suite(request, lambda step: None, said.append)[0], "\n".join(said)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, ProviderFault, Sampling, Usage
 from codegate.errors import UsageError
-from codegate.running import Journal, RunOptions, RunRequest, run_suite
+from codegate.running import Journal, RunOptions, RunSpec, run_suite
 from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted
@@ -185,7 +185,7 @@ def test_a_budget_without_prices_is_refused_before_anything_is_spent(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
     options = RunOptions(budget_usd=Decimal(1))
-    request = RunRequest(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=options)
+    request = RunSpec(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=options)
     with pytest.raises(UsageError, match=r"a budget in dollars needs to know what openai:model-x@.* costs"):
         run_suite(request, lambda step: None, lambda text: None)
     assert not (tmp_path / "r").exists()

@@ -19,7 +19,7 @@ from codegate.running import (
     Run,
     RunManifest,
     RunOptions,
-    RunRequest,
+    RunSpec,
     candidate_samples,
     gate_run,
     plan_run,
@@ -67,7 +67,7 @@ def solved(suite: Suite, spec: CandidateSpec, samples: int) -> Run:
 
 def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said: list[str] | None = None) -> Run:
     resume = out if (out / "run.json").exists() else None
-    request = RunRequest(suite.folder, candidates, None, "bwrap", out, resume, RunOptions(precheck=False), gate=gate)
+    request = RunSpec(suite.folder, candidates, None, "bwrap", out, resume, RunOptions(precheck=False), gate=gate)
     return run_suite(request, lambda step: None, (said if said is not None else []).append)[0]
 
 
@@ -169,7 +169,7 @@ def test_nothing_is_spent_where_nothing_can_pass(
     policy = GatePolicy.model_validate({"must_pass": ["calc-half"], "max_samples": max_samples})
     gate = Gate(pinned(solved(suite, old, 5), old), policy)
     options = RunOptions(precheck=True)
-    request = RunRequest(suite.folder, (new,), None, "bwrap", tmp_path / "r", options=options, gate=gate)
+    request = RunSpec(suite.folder, (new,), None, "bwrap", tmp_path / "r", options=options, gate=gate)
     run = run_suite(request, lambda step: None, lambda text: None)[0]
     assert server.asked == []
     (verdict,) = gate_run(run, gate)
@@ -196,9 +196,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
         (old, GatePolicy(max_samples=1, margin=0.2)),
         (server.spec(max_iterations=7), gate.policy),
     ):
-        request = RunRequest(
-            suite.folder, (candidate,), None, "bwrap", options=options, gate=Gate(gate.baseline, policy)
-        )
+        request = RunSpec(suite.folder, (candidate,), None, "bwrap", options=options, gate=Gate(gate.baseline, policy))
         folders.add(run_suite(request, lambda step: None, lambda text: None)[1].folder)
     assert len(server.asked) == asked + 3 * 3, "another policy and another candidate are other gates"
     assert len(folders) == 3

@@ -13,7 +13,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
-from codegate.running import Progress, Run, RunOptions, RunRequest, run_exit_code, run_suite
+from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
@@ -97,7 +97,7 @@ def test_a_fault_is_tried_again_on_resume(suite: Suite, server: ModelServer, tmp
 
 def test_model_calls_keep_their_limit(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: Said(answer(name), seconds=0.3)
-    run_here(suite, tmp_path / "r", server.spec(), samples=3, models=2, sandboxes=1)
+    run_here(suite, tmp_path / "r", server.spec(), samples=3, models=2, jobs=1)
     assert len(server.asked) == 9
     assert server.most_at_once == 2
 
@@ -122,7 +122,7 @@ def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(BubblewrapBackend, "open", opened)
     monkeypatch.setattr(SandboxSession, "close", closed)
-    run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, sandboxes=1)
+    run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, jobs=1)
     assert max(most) == 3, "one at work, and two that wait: started ahead of need, and for the next look at a patch"
     assert not open_now
 
@@ -154,13 +154,13 @@ def test_the_call_limit_counts_calls_of_attempts_that_came_to_nothing(
         return Said(answer(name)) if name == "double" else Said(status=400)
 
     server.script = script
-    assert faults(run_here(suite, out, server.spec(), models=1, sandboxes=1, max_model_calls=4)) == {
+    assert faults(run_here(suite, out, server.spec(), models=1, jobs=1, max_model_calls=4)) == {
         None,
         "provider.bad_request",
     }
     for _ in range(2):
         with pytest.raises(CallLimitReached):
-            run_here(suite, out, models=1, sandboxes=1, max_model_calls=4)
+            run_here(suite, out, models=1, jobs=1, max_model_calls=4)
     assert len(server.asked) == 4
     assert all(written >= asked for asked, written in enumerate(on_disk, start=1)), "written before it is made"
 
@@ -220,7 +220,7 @@ def test_a_slow_answer_is_no_silence(suite: Suite, server: ModelServer, tmp_path
             shown.set()
 
     server.script = script
-    request = RunRequest(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=RunOptions())
+    request = RunSpec(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=RunOptions())
     run_suite(request, show, lambda _: None)
     assert any(re.fullmatch(r"checked \d of 3 problems", words) for words in doing), doing
     assert shown.is_set(), doing
@@ -430,5 +430,5 @@ def test_a_base_tree_is_read_once_in_a_run(own_suite: Suite, server: ModelServer
         return Said(answer(name))
 
     server.script = play
-    run = run_here(own_suite, tmp_path / "run", server.spec(), samples=2, models=1, sandboxes=1)
+    run = run_here(own_suite, tmp_path / "run", server.spec(), samples=2, models=1, jobs=1)
     assert [outcome.fault for outcome in run.outcomes] == [None] * 6

@@ -16,7 +16,7 @@ from codegate.running import (
     Outcome,
     Run,
     RunOptions,
-    RunRequest,
+    RunSpec,
     merge_shards,
     plan_run,
     run_exit_code,
@@ -37,7 +37,7 @@ def sharded(
     suite: Suite, out: Path, spec: CandidateSpec, **options: Any
 ) -> tuple[Callable[[int], Run], list[Path], list[str]]:
     """Return what carries out shard 1, 2 or 3 or goes on with it, their folders, and what is announced."""
-    request = RunRequest(suite.folder, (spec,), 1, "bwrap", options=RunOptions(**options))
+    request = RunSpec(suite.folder, (spec,), 1, "bwrap", options=RunOptions(**options))
     shared = plan_shards(request, 3)
     folders = [out / str(number) for number in (1, 2, 3)]
     said: list[str] = []
@@ -46,7 +46,7 @@ def sharded(
         folder = folders[number - 1]
         resume = folder if folder.exists() else None
         choice = None if resume else shard_choice(shared.shards[number - 1], shared.run_id)
-        part = RunRequest(
+        part = RunSpec(
             suite.folder, (spec,), 1, "bwrap", folder, resume, RunOptions(**options, precheck=number == 2), shard=choice
         )
         return run_suite(part, lambda step: None, said.append)[0]
@@ -95,7 +95,7 @@ def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: Mode
         for sample in range(5)
     )
     gate = Gate(pinned(Run(manifest=older, outcomes=outcomes), spec), GatePolicy(compare="model"))
-    request = RunRequest(suite.folder, (spec,), None, "bwrap", gate=gate)
+    request = RunSpec(suite.folder, (spec,), None, "bwrap", gate=gate)
     shared = plan_shards(request, 2)
     folders = [tmp_path / "1", tmp_path / "2"]
     for folder, shard in zip(folders, shared.shards, strict=True):

@@ -33,7 +33,7 @@ def test_a_run_out_of_time_is_exit_2_and_continues_without_paying_twice(
     error = stopped.document["error"]
     assert "the limit of 0.02 minutes leaves no time for more after" in error["cause"]
     assert error["remedy"].startswith("Continue with:\ncodegate run"), "there is no limit to raise"
-    assert "--max-minutes 0.02 --sandbox bwrap --json --resume r" in error["remedy"]
+    assert "--max-minutes 0.02 --models 1 --sandbox bwrap --json --resume r" in error["remedy"]
     assert len(server.asked) <= 1
     assert codegate("run", suite.folder, "--resume", "r", cwd=tmp_path).code == 0
     assert sorted(server.asked) == sorted(NAMES)
@@ -44,7 +44,7 @@ def test_no_attempt_begins_that_would_end_after_the_limit(
 ) -> None:
     lengthen(monkeypatch, "attempt")
     with pytest.raises(CallLimitReached, match="limit of 9 minutes leaves no time for more after 1 of 3 outcomes"):
-        run_here(suite, tmp_path / "r", server.spec(), models=1, sandboxes=1, max_minutes=9)
+        run_here(suite, tmp_path / "r", server.spec(), models=1, jobs=1, max_minutes=9)
     assert len(lines(tmp_path / "r")) == len(server.asked) == 1, "the first problem showed how long one takes"
 
 
@@ -71,7 +71,7 @@ def test_problems_that_were_found_sound_in_time_are_not_checked_again(
     lengthen(monkeypatch, "soundness")
     for done in (1, 2):
         with pytest.raises(CallLimitReached):
-            run_here(suite, tmp_path / "r", server.spec(), precheck=True, sandboxes=1, max_minutes=9)
+            run_here(suite, tmp_path / "r", server.spec(), precheck=True, jobs=1, max_minutes=9)
         assert len(json.loads((tmp_path / "r" / "soundness.json").read_text())["problems"]) == done
     assert not server.asked
 

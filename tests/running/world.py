@@ -15,7 +15,7 @@ from typing import Any
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
-from codegate.running import Run, RunOptions, RunRequest, run_suite
+from codegate.running import Run, RunOptions, RunSpec, run_suite
 from codegate.suite import Base, Environment, EnvironmentManifest, Problem, Suite, write_suite
 from tests.kit.command import FORKER, Done
 from tests.kit.environment import PLAIN
@@ -270,5 +270,5 @@ def run_here(
     """
     resume = out if (out / "run.json").exists() else None
     chosen = RunOptions(**({"precheck": False} | options))
-    request = RunRequest(suite.folder, candidates, samples, "bwrap", out, resume, chosen)
+    request = RunSpec(suite.folder, candidates, samples, "bwrap", out, resume, chosen)
     return run_suite(request, lambda step: None, announce)[0]

@@ -1,0 +1,229 @@
+"""What ``codegate plan`` and ``codegate run`` are asked for, and the run that this means here."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from codegate.candidates import CandidateSpec, check_base_url
+from codegate.errors import UsageError
+from codegate.gating import load_pinned
+from codegate.operations.rules import Project
+from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
+from codegate.running.config import RunLimits, Samples, load_config, priced
+from codegate.running.engine import EngineName
+from codegate.running.predictions import predicted_candidates
+from codegate.sandbox import Choice, check_choice
+from codegate.strict import File, Folder, Strict
+from codegate.suite import images_of, load_suite
+
+STAND_IN: Final = (CandidateSpec(provider="reference"),)
+"""Candidates of a configuration that is read for its other keys."""
+
+Conflicts = Iterator[tuple[Any, str, str]]
+"""Whether options exclude each other, what they say, and which to leave out."""
+
+
+class SuiteRequest(Strict):
+    """What a plan and a run have in common; None: as the configuration says. Each field is an option."""
+
+    candidates: tuple[str, ...] = Field(
+        default=(), description="provider:model[@base_url]; may be given several times."
+    )
+    predictions: File | None = Field(
+        default=None, description="Answers made elsewhere, in SWE-bench's predictions format; no model is called."
+    )
+    label: str | None = Field(
+        default=None, description="With --predictions: what to call their model; default as in the file."
+    )
+    config: File | None = Field(
+        default=None, description=f"Configuration file; default {CONFIG_NAME} where there is one."
+    )
+    baseline: File | None = Field(
+        default=None, description="Lock file of the pinned baseline; default as in the configuration."
+    )
+    samples: Samples = None
+    no_gate: bool = Field(default=False, description="Compare with no baseline, for example to make a new one.")
+    repository: Folder | None = Field(
+        default=None, description="Repository that the base commits are in, when not where suite.yml says."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for wrong, cause, remedy in self._conflicts():
+            if wrong:
+                raise UsageError(cause, remedy)
+        return self
+
+    def _conflicts(self) -> Conflicts:
+        yield self.no_gate and self.baseline, "--no-gate compares with no baseline.", "Leave out --baseline."
+        yield self.predictions and self.candidates, "--predictions brings its own candidates.", "Leave out --candidate."
+        yield (
+            self.label is not None and self.predictions is None,
+            "--label names the model of --predictions.",
+            "Give --predictions, too.",
+        )
+
+
+class PlanRequest(SuiteRequest):
+    """What ``codegate plan`` is asked for."""
+
+    drop: float | None = Field(
+        default=None, ge=0.01, le=0.9, description="Show how often a drop of this share is found."
+    )
+    like: tuple[Folder, ...] = Field(default=(), description="Earlier run to estimate tokens and minutes from.")
+    shards: int | None = Field(
+        default=None, ge=1, le=256, description="Split the run; print its id and a matrix of shards."
+    )
+
+
+class RunRequest(RunLimits, SuiteRequest):
+    """What ``codegate run`` is asked for."""
+
+    out: Folder | None = Field(default=None, description="Folder of the run; default runs/<id>.")
+    resume: Folder | None = Field(
+        default=None, description="Continue the run in this folder, with its own candidates and samples."
+    )
+    limit: int | None = Field(
+        default=None, ge=1, examples=["N"], description="Run only the first N problems, without a gate."
+    )
+    problems: tuple[str, ...] = Field(default=(), examples=["ID"], description="Only this problem; repeatable.")
+    shard: str | None = Field(
+        default=None, examples=["K/N"], description="Do part K of N only; all parts need the same --run-id."
+    )
+    run_id: str | None = Field(
+        default=None, description="Id of the shared run, as `codegate plan --shards N` gives it."
+    )
+    rules_from: str | None = Field(
+        default=None,
+        examples=["COMMIT"],
+        description="Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
+    )
+    no_precheck: bool = Field(
+        default=False, description="Skip the first small request to each candidate, and the check of the problems."
+    )
+    reports: Folder | None = Field(default=None, description="Where the reports go; default <run>/reports.")
+    models: int | None = Field(default=None, ge=1, le=256, description="Concurrent model calls; default 4.")
+    jobs: int | None = Field(default=None, ge=1, le=256, description="Concurrent sandboxes; default 2.")
+    cache: Folder | None = Field(
+        default=None, description="Take answers that earlier runs paid for from this folder, and add new ones."
+    )
+    engine: EngineName | None = None
+    sandbox: Annotated[Choice, AfterValidator(check_choice)] = "auto"
+
+    def _conflicts(self) -> Conflicts:
+        yield (
+            self.on_some and (self.resume or self.shard or self.baseline),
+            "--limit and --problem try some problems out, in a run of their own that nothing is compared with.",
+            "Leave out --resume, --shard and --baseline.",
+        )
+        yield (
+            self.resume and (self.samples or self.out or self.shard or self.run_id),
+            "--resume continues a run as it was planned.",
+            "Leave out --samples, --out, --shard and --run-id.",
+        )
+        yield from super()._conflicts()
+        yield (
+            self.resume and self.predictions,
+            "--resume continues a run with the answers in its folder.",
+            "Leave out --predictions.",
+        )
+
+    @property
+    def on_some(self) -> bool:
+        """Return whether some problems are chosen."""
+        return self.limit is not None or bool(self.problems)
+
+
+def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool = False) -> Project:
+    """Return what is run by the configuration of this folder.
+
+    ``alone``: ``reference`` stands in for missing candidates if there is no configuration either.
+    """
+    named = named_candidates(request.candidates, "--candidate")
+    if request.predictions or (alone and not named and request.config is None and not Path(CONFIG_NAME).exists()):
+        named = STAND_IN
+    settings, home = configuration(named, request.config, Path(CONFIG_NAME))
+    folder = suite or (home / settings.suite if settings.suite else None)
+    if folder is None:
+        raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
+    lock = _lock(request.baseline, settings, home) if gated and not request.no_gate else None
+    return Project(
+        settings=settings,
+        suite=folder,
+        lock=str(lock) if lock is not None else None,
+        repository=request.repository or (home / settings.repository if settings.repository else None),
+        transcripts=Path() if request.candidates else home,
+        # A broken baseline is better known before money is spent than after.
+        baseline=load_pinned(lock) if lock is not None else None,
+        images=_pinned_images(home / settings.baseline) if lock is None else {},
+    )
+
+
+def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
+    """Return the run of ``project`` that is asked for; what a request names wins over the configuration."""
+    names = {field.name for field in fields(RunOptions)} - {"repository"}
+    options = {name: value for name, value in request if name in names}
+    if request.predictions is None:
+        return project.run(samples=request.samples, **options)
+    answers = predicted_candidates(request.predictions, load_suite(project.suite), request.label)
+    spec = project.run(answers.candidates, request.samples or answers.samples, **options)
+    return replace(spec, answers=answers)
+
+
+def continued(request: RunRequest, resume: Path, project: Project) -> Project:
+    """Return ``project`` with the candidates of the run in ``resume``.
+
+    Those that would send a key somewhere have to be named by the user too, or by the commit whose rules count: the
+    folder may be somebody else's.
+    """
+    planned = Journal.open(resume).manifest.candidates
+    named = named_candidates(request.candidates, "--candidate")
+    if strange := {one.key() for one in named} - {one.key() for one in planned}:
+        label = next(one.label for one in named if one.key() in strange)
+        raise UsageError(f"{resume} has no candidate {label}.", "--resume continues a run as it was planned.")
+    own = project.trusted
+    if request.rules_from is None:
+        path = request.config or Path(CONFIG_NAME)
+        own = (*named, *(load_config(path).candidates if request.config or path.exists() else ()))
+    candidates = priced(planned, project.settings.prices)
+    settings = project.settings.model_copy(update={"candidates": candidates})
+    return replace(project, settings=settings, keyless=_keyless(planned, own, resume))
+
+
+def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
+    """Return the candidates, by key, at addresses on this machine that only the run's folder names: they get no key.
+
+    Raises UsageError if the folder alone decides where else a key goes, or which variable of the environment is one.
+    """
+    keyless = set()
+    for candidate in candidates:
+        if candidate.is_trusted_by(own):
+            continue
+        here = candidate.base_url is not None and check_base_url(candidate.base_url, allow_http=candidate.allow_http)
+        if not here or not candidate.model_copy(update={"base_url": None}).is_trusted_by(()):
+            raise UsageError(
+                f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key of its own, "
+                "which a run's folder alone does not decide.",
+                "If you trust it, name it with --config or --candidate, just as the run has it.",
+            )
+        keyless.add(candidate.key())
+    return frozenset(keyless)
+
+
+def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
+    lock = baseline or home / settings.baseline
+    return lock if baseline is not None or settings.gates_with(lock) else None
+
+
+def _pinned_images(lock: Path) -> dict[str, str]:
+    """Return the base images of the baseline that ``lock`` pins: nothing where it cannot be read.
+
+    An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.
+    """
+    try:
+        return images_of(load_pinned(lock).samples.conditions)
+    except UsageError:
+        return {}
