@@ -11,15 +11,12 @@ import click
 from codegate.cli import mine_exchange, mine_report
 from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import emit, say
-from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy
-from codegate.gating.power import power_statement
 from codegate.host_program import without_credentials
 from codegate.mining import MineRequest, fetch_pull_heads, read_summary
 from codegate.operations import mine, mining_words
-from codegate.running.plan import suite_model
+from codegate.operations.plan import usual_power
 from codegate.sandbox import cache_folder
 
 _STRICT_ROUNDS: Final = 5
@@ -117,7 +114,7 @@ def history(
     if report.suite is not None and report.suite.digest == before.get("suite_digest"):
         say("the suite is the one that was there before")
     elif report.suite is not None and report.suite.active:
-        for line in power_statement(suite_model(report.suite, USUAL_RATE), GatePolicy()).sentences():
+        for line in usual_power(report.suite).sentences():
             say(f"gate: {line}")
     emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE

@@ -1,35 +1,35 @@
 """``codegate plan``: what a gate on a suite can find and what it costs, before any model call."""
 
-import contextlib
 import shlex
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from codegate.candidates import endings, price_words
+from codegate.candidates import price_words
 from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import emit, note, say
-from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
 from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
-from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline
-from codegate.gating.power import baseline_model, forecast, power_statement
-from codegate.operations import PlanRequest, asked_run, check_policy, project_here
+from codegate.errors import ExitCode
+from codegate.gating.estimates import Estimate
+from codegate.gating.power import PowerStatement
+from codegate.operations import PlanRequest, plan
+from codegate.operations.plan import USUAL_RATE, CandidateForecast
 from codegate.reporting import render_tables
-from codegate.running import Journal, Run, load_run, run_suite
-from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
-from codegate.running.session import plan_shards
+from codegate.reporting.cells import Table
+from codegate.running import Journal, Run, RunOptions
+from codegate.running.expenses import ASSUMED_OUTPUT, BYTES_PER_TOKEN
+from codegate.running.plan import BASELINE_SAMPLES, CallNeeds
 from codegate.strict import shown
-from codegate.suite import load_suite
 from codegate.wording import count_of
 
-USUAL_RATE: Final = 0.6
-"""Pass rate of the pinned model that is assumed where there is no baseline."""
 _WIDTH: Final = 80
 _PILOT: Final = 3
+_UNKNOWN: Final = "–"
 
 
 @click.command()
@@ -59,112 +59,65 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
     each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
     three, or --samples.
     """
-    if pilot is not None and (request.shards is not None or request.predictions is not None):
-        raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
-    project = project_here(request, suite, alone=request.shards is None)
-    loaded = load_suite(project.suite)
-    check_policy(project.settings.gate, loaded)
-    spec = asked_run(request, project)
-    settings = project.settings.model_copy(update={"candidates": spec.candidates})
-    pinned, samples = project.baseline, spec.samples
-    model = baseline_model(pinned.samples) if pinned is not None else suite_model(loaded, USUAL_RATE)
-    shared = None
-    if request.shards is not None:
-        shared = plan_shards(spec, request.shards)
-        samples = shared.samples
-    tried, made = None, None
-    if pilot is not None:
-        wanted = replace(spec, pilot=pilot, command=command_again())
-        with run_progress() as progress:
-            tried, journal = run_suite(wanted, progress, note)
-        priced = all(one.prices is not None for one in tried.manifest.candidates if one.calls_a_model)
-        made = {
-            "run": str(journal.folder),
-            "samples": len(tried.outcomes),
-            "usd": float(journal.calls.spending().usd) if priced else None,
-            "continue": shlex.join((*command_again(), "--resume", str(journal.folder))),
-        }
-    looks = (samples,) if samples else settings.gate.looks
-    together = max(len(settings.candidates), 1)
-    if pinned is not None and pinned.suite_digest != loaded.digest:
-        note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
-    statement = power_statement(model, settings.gate, looks=looks, candidates=together)
-    runs = [
-        *([tried] if tried is not None else []),
-        *([load_run(path) for path in request.like] or _pooled_runs(pinned)),
-    ]
-
+    with run_progress() as progress:
+        made = plan(request, suite, progress, note, pilot=pilot, command=command_again())
+    pinned, tried, calls, shards, options = made.baseline, made.pilot, made.calls, made.shards, made.run.options
+    own = made.run.candidates
+    laid = {one.label: [file.path for file in one.harness.laid or ()] for one in own if one.harness is not None}
+    pilot_words, pilot_document = _pilot(*tried) if tried is not None else ("", None)
     assumed = f"no baseline: a pass rate of {USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
-    say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}")
-    again = settings.gate.confirm_samples * model.problems
-    expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), spec.options.repository)
-    tables = [gate_table(statement), *([expense_table(expenses, settings)] if expenses else [])]
+    say(f"{made.suite.name}: {count_of(len(made.suite.active), 'problem')}; {source}")
+    tables = [_gate_table(made.power), *([_expense_table(made.expenses, options)] if made.expenses else [])]
     say(f"\n{render_tables(tables, width=_WIDTH)}")
-    for one in expenses:
+    for one in made.expenses:
         say(f"  {price_words(one.spec)}")
-    own = settings.candidates
-    laid = {one.label: [file.path for file in one.harness.laid or ()] for one in own if one.harness is not None}
     for given, paths in laid.items():
         say(f"  {given} is given {count_of(len(paths), 'file')} of this repository: {', '.join(map(shown, paths))}")
-    trusted = [pinned.spec] if pinned is not None and pinned.spec.is_trusted_by(own) else []
-    ends = [one.words for one in endings([*own, *trusted])]
-    for words in ends:
+    for words in made.endings:
         say(f"  {words}")
-    found = None
     if request.drop is not None:
-        found = forecast(model, settings.gate, looks=looks, candidates=together, drop=request.drop).regressed
-        most = count_of(looks[-1], "sample")
-        say(f"  a drop of {request.drop * 100:.3g} pp is found in {found:.0%} of gates with up to {most}")
-    if again:
-        say(f"  a regression is confirmed by {again} fresh samples of the pinned model")
-    calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
+        most = count_of(made.samples, "sample")
+        say(f"  a drop of {request.drop * 100:.3g} pp is found in {made.found:.0%} of gates with up to {most}")
+    if made.again:
+        say(f"  a regression is confirmed by {made.again} fresh samples of the pinned model")
     if calls.limit:
-        say(f"  {_calls_words(calls, settings.max_model_calls)}")
-    if made is not None:
-        count = count_of(len(tried.outcomes), "sample") if tried is not None else ""
-        usd = made["usd"]
-        paid = "a price that is not known" if usd is None else f"${usd:.4f}"
-        say(f"  the pilot made {count} for {paid}; this continues its run:\n{made['continue']}")
-    if shared is not None:
-        say(f"  run {shared.run_id} in {count_of(len(shared.shards), 'shard')}: {', '.join(shared.shards)}")
+        say(f"  {_calls_words(calls, options.max_model_calls)}")
+    if pilot_words:
+        say(f"  {pilot_words}")
+    if shards is not None:
+        say(f"  run {shards.run_id} in {count_of(len(shards.shards), 'shard')}: {', '.join(shards.shards)}")
     emit(
         {
             "schema": "codegate.plan/1",
-            "suite": loaded.name,
-            "suite_digest": loaded.digest,
-            "problems": model.problems,
+            "suite": made.suite.name,
+            "suite_digest": made.suite.digest,
+            "problems": made.power.problems,
             "baseline": pinned.digest if pinned is not None else None,
-            "power": {**asdict(statement), "sentences": statement.sentences()},
-            "found": found,
-            "confirmation_samples": again,
-            "endings": ends,
+            "power": {**asdict(made.power), "sentences": made.power.sentences()},
+            "found": made.found,
+            "confirmation_samples": made.again,
+            "endings": made.endings,
             "harness": laid,
-            "expenses": forecasts_json(expenses, settings),
+            "expenses": _forecasts_json(made.expenses, options),
             "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
-            "shards": shared.document() if shared is not None else None,
-            "pilot": made,
+            "shards": shards.document() if shards is not None else None,
+            "pilot": pilot_document,
         }
     )
-    lost = tried is not None and any(outcome.grade is None for outcome in tried.outcomes)
+    lost = tried is not None and any(outcome.grade is None for outcome in tried[0].outcomes)
     return ExitCode.INFRASTRUCTURE if lost else ExitCode.PASS
 
 
-def _pooled_runs(pinned: Baseline | None) -> list[Run]:
-    """Return those runs of the baseline that are still in the folder ``runs``, whatever they are called there."""
-    if pinned is None:
-        return []
-    wanted = [run.id for run in pinned.runs]
-    there: dict[str, Run] = {}
-    for path in sorted(Path("runs").glob("*/run.json")):
-        with contextlib.suppress(UsageError):  # a folder that somebody else keeps there
-            journal = Journal.open(path.parent)
-            if journal.manifest.id in wanted:
-                there[journal.manifest.id] = journal.load()
-    for name in wanted:
-        if name not in there:
-            note(f"no folder in runs/ holds run {name}: what a sample took in it is not counted; name it with --like")
-    return list(there.values())
+def _pilot(run: Run, journal: Journal) -> tuple[str, dict[str, Any]]:
+    """Return what the pilot made and how its run is continued, for people and as a document."""
+    priced = all(one.prices is not None for one in run.manifest.candidates if one.calls_a_model)
+    usd = float(journal.calls.spending().usd) if priced else None
+    command = shlex.join((*command_again(), "--resume", str(journal.folder)))
+    paid = "a price that is not known" if usd is None else f"${usd:.4f}"
+    count = len(run.outcomes)
+    text = f"the pilot made {count_of(count, 'sample')} for {paid}; this continues its run:\n{command}"
+    return text, {"run": str(journal.folder), "samples": count, "usd": usd, "continue": command}
 
 
 def _calls_words(calls: CallNeeds, limit: int | None) -> str:
@@ -175,3 +128,126 @@ def _calls_words(calls: CallNeeds, limit: int | None) -> str:
     if limit is None or limit >= max(calls.baseline, calls.gate):
         return f"{text}."
     return f"{text}. The limit is {limit}: a run that needs more stops there, resumable."
+
+
+def _gate_table(statement: PowerStatement) -> Table:
+    """Return how often gates end how, by what the candidate is like."""
+    cases = {
+        "equal on these problems": statement.equal,
+        f"worse by {statement.margin * 100:g} pp": statement.worse,
+    }
+    rows = [
+        (name, *(f"{share:.0%}" for share in (case.passed, case.regressed, case.inconclusive)), f"{case.samples:.1f}")
+        for name, case in cases.items()
+    ]
+    header = ("Candidate", "pass", "regressed", "inconclusive", "samples a problem")
+    return Table("gate", "Gate outcomes", header, tuple(rows), statement.found_words())
+
+
+def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> Table:
+    """Return what a gate and a baseline take, a column for each candidate."""
+    header = ("", *(one.spec.label for one in every))
+    columns = [_cells(one, options) for one in every]
+    rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])
+    notes = [f"token counts assume {BYTES_PER_TOKEN} bytes a token; retries are not included"]
+    if any(one.expense.samples == 0 for one in every):
+        notes.append("nothing is measured before a first run with the same solver (--like names one)")
+    if any(one.dollars.expected.low is not None for one in every):
+        notes.append("in brackets: 95 % interval of the mean over problems")
+    if any(one.dollars.expected.value is not None and not one.dollars.measured for one in every):
+        notes.append(f"{ASSUMED_OUTPUT:,} output tokens an answer are assumed")
+    if any(one.spec.solver == "tool_loop" and one.dollars.worst is not None for one in every):
+        notes.append("a tool loop costs at most what calls that fill the model's whole context do: far more than usual")
+    if any(_over_budget(one, options.budget_usd) for one in every):
+        notes.append(f"`budget_usd` stops each run at ${options.budget_usd}")
+    return Table("expenses", "What it takes", header, rows, f"{'; '.join(notes)}.")
+
+
+def _cells(forecast: CandidateForecast, options: RunOptions) -> dict[str, str]:
+    prompts, expense, samples = forecast.prompts, forecast.expense, forecast.samples
+    tokens = None
+    if expense.input_tokens.value is not None and expense.output_tokens.value is not None:
+        each = (expense.input_tokens.value + expense.output_tokens.value) / 1e6
+        tokens = [samples.fewest * each, samples.most * each]
+    whose = "of this candidate" if expense.own else "of others"
+    (gate, gate_most), (baseline, baseline_most) = forecast.gate(), forecast.baseline()
+    return {
+        "tokens of a first prompt: median, most": _UNKNOWN
+        if prompts is None
+        else f"{prompts.median_tokens:,}, {prompts.most_tokens:,}",
+        "a gate: samples": _range([samples.fewest, samples.most], ",.0f"),
+        "a gate: million tokens": _range(tokens, ".2f"),
+        "a sample: about": _estimates([forecast.dollars.expected], ".4f", "$"),
+        "a gate: minutes": _estimates(_minutes(forecast, options), ".0f"),
+        "a gate: about": _estimates(gate, ".2f", "$"),
+        "a gate: at most, with its confirmation": _range(gate_most, ".2f", "$"),
+        f"a baseline of {BASELINE_SAMPLES} samples: about": _estimates([baseline], ".2f", "$"),
+        f"a baseline of {BASELINE_SAMPLES} samples: at most": _range(baseline_most, ".2f", "$"),
+        "measured on": _UNKNOWN
+        if not expense.samples
+        else f"{count_of(expense.samples, 'sample')} of {count_of(expense.problems, 'problem')}, {whose}",
+    }
+
+
+def _range(values: Sequence[float] | float | None, form: str, unit: str = "") -> str:
+    if values is None:
+        return _UNKNOWN
+    each = [values] if isinstance(values, float) else values
+    return " to ".join(dict.fromkeys(f"{unit}{value:{form}}" for value in each))
+
+
+def _estimates(values: Sequence[Estimate], form: str, unit: str = "") -> str:
+    """Return the values, and in brackets from the lowest to the highest end of their intervals."""
+    words, ends = _range(_values(values), form, unit), _interval(values)
+    return words if ends is None else f"{words} [{'–'.join(f'{end:{form}}' for end in ends)}]"
+
+
+def _values(estimates: Sequence[Estimate]) -> list[float] | None:
+    return [one.value for one in estimates if one.value is not None] or None
+
+
+def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
+    worst = (forecast.gate()[1], forecast.baseline()[1])
+    return budget is not None and forecast.spec.prices is not None and any(one is None or one > budget for one in worst)
+
+
+def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
+    """Return the forecasts as a document by label, with the key where several candidates have the same."""
+    labels = [one.spec.label for one in every]
+    return {
+        label if labels.count(label) == 1 else f"{label} ({one.spec.key()[:8]})": _json(one, options)
+        for label, one in zip(labels, every, strict=True)
+    }
+
+
+def _json(forecast: CandidateForecast, options: RunOptions) -> dict[str, Any]:
+    """Return the forecast as a document; None is unknown."""
+    gate, baseline, prompts, prices = forecast.gate(), forecast.baseline(), forecast.prompts, forecast.spec.prices
+    minutes = _minutes(forecast, options)
+    return {
+        "prices": None if prices is None else prices.model_dump(mode="json"),
+        "prompt_tokens": None if prompts is None else {"median": prompts.median_tokens, "most": prompts.most_tokens},
+        "samples_known": forecast.expense.samples,
+        "samples": [forecast.samples.fewest, forecast.samples.most],
+        "problems_known": forecast.expense.problems,
+        "own": forecast.expense.own,
+        "input_tokens": forecast.expense.input_tokens.value,
+        "output_tokens": forecast.expense.output_tokens.value,
+        "measured": forecast.dollars.measured,
+        "gate_usd": {"expected": _values(gate[0]), "interval": _interval(gate[0]), "worst": gate[1]},
+        "baseline_usd": {"expected": baseline[0].value, "interval": _interval([baseline[0]]), "worst": baseline[1]},
+        "minutes": _values(minutes),
+        "minutes_interval": _interval(minutes),
+    }
+
+
+def _interval(values: Sequence[Estimate]) -> list[float] | None:
+    low, high = values[0].low, values[-1].high
+    return None if low is None or high is None else [low, high]
+
+
+def _minutes(forecast: CandidateForecast, options: RunOptions) -> list[Estimate]:
+    return [
+        forecast.expense.minutes(n, options.models, options.jobs)
+        for n in (forecast.samples.fewest, forecast.samples.most)
+    ]

@@ -7,6 +7,7 @@ than the one in its result.
 from codegate.operations.affected import Affected, affected
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
 from codegate.operations.editing import add_problem, review_suite
+from codegate.operations.plan import plan
 from codegate.operations.pooling import pool_suites
 from codegate.operations.project import Repository, look_at, try_on_head
 from codegate.operations.requests import PlanRequest, RunRequest, asked_run, continued, project_here
@@ -47,6 +48,7 @@ __all__ = [
     "mining_words",
     "origin",
     "pin",
+    "plan",
     "pool_suites",
     "project_here",
     "proof_words",

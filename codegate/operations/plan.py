@@ -1,0 +1,178 @@
+"""What a gate on a suite can find and what it costs, before it runs."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from codegate.candidates import CandidateSpec, endings
+from codegate.errors import UsageError
+from codegate.gating import Baseline, GatePolicy
+from codegate.gating.estimates import Estimate
+from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
+from codegate.operations.requests import PlanRequest, asked_run, project_here
+from codegate.operations.suites import check_policy
+from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
+from codegate.running.expenses import (
+    Prompts,
+    SampleDollars,
+    SampleExpense,
+    prompt_sizes,
+    sample_dollars,
+    sample_expense,
+)
+from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
+from codegate.running.session import plan_shards
+from codegate.running.shards import ShardPlan
+from codegate.suite import Suite, load_suite
+
+USUAL_RATE: Final = 0.6
+"""Pass rate of the pinned model that is assumed where there is no baseline."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """How many samples a candidate gets: in a gate at least and at most, to confirm a regression, and of a baseline."""
+
+    fewest: int
+    most: int
+    again: int
+    baseline: int
+
+
+@dataclass(frozen=True)
+class CandidateForecast:
+    """What a candidate takes."""
+
+    spec: CandidateSpec
+    samples: Samples
+    expense: SampleExpense
+    prompts: Prompts | None
+    dollars: SampleDollars
+
+    def gate(self) -> tuple[list[Estimate], float | None]:
+        """Return the dollars of a gate: expected from and to, and at most, with its confirmation at the same prices."""
+        expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
+        most = None if worst is None else float(worst * (samples.most + samples.again))
+        return [expected.times(samples.fewest), expected.times(samples.most)], most
+
+    def baseline(self) -> tuple[Estimate, float | None]:
+        """Return the dollars of a baseline: expected, and at most."""
+        expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples.baseline
+        return expected.times(samples), None if worst is None else float(worst * samples)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the gate of ``run`` finds and takes.
+
+    ``samples`` are the most per problem, ``again`` those of the pinned model that confirm a regression; ``found`` is
+    how often the drop is found that was asked about, 0..1; ``endings`` say which model ends when.
+    """
+
+    suite: Suite
+    run: RunSpec
+    baseline: Baseline | None
+    power: PowerStatement
+    samples: int
+    found: float | None
+    again: int
+    expenses: tuple[CandidateForecast, ...]
+    calls: CallNeeds
+    endings: tuple[str, ...]
+    shards: ShardPlan | None
+    pilot: tuple[Run, Journal] | None
+
+
+def plan(
+    request: PlanRequest,
+    folder: Path | None,
+    progress: Callable[[Progress], None],
+    announce: Callable[[str], None],
+    *,
+    pilot: int | None = None,
+    command: tuple[str, ...] = (),
+) -> Plan:
+    """Plan the gate on the suite in ``folder``, by default the configured one.
+
+    With ``pilot``, one sample of so many problems is made first; ``command`` continues that run.
+    """
+    if pilot is not None and (request.shards is not None or request.predictions is not None):
+        raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
+    project = project_here(request, folder, alone=request.shards is None)
+    policy, pinned, suite = project.settings.gate, project.baseline, load_suite(project.suite)
+    check_policy(policy, suite)
+    spec = asked_run(request, project)
+    model = baseline_model(pinned.samples) if pinned is not None else suite_model(suite, USUAL_RATE)
+    shards = plan_shards(spec, request.shards) if request.shards is not None else None
+    samples = shards.samples if shards is not None else spec.samples
+    tried = None
+    if pilot is not None:
+        tried = run_suite(replace(spec, pilot=pilot, command=command), progress, announce)
+    if pinned is not None and pinned.suite_digest != suite.digest:
+        announce("the suite is not as when the baseline was made: problems that have changed since are not compared")
+    looks, together = (samples,) if samples else policy.looks, max(len(spec.candidates), 1)
+    power = power_statement(model, policy, looks=looks, candidates=together)
+    runs = [load_run(path) for path in request.like] or _pooled_runs(pinned, announce)
+    runs = [tried[0], *runs] if tried is not None else runs
+    again = policy.confirm_samples * model.problems
+    each = Samples(*power.expected_samples, again, baseline=BASELINE_SAMPLES * len(suite.active))
+    drop = request.drop
+    found = forecast(model, policy, looks=looks, candidates=together, drop=drop).regressed if drop is not None else None
+    trusted = [pinned.spec] if pinned is not None and pinned.spec.is_trusted_by(spec.candidates) else []
+    return Plan(
+        suite=suite,
+        run=spec,
+        baseline=pinned,
+        power=power,
+        samples=looks[-1],
+        found=found,
+        again=again,
+        expenses=tuple(_forecasts(suite, spec, runs, each, announce)),
+        calls=call_needs(len(suite.active), spec.candidates, policy, samples),
+        endings=tuple(one.words for one in endings([*spec.candidates, *trusted])),
+        shards=shards,
+        pilot=tried,
+    )
+
+
+def usual_power(suite: Suite) -> PowerStatement:
+    """Return what the default gate finds on a new suite."""
+    return power_statement(suite_model(suite, USUAL_RATE), GatePolicy())
+
+
+def _forecasts(
+    suite: Suite, run: RunSpec, runs: Sequence[Run], each: Samples, announce: Callable[[str], None]
+) -> Iterator[CandidateForecast]:
+    """Yield what each candidate that calls a model takes; announces why prompts cannot be measured."""
+    for spec in run.candidates:
+        if not spec.calls_a_model:
+            continue
+        try:
+            prompts = prompt_sizes(suite, spec, run.options.repository)
+        except UsageError as error:
+            prompts = None
+            announce(f"the prompts of {spec.label} cannot be measured: {error}")
+        expense = sample_expense(runs, spec)
+        dollars = sample_dollars(spec, expense, prompts, run.options.models)
+        yield CandidateForecast(spec, each, expense, prompts, dollars)
+
+
+def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:
+    """Return those runs of the baseline that are still in the folder ``runs``, whatever they are called there."""
+    if pinned is None:
+        return []
+    wanted = [run.id for run in pinned.runs]
+    there: dict[str, Run] = {}
+    for path in sorted(Path("runs").glob("*/run.json")):
+        with contextlib.suppress(UsageError):  # a folder that somebody else keeps there
+            journal = Journal.open(path.parent)
+            if journal.manifest.id in wanted:
+                there[journal.manifest.id] = journal.load()
+    for name in wanted:
+        if name not in there:
+            announce(
+                f"no folder in runs/ holds run {name}: what a sample took in it is not counted; name it with --like"
+            )
+    return list(there.values())
