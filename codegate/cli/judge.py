@@ -11,7 +11,7 @@ from codegate.errors import ExitCode
 from codegate.operations import judge
 from codegate.reporting import judge_table, render_tables
 from codegate.running import CONFIG_NAME, RunOptions, named_candidates
-from codegate.running.config import load_config, priced
+from codegate.running.config import config_file, load_config, priced
 
 
 @click.command()
@@ -28,7 +28,7 @@ def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
 
     Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
     """
-    path = Path(CONFIG_NAME) if config is None and Path(CONFIG_NAME).exists() else config
+    path = config_file(config)
     settings = load_config(path) if path is not None else None
     prices = settings.prices if settings is not None else {}
     named = priced(named_candidates((name,), "--judge"), prices)[0] if name is not None else None

@@ -12,7 +12,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.mining import Distribution, Strengths, assess, read_summary
 from codegate.reporting import bug, one_line
 from codegate.running import CONFIG_NAME, origin_of
-from codegate.running.config import load_config
+from codegate.running.config import config_file, load_config
 from codegate.suite import load_suite
 
 _LONGEST = 8
@@ -36,9 +36,9 @@ def command(suite: Path, config: Path | None) -> ExitCode:
             "What helps, by reason: docs/mining.md, When little comes out.",
         )
     loaded = load_suite(suite)
-    place = config or Path(CONFIG_NAME)
-    known = config is not None or place.exists()
-    cutoffs = {entry.label: entry.training_cutoff for entry in load_config(place).candidates} if known else {}
+    place = config_file(config)
+    known = load_config(place).candidates if place is not None else ()
+    cutoffs = {entry.label: entry.training_cutoff for entry in known}
     strengths = assess(loaded, datetime.now(UTC).date(), cutoffs)
     origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
     for line in _lines(strengths, mined):

@@ -8,10 +8,11 @@ import click
 
 from codegate.cli.output import note
 from codegate.gating import GatePolicy, load_pinned
+from codegate.operations.requests import STAND_IN
 from codegate.operations.rules import Places, Project, relative, rules_from
 from codegate.reporting import ReportTerms, terms_of
-from codegate.running import CONFIG_NAME, Config, Gate
-from codegate.running.config import load_config
+from codegate.running import Config, Gate
+from codegate.running.config import config_file, load_config
 from codegate.suite import git
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -37,7 +38,7 @@ def project_by(
         UsageError: as ``rules_from``, or a path is outside of the repository.
     """
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
-    own = config or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
+    own = config_file(config)
 
     def place(path: Path | None, what: str) -> str | None:
         return relative(top, str(Path.cwd() / path), what) if path is not None else None
@@ -63,8 +64,6 @@ def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, ReportTerms]:
         UsageError: the file is missing or broken.
     """
     settings, home = _read(config)
-    if settings is None:
-        return GatePolicy(), Path(str(Config.model_fields["baseline"].default)), terms_of(None)
     return settings.gate, home / settings.baseline, terms_of(settings)
 
 
@@ -73,13 +72,13 @@ def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | Gate
 
     That is the baseline, or the policy alone where no baseline is there or named and the policy needs none.
     """
-    settings, _ = _read(config)
-    policy, lock, terms = gate_settings(config)
-    if baseline is None and settings is not None and policy.stands_alone and not settings.gates_with(lock):
+    settings, home = _read(config)
+    policy, lock, terms = settings.gate, home / settings.baseline, terms_of(settings)
+    if baseline is None and policy.stands_alone and not settings.gates_with(lock):
         return policy, terms
     return Gate(load_pinned(baseline or lock), policy), terms
 
 
-def _read(config: Path | None) -> tuple[Config | None, Path]:
-    path = Path(CONFIG_NAME) if config is None and Path(CONFIG_NAME).exists() else config
-    return (load_config(path), path.parent) if path is not None else (None, Path())
+def _read(config: Path | None) -> tuple[Config, Path]:
+    path = config_file(config)
+    return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())

@@ -12,7 +12,7 @@ from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import Project
 from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
-from codegate.running.config import RunLimits, Samples, load_config, priced
+from codegate.running.config import RunLimits, Samples, config_file, load_config, priced
 from codegate.running.engine import EngineName
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
@@ -142,10 +142,10 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
 
     ``alone``: ``reference`` stands in for missing candidates if there is no configuration either.
     """
-    named = named_candidates(request.candidates, "--candidate")
-    if request.predictions or (alone and not named and request.config is None and not Path(CONFIG_NAME).exists()):
+    named, file = named_candidates(request.candidates, "--candidate"), config_file(request.config)
+    if request.predictions or (alone and not named and file is None):
         named = STAND_IN
-    settings, home = configuration(named, request.config, Path(CONFIG_NAME))
+    settings, home = configuration(named, file)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
@@ -186,8 +186,8 @@ def continued(request: RunRequest, resume: Path, project: Project) -> Project:
         raise UsageError(f"{resume} has no candidate {label}.", "--resume continues a run as it was planned.")
     own = project.trusted
     if request.rules_from is None:
-        path = request.config or Path(CONFIG_NAME)
-        own = (*named, *(load_config(path).candidates if request.config or path.exists() else ()))
+        file = config_file(request.config)
+        own = (*named, *(load_config(file).candidates if file is not None else ()))
     candidates = priced(planned, project.settings.prices)
     settings = project.settings.model_copy(update={"candidates": candidates})
     return replace(project, settings=settings, keyless=_keyless(planned, own, resume))

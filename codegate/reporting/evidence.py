@@ -92,10 +92,8 @@ def _judged(journals: Sequence[Journal]) -> dict[str, Judged]:
     return found
 
 
-def terms_of(settings: Config | None) -> ReportTerms:
-    """Return the terms that a configuration declares; without one, none are known."""
-    if settings is None:
-        return ReportTerms()
+def terms_of(settings: Config) -> ReportTerms:
+    """Return the terms that a configuration declares."""
     return ReportTerms(
         settings.prices,
         settings.sandbox_hour_usd,

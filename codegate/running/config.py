@@ -252,16 +252,19 @@ def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, .
     return candidates
 
 
-def configuration(candidates: Sequence[CandidateSpec], path: Path | None, default: Path) -> tuple[Config, Path]:
+def config_file(given: Path | None) -> Path | None:
+    """Return the file that is given, or codegate.yml of this folder if there is one."""
+    return given or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
+
+
+def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:
     """Return the configuration and the folder of its paths.
 
-    ``candidates`` replace those of the file, and with them no file is needed. The file is ``path``, or else ``default``
-    if it exists.
+    ``candidates`` replace those of the file ``path``, and with them no file is needed.
     """
-    if path is None and (default.exists() or not candidates):
-        path = default
-    if path is None:
-        return Config(candidates=priced(candidates, {})), default.parent
+    if path is None and candidates:
+        return Config(candidates=priced(candidates, {})), Path()
+    path = path or Path(CONFIG_NAME)
     settings = load_config(path, path.parent)
     if candidates:
         settings = settings.model_copy(update={"candidates": priced(candidates, settings.prices)})

@@ -84,14 +84,14 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 def test_prices_of_the_table_are_for_candidates_without_their_own(tmp_path: Path) -> None:
     load(tmp_path, "candidates: [reference]\nprices: {m-2025-01-01: {input: 1, output: 2}}")
     named = named_candidates(["openai:m-2025-01-01", "openai:n-2025-01-01"], "--candidate")
-    settings, _ = configuration(named, tmp_path / CONFIG_NAME, tmp_path / CONFIG_NAME)
+    settings, _ = configuration(named, tmp_path / CONFIG_NAME)
     assert [candidate.prices and candidate.prices.output for candidate in settings.candidates] == [2, None]
     known = "openai:gpt-4o-2024-08-06"
     declared = load(
         tmp_path, f"candidates: ['{known}', '{known}@https://x.org/v1']\nprices: {{m: {{input: 1, output: 2}}}}"
     )
     assert [candidate.prices and candidate.prices.output for candidate in declared.candidates] == [10, None]
-    without_a_file, _ = configuration(named_candidates([known], "--candidate"), None, tmp_path / "none.yml")
+    without_a_file, _ = configuration(named_candidates([known], "--candidate"), None)
     assert without_a_file.candidates == declared.candidates[:1]
     listed_at = f"candidates: [{{agent: codex, version: '1', usd: 1, model: '{known}'}}]"
     assert load(tmp_path, listed_at).candidates[0].prices, "a limit in dollars needs no declared prices"
