@@ -1,11 +1,12 @@
-"""The action's inputs, as the runner gives them: ``INPUT_<NAME>``, upper-cased, hyphens kept, blanks to underscores."""
+"""The action's inputs, as the runner gives them: ``INPUT_<NAME>``, upper-cased, hyphens kept."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from codegate.errors import UsageError
 from codegate.operations.rules import Places, inside, relative
@@ -16,133 +17,110 @@ Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge
 CommentWhen = Literal["always", "changes", "regression", "never"]
 """When a pull request gets a first comment; one that is there is always kept up to date."""
 
-DEFAULTS: Final[Mapping[str, str]] = {
-    "mode": "gate",
-    "report-path": "codegate-report",
-    "artifact-name": "codegate-report",
-    "run-artifact": "codegate-run",
-    "shards-path": "codegate-shards",
-    "comment": "always",
-    "check": "false",
-    "issue": "true",
-}
-"""Of the inputs that have one; action.yml says the same."""
-
-
 AUTO: Final = "auto"
 """Of the input ``resume``: what an earlier attempt of this workflow run kept."""
 
 
-@dataclass(frozen=True)
-class Inputs(Places):
-    """The inputs of the action, parsed and checked. None and empty mean: as the configuration says, or its default.
+def _what(info: ValidationInfo) -> str:
+    return f"input `{Inputs.model_fields[info.field_name or ''].alias}`"
 
-    action.yml describes them. Paths that are text are relative to the workspace, and to the top of the base commit
-    where that decides. ``reports`` is the folder for the reports and the run, and ``resume`` the id of a workflow run,
-    or ``auto`` for an earlier attempt of this one.
+
+def _inside(path: str, info: ValidationInfo) -> str:
+    inside(info.data["workspace"], path, _what(info))
+    return relative(info.data["workspace"], path, _what(info))
+
+
+def _folder(path: str | Path, info: ValidationInfo) -> Path:
+    """Return a folder for files of this step's: neither a link, which a checkout may bring, nor git's own."""
+    workspace, text = info.data["workspace"], str(path)
+    chosen: Path = workspace / relative(workspace, text, _what(info))
+    if chosen != inside(workspace, text, _what(info)):
+        raise UsageError(f"{_what(info)} leads over a symbolic link.", "Name another folder.")
+    if chosen == workspace or ".git" in (part.lower() for part in chosen.relative_to(workspace).parts):
+        raise UsageError(f"{_what(info)} is no folder to write to.", "Name a folder in the workspace.")
+    return chosen
+
+
+def _up_to(most: int) -> BeforeValidator:
+    def whole(text: str, info: ValidationInfo) -> int:
+        # Few digits first: converting thousands of them is an error of its own.
+        if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
+            raise UsageError(f"{_what(info)} must be a whole number from 1 to {most}, and is {text[:40]!r}.")
+        return int(text)
+
+    return BeforeValidator(whole)
+
+
+def _like(pattern: str, words: str) -> BeforeValidator:
+    def check(text: str, info: ValidationInfo) -> str:
+        if not re.fullmatch(pattern, text):
+            raise UsageError(f"{_what(info)} must be {words}, and is {text[:40]!r}.")
+        return text
+
+    return BeforeValidator(check)
+
+
+_Inside = Annotated[str | None, AfterValidator(_inside)]
+_Flag = Annotated[bool, _like("true|false", "one of true, false")]
+
+
+class Inputs(Places):
+    """The inputs of the action, checked; action.yml describes them. None: as the configuration says, or its default.
+
+    Paths that are text are relative to the workspace, and to the top of the base commit where that decides.
     """
 
-    mode: Mode
-    token: str
-    samples: int | None
-    models: int | None
-    jobs: int | None
-    max_model_calls: int | None
-    max_minutes: int | None
-    budget_usd: Decimal | None
-    reports: Path
-    on_inconclusive: OnInconclusive | None
-    cache: Path | None
-    environments: str | None
-    resume: str | None
-    run_artifact: str
-    shard: ShardChoice | None
-    run_id: str | None
-    shards: int | None
-    shards_path: Path
-    comment: CommentWhen
-    check: bool
-    issue: bool
-    artifact_name: str
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
+
+    suite: _Inside = None
+    candidates: Annotated[
+        tuple[str, ...], BeforeValidator(lambda text: tuple(filter(None, map(str.strip, text.splitlines()))))
+    ] = ()
+    config: _Inside = None
+    baseline: _Inside = None
+    repository: _Inside = None
+    mode: Mode = "gate"
+    token: str = Field(default="", alias="github-token")
+    samples: Annotated[int | None, _up_to(100)] = None
+    models: Annotated[int | None, _up_to(256)] = Field(default=None, alias="max-concurrency")
+    jobs: Annotated[int | None, _up_to(256)] = None
+    max_model_calls: Annotated[int | None, _up_to(999_999_999)] = None
+    max_minutes: Annotated[int | None, _up_to(100_000)] = None
+    budget_usd: Annotated[
+        Decimal | None, _like(r"[0-9]{1,6}(\.[0-9]{1,6})?", "a sum of dollars such as 20 or 7.50")
+    ] = None
+    reports: Annotated[Path, BeforeValidator(_folder)] = Field(
+        default=Path("codegate-report"), alias="report-path", validate_default=True
+    )
+    on_inconclusive: OnInconclusive | None = None
+    cache: Annotated[Path | None, BeforeValidator(_folder)] = None
+    environments: str | None = None
+    resume: Annotated[str | None, _like(f"{AUTO}|[1-9][0-9]{{0,17}}", f"{AUTO} or the id of a workflow run")] = None
+    run_artifact: str = "codegate-run"
+    run_id: str | None = None
+    shard: Annotated[
+        ShardChoice | None, BeforeValidator(lambda text, info: shard_choice(text, info.data["run_id"]))
+    ] = None
+    shards: Annotated[int | None, _up_to(256)] = None
+    shards_path: Annotated[Path, BeforeValidator(_folder)] = Field(
+        default=Path("codegate-shards"), validate_default=True
+    )
+    comment: CommentWhen = "always"
+    check: _Flag = False
+    issue: _Flag = True
+    artifact_name: str = "codegate-report"
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
     """Read the inputs; raises UsageError where a value is not what the input takes, or a path leaves the workspace."""
+    names = [field.alias or "" for name, field in Inputs.model_fields.items() if name != "workspace"]
+    texts = {name: environment.get(f"INPUT_{name.upper()}", "").strip() for name in names}
     workspace = Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
-
-    def text(name: str) -> str:
-        return environment.get(f"INPUT_{name.upper().replace(' ', '_')}", "").strip() or DEFAULTS.get(name, "")
-
-    def path(name: str) -> str | None:
-        if not text(name):
-            return None
-        inside(workspace, text(name), f"input `{name}`")
-        return relative(workspace, text(name), f"input `{name}`")
-
-    def number(name: str, most: int) -> int | None:
-        digits = text(name)
-        if not digits:
-            return None
-        # Few digits first: converting thousands of them is an error of its own.
-        if not digits.isascii() or not digits.isdigit() or len(digits) > 9 or not 1 <= int(digits) <= most:
-            raise UsageError(f"input `{name}` must be a whole number from 1 to {most}, and is {digits[:40]!r}.")
-        return int(digits)
-
-    def dollars(name: str) -> Decimal | None:
-        value = text(name)
-        if value and not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", value):
-            raise UsageError(f"input `{name}` must be a sum of dollars such as 20 or 7.50, and is {value[:40]!r}.")
-        return Decimal(value) if value else None
-
-    def choice(name: str, allowed: tuple[str, ...]) -> str | None:
-        value = text(name) or None
-        if value is not None and value not in allowed:
-            raise UsageError(f"input `{name}` must be one of {', '.join(allowed)}, and is {value[:40]!r}.")
-        return value
-
-    def flag(name: str) -> bool:
-        return choice(name, ("true", "false")) == "true"
-
-    def folder(name: str) -> Path:
-        """Return a folder for files of this step's: neither a link, which a checkout may bring, nor git's own."""
-        chosen = workspace / relative(workspace, text(name), f"input `{name}`")
-        if chosen != inside(workspace, text(name), f"input `{name}`"):
-            raise UsageError(f"input `{name}` leads over a symbolic link.", "Name another folder.")
-        if chosen == workspace or ".git" in (part.lower() for part in chosen.relative_to(workspace).parts):
-            raise UsageError(f"input `{name}` is no folder to write to.", "Name a folder in the workspace.")
-        return chosen
-
-    run_id = text("run-id") or None
-    resume = text("resume") or None
-    if resume is not None and resume != AUTO and not re.fullmatch(r"[1-9][0-9]{0,17}", resume):
-        raise UsageError(f"input `resume` must be {AUTO} or the id of a workflow run, and is {resume[:40]!r}.")
-    return Inputs(
-        workspace=workspace,
-        mode=cast("Mode", choice("mode", get_args(Mode))),
-        token=text("github-token"),
-        suite=path("suite"),
-        candidates=tuple(line.strip() for line in text("candidates").splitlines() if line.strip()),
-        config=path("config"),
-        baseline=path("baseline"),
-        samples=number("samples", 100),
-        models=number("max-concurrency", 256),
-        jobs=number("jobs", 256),
-        max_model_calls=number("max-model-calls", 999_999_999),
-        max_minutes=number("max-minutes", 100_000),
-        budget_usd=dollars("budget-usd"),
-        repository=path("repository"),
-        reports=folder("report-path"),
-        on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
-        cache=folder("cache") if text("cache") else None,
-        environments=text("environments") or None,
-        resume=resume,
-        run_artifact=text("run-artifact"),
-        shard=shard_choice(text("shard"), run_id) if text("shard") else None,
-        run_id=run_id,
-        shards=number("shards", 256),
-        shards_path=folder("shards-path"),
-        comment=cast("CommentWhen", choice("comment", get_args(CommentWhen))),
-        check=flag("check"),
-        issue=flag("issue"),
-        artifact_name=text("artifact-name"),
-    )
+    try:
+        return Inputs.model_validate({"workspace": workspace, **{name: text for name, text in texts.items() if text}})
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        choices = wrong["ctx"]["expected"].replace("'", "").replace(" or ", ", ")
+        raise UsageError(
+            f"input `{wrong['loc'][0]}` must be one of {choices}, and is {str(wrong['input'])[:40]!r}."
+        ) from error

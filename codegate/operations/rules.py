@@ -20,7 +20,7 @@ from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidate
 from codegate.running.config import candidate_files, load_config, priced
 from codegate.running.outcome import RunManifest
 from codegate.running.plan import check_resumable
-from codegate.strict import shown
+from codegate.strict import Strict, shown
 from codegate.suite import GitError, git, images_of, load_suite, read_commit, read_yaml
 
 
@@ -30,8 +30,7 @@ class Skipped(CodegateError):
     exit_code = ExitCode.PASS
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Strict):
     """Where things are, as the caller names them.
 
     Paths that are text are relative to ``workspace``, and to the top of the base commit where that decides. None: as
@@ -39,11 +38,11 @@ class Places:
     """
 
     workspace: Path
-    config: str | None
-    suite: str | None
-    candidates: tuple[str, ...]
-    baseline: str | None
-    repository: str | None
+    config: str | None = None
+    suite: str | None = None
+    candidates: tuple[str, ...] = ()
+    baseline: str | None = None
+    repository: str | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from click import Context
 
 from codegate.cli.main import group
 from codegate.gating import GatePolicy
-from codegate.github.inputs import DEFAULTS, read_inputs
+from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.step import COMMENT_URL, OUTPUTS
 from tests.kit.repository import make_repository, run_git
 
@@ -65,7 +65,9 @@ def test_the_page_of_commands_is_what_they_say_themselves() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     defaults = {name: field["default"] for name, field in ACTION["inputs"].items() if "default" in field}
-    assert defaults == {**DEFAULTS, "github-token": "${{ github.token }}"}
+    own = {field.alias: field.default for name, field in Inputs.model_fields.items() if name != "workspace"}
+    texts = {name: str(value) for name, value in own.items() if value not in (None, (), "")}
+    assert {name: text.lower() for name, text in texts.items()} | {"github-token": "${{ github.token }}"} == defaults
     assert GatePolicy().on_inconclusive == "neutral", "which the description names"
 
 
