@@ -66,7 +66,7 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     spec = asked_run(request, project)
     spec = replace(
         spec,
-        options=replace(spec.options, precheck=not request.no_precheck),
+        options=spec.options.model_copy(update={"precheck": not request.no_precheck}),
         sandbox=spec.sandbox if request.sandbox == "auto" else request.sandbox,
         out=request.out,
         resume=resume,

@@ -1,7 +1,7 @@
 """What ``codegate plan`` and ``codegate run`` are asked for, and the run that this means here."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -12,8 +12,9 @@ from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import Project
 from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
-from codegate.running.config import RunLimits, Samples, config_file, load_config, priced
+from codegate.running.config import Samples, config_file, load_config, priced
 from codegate.running.engine import EngineName
+from codegate.running.plan import RunLimits
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Folder, Strict
@@ -164,7 +165,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
 
 def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
     """Return the run of ``project`` that is asked for; what a request names wins over the configuration."""
-    names = {field.name for field in fields(RunOptions)} - {"repository"}
+    names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
         return project.run(samples=request.samples, **options)

@@ -5,7 +5,6 @@ Only candidates have no default.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +29,7 @@ from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
-from codegate.running.plan import RunOptions
+from codegate.running.plan import RunLimits, RunOptions
 from codegate.sandbox import Choice, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
 from codegate.strict import Strict
@@ -92,29 +91,6 @@ Samples = Annotated[
 ]
 
 
-class RunLimits(Strict):
-    """What ends a run early."""
-
-    max_model_calls: int | None = Field(
-        default=None,
-        ge=1,
-        strict=True,
-        description="The run stops, resumable, before it makes more model calls than this; every request counts.",
-    )
-    max_minutes: float | None = Field(
-        default=None,
-        gt=0,
-        description="Minutes for each start of a run. Work that would end later is not begun, and the run stops, "
-        "resumable.",
-    )
-    budget_usd: Price | None = Field(
-        default=None,
-        description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "
-        "the prices of every candidate that calls a model then have to be known.",
-        json_schema_extra={"format": "decimal"},
-    )
-
-
 class Config(RunLimits):
     """The configuration file. Paths are relative to the file."""
 
@@ -156,13 +132,11 @@ class Config(RunLimits):
         options = RunOptions(
             models=self.concurrency.models,
             jobs=self.concurrency.sandboxes,
-            max_model_calls=self.max_model_calls,
-            max_minutes=self.max_minutes,
-            budget_usd=self.budget_usd,
             budget_usd_per_month=self.budget_usd_per_month,
             engine=self.engine,
+            **{name: getattr(self, name) for name in RunLimits.model_fields},
         )
-        return replace(options, **{name: value for name, value in own.items() if value is not None})
+        return options.model_copy(update={name: value for name, value in own.items() if value is not None})
 
     def gates_with(self, lock: Path) -> bool:
         """Return whether a run is gated with the lock file.

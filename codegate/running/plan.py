@@ -3,14 +3,16 @@
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
+from pydantic import Field
+
 from codegate import __version__
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, Price
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
 from codegate.gating.power import RateModel, typical_model
@@ -19,11 +21,34 @@ from codegate.running.call_log import Spending
 from codegate.running.engine import EngineName
 from codegate.running.outcome import ProblemOrigin, RunManifest
 from codegate.solving import prompt_version_of
+from codegate.strict import Strict
 from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunLimits(Strict):
+    """What ends a run early."""
+
+    max_model_calls: int | None = Field(
+        default=None,
+        ge=1,
+        strict=True,
+        description="The run stops, resumable, before it makes more model calls than this; every request counts.",
+    )
+    max_minutes: float | None = Field(
+        default=None,
+        gt=0,
+        description="Minutes for each start of a run. Work that would end later is not begun, and the run stops, "
+        "resumable.",
+    )
+    budget_usd: Price | None = Field(
+        default=None,
+        description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "
+        "the prices of every candidate that calls a model then have to be known.",
+        json_schema_extra={"format": "decimal"},
+    )
+
+
+class RunOptions(RunLimits):
     """How a run is carried out.
 
     Only ``transcripts``, ``precheck`` and ``cache`` change its results.
@@ -31,9 +56,7 @@ class RunOptions:
     Attributes:
         models: model calls under way at once.
         jobs: sandboxes at work at once; up to two more wait, started ahead of need.
-        max_model_calls: the run stops, resumable, before it makes more calls than this; ``budget_usd`` likewise.
-        max_minutes: each execution of the run stops, resumable, before it begins what would take longer than this.
-        budget_usd_per_month: the same for all runs in its folder that began in this month (UTC).
+        budget_usd_per_month: for all runs in its folder that began in this month (UTC).
         spent_before: calls and dollars that another run has used of these limits.
         repository: where base commits are, if not where the suite names it.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
@@ -44,13 +67,10 @@ class RunOptions:
 
     models: int = 4
     jobs: int = 2
-    max_model_calls: int | None = None
-    max_minutes: float | None = None
-    budget_usd: Decimal | None = None
     budget_usd_per_month: Decimal | None = None
-    spent_before: Spending = field(default_factory=Spending)
+    spent_before: Spending = Spending()
     repository: Path | None = None
-    transcripts: Path = field(default_factory=Path)
+    transcripts: Path = Path()
     precheck: bool = True
     cache: Path | None = None
     engine: EngineName = "local"
@@ -71,7 +91,7 @@ class RunOptions:
         limits = [self.budget_usd] if self.budget_usd is not None else []
         if self.budget_usd_per_month is not None:
             limits.append(max(self.budget_usd_per_month - spent, Decimal(0)))
-        return replace(self, budget_usd=min(limits, default=None))
+        return self.model_copy(update={"budget_usd": min(limits, default=None)})
 
 
 @dataclass(frozen=True)

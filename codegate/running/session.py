@@ -146,7 +146,7 @@ def run_suite(
         elif gate is not None:
             pinned = _open_pinned(request, gate, candidates, providers, announce)
         if again is not None:
-            options = replace(options, spent_before=again.calls.spending())
+            options = options.model_copy(update={"spent_before": again.calls.spending()})
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)

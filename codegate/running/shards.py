@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -179,7 +179,7 @@ def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
         calls = calls * after // shard.problems - calls * before // shard.problems
     if budget is not None:
         budget = (budget * (after - before) / shard.problems).quantize(_CENT, ROUND_DOWN)
-    return replace(options, max_model_calls=calls, budget_usd=budget)
+    return options.model_copy(update={"max_model_calls": calls, "budget_usd": budget})
 
 
 def _problems_up_to(shard: Shard, number: int) -> int:

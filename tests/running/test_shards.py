@@ -41,7 +41,7 @@ def test_every_job_is_in_exactly_one_shard(problems: int, samples: int, of: int)
 @given(
     problems=st.integers(1, 60),
     of=st.integers(1, 60),
-    calls=st.integers(0, 1000),
+    calls=st.integers(1, 1000),
     cents=st.integers(0, 10**6),
 )
 def test_the_parts_of_the_limits_are_never_more_than_the_limits(problems: int, of: int, calls: int, cents: int) -> None:
