@@ -2,24 +2,43 @@
 
 import re
 import shlex
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from codegate.cli import mine_exchange, mine_report
-from codegate.cli.options import FOLDER, json_option, request_options
+from codegate.cli.options import FILE, FOLDER, json_option, repository_option, request_options, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.host_program import without_credentials
-from codegate.mining import MineRequest, fetch_pull_heads, read_summary
-from codegate.operations import mine, mining_words
+from codegate.mining import (
+    Distribution,
+    ImportFormat,
+    MineRequest,
+    Strengths,
+    assess,
+    fetch_pull_heads,
+    import_proven,
+    read_summary,
+    write_selection,
+)
+from codegate.operations import mine, mining_words, read_recipe
 from codegate.operations.plan import usual_power
-from codegate.sandbox import cache_folder
+from codegate.reporting import bug, one_line
+from codegate.running import CONFIG_NAME, new_run_id, opened_backend, origin_of
+from codegate.running.config import config_file, load_config
+from codegate.sandbox import Choice, cache_folder
+from codegate.suite import load_suite
+from codegate.suite.exchange import ExportFormat, export_suite
+from codegate.wording import count_of
 
 _STRICT_ROUNDS: Final = 5
+_SHOWN: Final = 10
+_LONGEST: Final = 8
 _ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
 
 
@@ -64,12 +83,6 @@ class _Clone(click.Path):
 @click.group(cls=_MineGroup)
 def command() -> None:
     """Mine a suite from a repository's past bug fixes, and keep it."""
-
-
-command.add_command(mine_report.command)
-command.add_command(mine_exchange.choose_command)
-command.add_command(mine_exchange.export_command)
-command.add_command(mine_exchange.import_command)
 
 
 @command.command(
@@ -118,3 +131,181 @@ def history(
             say(f"gate: {line}")
     emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
+
+
+@command.command("choose")
+@click.argument("suite", type=FOLDER)
+@click.option("--out", type=FOLDER, required=True, help="Folder of the smaller suite; a suite there is replaced.")
+@click.option("--size", type=click.IntRange(min=1), required=True, help="How many problems: 10, 30 and 100 are usual.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
+@json_option
+def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
+    """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""
+    chosen = write_selection(load_suite(suite), out, size, seed)
+    fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
+    say(f"{out}: {count_of(len(chosen.problems), 'problem')}{fewer}")
+    emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
+    return ExitCode.PASS
+
+
+@command.command("export")
+@click.argument("suite", type=FOLDER)
+@click.option("--format", "kind", type=click.Choice(["swe-bench", "harbor"]), required=True, help="What to write.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the rows, or folder of the tasks.")
+@click.option("--slug", help="The repository as owner/name; default from its remote origin.")
+@repository_option
+@json_option
+def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> ExitCode:
+    """Write SUITE as SWE-bench rows or Harbor task folders; problems that are left out are named."""
+    report = export_suite(load_suite(suite), out, kind, repository, slug)
+    say(f"{out}: {count_of(len(report.ids), 'problem')}")
+    for problem, reason in report.left_out.items():
+        say(f"left out: {problem}: {reason}")
+    emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
+    return ExitCode.PASS
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["swe-bench", "humaneval", "harbor"]),
+    required=True,
+    help="What FILE holds: SWE-bench rows, HumanEval or MBPP tasks (humaneval), or Harbor task folders.",
+)
+@click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
+@click.option("--name", help="Name of the suite; default: the file's.")
+@click.option("--config", type=FILE, help="Configuration with the recipe, `environment`; default: what is implied.")
+@click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
+@repository_option
+@sandbox_option
+@json_option
+def import_command(
+    file: Path,
+    kind: ImportFormat,
+    out: Path,
+    name: str | None,
+    config: Path | None,
+    rounds: int,
+    repository: Path | None,
+    sandbox: Choice,
+) -> ExitCode:
+    """Make a suite of FILE. Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`.
+
+    Environments are built by the recipe of --config. Without one, base trees of rows say it; tasks get pytest, and
+    numpy where a test imports it.
+
+    Exits 0 when a suite was written, 2 when no row could be used.
+    """
+    recipe = read_recipe(Path(), config) if config is not None else None
+    options = MineRequest(name=name, recipe=recipe, rounds=rounds)
+    with opened_backend(sandbox, new_run_id()) as backend:
+        report = import_proven(file, kind, out, options, backend, repository)
+    say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")
+    for skipped in report.skipped[:_SHOWN]:
+        say(skipped)
+    if len(report.skipped) > _SHOWN:
+        say(f"and {count_of(len(report.skipped) - _SHOWN, 'row')} more")
+    for problem, rejected in report.rejected.items():
+        say(f"{problem}: {rejected.reason}: {rejected.detail}")
+    differing = [problem for problem, agreement in report.agreements.items() if agreement.exact is False]
+    if differing:
+        say(f"published and measured tests differ: {', '.join(differing)}")
+    emit(
+        {
+            "schema": "codegate.import/1",
+            "suite": report.suite.name,
+            "suite_digest": report.suite.digest,
+            "problems": [problem.id for problem in report.suite.problems],
+            "skipped": report.skipped,
+            "rejected": {problem: entry.reason for problem, entry in report.rejected.items()},
+            "differing": differing,
+        }
+    )
+    return ExitCode.PASS
+
+
+@command.command("report")
+@click.argument("suite", type=FOLDER)
+@click.option(
+    "--config",
+    type=FILE,
+    help=f"Configuration with training cut-offs; default {CONFIG_NAME}, if present.",
+)
+@json_option
+def report_command(suite: Path, config: Path | None) -> ExitCode:
+    """Show the funnel that SUITE came from, and what its problems are worth."""
+    mined = read_summary(suite)
+    if mined is not None and not (suite / "suite.yml").exists():
+        reasons = ", ".join(f"{count} {reason}" for reason, count in list(mined.get("reasons", {}).items())[:_LONGEST])
+        raise UsageError(
+            f"{suite} has no suite: mining kept no problem. Left out: {reasons}.",
+            "What helps, by reason: docs/mining.md, When little comes out.",
+        )
+    loaded = load_suite(suite)
+    place = config_file(config)
+    known = load_config(place).candidates if place is not None else ()
+    cutoffs = {entry.label: entry.training_cutoff for entry in known}
+    strengths = assess(loaded, datetime.now(UTC).date(), cutoffs)
+    origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
+    for line in _lines(strengths, mined):
+        say(line)
+    for name, origin in origins.items():
+        title = bug(origin)
+        say(one_line(f"  {name}: {title or 'no title'} {title.address}".rstrip(), 500))
+    problems = [{"id": name, **origin.model_dump()} for name, origin in origins.items()]
+    emit({**strengths.document(), "mining": mined, "problems": problems})
+    return ExitCode.PASS
+
+
+def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:
+    funnel = mined.get("funnel") if mined else None
+    if isinstance(funnel, dict):
+        yield "funnel: " + " → ".join(f"{count} {stage}" for stage, count in funnel.items())
+    reasons = mined.get("reasons") if mined else None
+    if isinstance(reasons, dict) and reasons:
+        yield "left out: " + ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    yield "problems: " + _counted(found.status)
+    for name, counts in found.counts.items():
+        yield f"{name}: {_counted(counts)}"
+    yield f"parts of the fix that tests notice: {_spread(found.hunk_coverage, percent=True)}"
+    yield f"words in a statement: {_spread(found.statement_words)}"
+    yield f"fail-to-pass tests: {_spread(found.fail_to_pass)}; pass-to-pass: {_spread(found.pass_to_pass)}"
+    yield f"age in days: {_spread(found.age_days)}"
+    yield f"environments: {found.environments}"
+    yield from _named("leak audit not clean, or not made", found.leaks)
+    yield from _named("test command disagrees with its tests", found.unclean)
+    yield from _named("tests ask for exact wording", found.narrow)
+    yield from _named("tests not graded, as the statement does not show what they ask for", found.untold)
+    yield from _named("all tests of the fix are new", found.new_tests)
+    for entry in found.exposure:
+        yield f"{entry.candidate}: {_exposed(entry.cutoff, entry.after, entry.n)}"
+
+
+def _counted(counts: object) -> str:
+    pairs = list(counts.items()) if isinstance(counts, dict) else []
+    shown = ", ".join(f"{count} {value}" for value, count in pairs[:_LONGEST])
+    more = sum(count for _, count in pairs[_LONGEST:])
+    return shown + (f", {more} in {len(pairs) - _LONGEST} others" if more else "")
+
+
+def _spread(values: Distribution, *, percent: bool = False) -> str:
+    if values.median is None or values.lowest is None or values.highest is None:
+        return "unknown"
+    low, middle, high = (f"{value:.0%}" if percent else f"{value:.0f}" for value in (
+        values.lowest, values.median, values.highest,
+    ))  # fmt: skip
+    return f"median {middle} ({low} to {high}, n = {values.n})"
+
+
+def _named(what: str, problems: tuple[str, ...]) -> Iterator[str]:
+    if problems:
+        rest = len(problems) - _LONGEST
+        yield f"{what}: {', '.join(problems[:_LONGEST])}{f' and {rest} more' if rest > 0 else ''}"
+
+
+def _exposed(cutoff: date | None, after: int | None, n: int) -> str:
+    if cutoff is None:
+        return "its training cut-off is not configured (training_cutoff): what it may have read is unknown"
+    return f"{after} of {n} problems were fixed after its training cut-off, {cutoff.isoformat()}"
