@@ -136,6 +136,6 @@ def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) ->
         for transcript in transcripts
     ]
     options = RunOptions(transcripts=_bundle() / "transcripts")
-    request = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
+    wanted = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
-        return run_suite(request, progress, lambda text: say(f"   {text}"))
+        return run_suite(wanted, progress, lambda text: say(f"   {text}"))

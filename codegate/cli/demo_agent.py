@@ -69,9 +69,9 @@ def _run(
         }
     )  # fmt: skip
     candidate = read_harness(read_agent_files(spec, bundle), out / "repository")
-    request = RunSpec(out / "suite", [candidate], sandbox=sandbox, out=out / "runs" / name, options=RunOptions())
+    wanted = RunSpec(out / "suite", [candidate], sandbox=sandbox, out=out / "runs" / name, options=RunOptions())
     with run_progress() as progress:
-        return run_suite(request, progress, lambda text: say(f"   {text}"))
+        return run_suite(wanted, progress, lambda text: say(f"   {text}"))
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from codegate.wording import count_of
 def gate(job: Job, project: Project) -> Result:
     """Run the candidates, or their shard of a shared run, and report; a shard is compared with nothing."""
     report = operations.run(
-        run_request(job, project),
+        run_spec(job, project),
         progress_to(job),
         job.log.log,
         reports=job.inputs.reports,
@@ -51,7 +51,7 @@ def plan(job: Job, project: Project) -> Result:
     """Return the shards of a shared run as a matrix, each with its ``shard`` and a ``name`` for its artifact."""
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
-    planned = plan_shards(run_request(job, project), job.inputs.shards)
+    planned = plan_shards(run_spec(job, project), job.inputs.shards)
     parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in planned.shards]
     text = f"run {planned.run_id} in {count_of(len(parts), 'shard')}"
     job.log.log(text)
@@ -102,9 +102,9 @@ def make_baseline(job: Job, project: Project) -> Result:
     before = _of_same_model(project)
     if samples < MIN_SAMPLES and before is None:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
-    request = run_request(job, project, samples=samples, gated=False)
+    spec = run_spec(job, project, samples=samples, gated=False)
     terms = terms_of(project.settings)
-    report = operations.run(request, progress_to(job), job.log.log, reports=inputs.reports, terms=terms)
+    report = operations.run(spec, progress_to(job), job.log.log, reports=inputs.reports, terms=terms)
     if report.exit_code != ExitCode.PASS:
         summary = "## codegate: no baseline\n\nSome attempts have no grade.\n"
         return Result(report.exit_code, {"verdict": "infrastructure"}, summary)
@@ -186,7 +186,7 @@ def _suite_result(job: Job, code: ExitCode, suite: Path, word: str) -> Result:
     return Result(code, {"suite-path": path, "verdict": kind}, f"## codegate: suite {word}\n\nThe log says more.\n")
 
 
-def run_request(
+def run_spec(
     job: Job,
     project: Project,
     *,

@@ -22,7 +22,7 @@ from codegate.github.artifacts import (
     list_artifacts,
     read_members,
 )
-from codegate.github.modes import log_report, progress_to, run_request
+from codegate.github.modes import log_report, progress_to, run_spec
 from codegate.github.step import Annotation, Job, Result, figures
 from codegate.github.workflow import notes_summary
 from codegate.operations.rules import Project, Skipped, check_destinations
@@ -62,14 +62,12 @@ def nightly(job: Job, project: Project) -> Result:
     inputs.reports.mkdir(parents=True, exist_ok=True)
     _fetch_history(job, history)
     (spec,) = priced((pinned.spec.model_copy(update={"prices": None}),), project.settings.prices)
-    request = run_request(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
+    night = run_spec(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
     ends = endings((spec,))
     for end in ends:  # now: a model that is gone ends the run
         job.log.log(end.words)
-    report = operations.run(
-        request, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned
-    )
+    report = operations.run(night, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned)
     log_report(job, project, report)
     outputs = figures(report.view, report.exit_code)
     operations.append(history, [report.run])

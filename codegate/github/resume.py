@@ -72,22 +72,22 @@ def fetch_run(job: Job) -> None:
     job.log.log(f"resuming the run in {artifact} of workflow run {number}")
 
 
-def resumed(request: RunSpec, job: Job) -> RunSpec:
-    """Return ``request`` as a continuation of the run that ``fetch_run`` wrote, if it wrote one.
+def resumed(spec: RunSpec, job: Job) -> RunSpec:
+    """Return ``spec`` as a continuation of the run that ``fetch_run`` wrote, if it wrote one.
 
     A run that the input names must have been planned alike; raises UsageError otherwise.
     """
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
-        return request
+        return spec
     try:
-        check_same_plan(job.folder, request)
+        check_same_plan(job.folder, spec)
     except UsageError as error:
         if job.inputs.resume != AUTO:
             raise
         job.log.log(f"this is a new run, because the earlier attempt's cannot be continued: {error}")
         shutil.rmtree(job.folder)
-        return request
-    return replace(request, out=None, resume=job.folder)
+        return spec
+    return replace(spec, out=None, resume=job.folder)
 
 
 def without_command(error: CodegateError) -> CodegateError:

@@ -59,7 +59,7 @@ class Report:
 
 
 def run(
-    request: RunSpec,
+    spec: RunSpec,
     progress: Callable[[Progress], None],
     announce: Callable[[str], None],
     *,
@@ -75,10 +75,10 @@ def run(
     ``floors`` is the policy whose absolute demands decide if there is no gate.
     """
     if floors is not None:
-        check_policy(floors, load_suite(request.suite))  # better before the model calls than after
-        check_cutoffs(request.candidates, floors)
-    finished, journal = run_suite(request, progress, announce)
-    chosen = request.gate or floors if finished.manifest.shard is None else None
+        check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
+        check_cutoffs(spec.candidates, floors)
+    finished, journal = run_suite(spec, progress, announce)
+    chosen = spec.gate or floors if finished.manifest.shard is None else None
     return _traced(_report(finished, journal, chosen, reports, terms, baseline), journal)
 
 

@@ -1,4 +1,4 @@
-"""Carry out a run from its request."""
+"""Carry out a run."""
 
 import contextlib
 import os
@@ -94,57 +94,57 @@ class RunSpec:
 
 
 def run_suite(
-    request: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None]
+    spec: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
     """Return a run, new or resumed, with its journal.
 
-    A new run's folder is created only after all checks of the request.
+    A new run's folder is created only after all checks of ``spec``.
     """
-    time_limit = TimeLimit(request.options.max_minutes)
-    suite = load_suite(request.suite)
+    time_limit = TimeLimit(spec.options.max_minutes)
+    suite = load_suite(spec.suite)
     warn_of_expired(suite, announce)
     check_images(suite)
-    journal, sandbox, run_id, candidates = None, request.sandbox, new_run_id(), request.candidates
-    if request.resume is not None:
-        journal = Journal.open(request.resume)
+    journal, sandbox, run_id, candidates = None, spec.sandbox, new_run_id(), spec.candidates
+    if spec.resume is not None:
+        journal = Journal.open(spec.resume)
         check_resumable(journal.manifest, suite)
-        sandbox = _same_sandbox(request.sandbox, journal.manifest)
+        sandbox = _same_sandbox(spec.sandbox, journal.manifest)
         run_id = journal.manifest.id
-        candidates = _with_own_terms(journal.manifest, request.candidates).candidates
-    elif request.answers is None:
+        candidates = _with_own_terms(journal.manifest, spec.candidates).candidates
+    elif spec.answers is None:
         for candidate in candidates:
             if candidate.provider == PROVIDER:
                 raise answers_in_file(f"candidate {candidate.label}")
-    check_bases(suite, suite.active, request.options.repository)
-    check_prices(request.options, candidates)
-    cluster = connect_engine(request.options.engine, request.options.jobs, announce)
+    check_bases(suite, suite.active, spec.options.repository)
+    check_prices(spec.options, candidates)
+    cluster = connect_engine(spec.options.engine, spec.options.jobs, announce)
     stop = threading.Event()
     with (
-        opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
+        opened_providers(candidates, spec.options.transcripts, spec.keyless) as providers,
         opened_backend(sandbox, run_id) as backend,
     ):
-        wanted = images_of(journal.manifest.conditions) if journal is not None else request.images
+        wanted = images_of(journal.manifest.conditions) if journal is not None else spec.images
         images = base_images(backend, suite.environments.values(), wanted)
         if journal is None:
-            journal = _new_journal(suite, request, backend.name, images, run_id, announce)
+            journal = _new_journal(suite, spec, backend.name, images, run_id, announce)
         check_place(journal.manifest, images)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
-        journal.manifest = _with_own_terms(journal.manifest, request.candidates)
+        journal.manifest = _with_own_terms(journal.manifest, spec.candidates)
         for candidate in journal.manifest.candidates:
             if candidate.calls_a_model:
                 announce(price_words(candidate))
-        if (most := request.options.budget_usd_per_month) is not None:
+        if (most := spec.options.budget_usd_per_month) is not None:
             spent = journal.spent_this_month()
             announce(f"the month's other runs in {journal.folder.parent} cost ${spent:.2f} of ${most:.2f}")
-            request = replace(request, options=request.options.within_month(spent))
-        settled = _settled(request.gate, journal.manifest, suite)
-        gate, again, shard = request.gate, journal.confirmation(), journal.manifest.shard
-        pinned, options = None, request.options
+            spec = replace(spec, options=spec.options.within_month(spent))
+        settled = _settled(spec.gate, journal.manifest, suite)
+        gate, again, shard = spec.gate, journal.confirmation(), journal.manifest.shard
+        pinned, options = None, spec.options
         if shard is not None:
             options = shared_options(options, shard)
             announce(_shard_words(journal.manifest, shard, options))
         elif gate is not None:
-            pinned = _open_pinned(request, gate, candidates, providers, announce)
+            pinned = _open_pinned(spec, gate, candidates, providers, announce)
         if again is not None:
             options = options.model_copy(update={"spent_before": again.calls.spending()})
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
@@ -152,7 +152,7 @@ def run_suite(
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions
             cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None
-            command = (*(request.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
+            command = (*(spec.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
             again_with = shlex.join(command)
             if options.precheck:
                 over = settled(journal.load()) if settled is not None else ()
@@ -161,28 +161,28 @@ def run_suite(
             setup = Setup(
                 journal, suite, backend, providers, options, progress, stop, cache, again_with, engine, time_limit
             )
-            if request.pilot is not None:
-                return execute(setup, pilot=request.pilot), journal
+            if spec.pilot is not None:
+                return execute(setup, pilot=spec.pilot), journal
             run = execute(setup, settled)
             if reused := sum(outcome.reused for outcome in run.outcomes):
                 announce(
                     f"{reused} of {len(run.outcomes)} answers are reused from earlier runs, and cost this one nothing"
                 )
             if gate is not None and pinned is not None:
-                run = confirm_regressions(replace(setup, options=request.options), run, gate, pinned, announce)
+                run = confirm_regressions(replace(setup, options=spec.options), run, gate, pinned, announce)
             write_result(run, journal.folder)
             return run, journal
 
 
-def check_same_plan(folder: Path, request: RunSpec) -> None:
-    """Raise UsageError if ``request`` plans another run.
+def check_same_plan(folder: Path, spec: RunSpec) -> None:
+    """Raise UsageError if ``spec`` plans another run.
 
     Names what differs from the run in ``folder``.
     """
     before = Journal.open(folder).manifest
-    now = _plan(load_suite(request.suite), request, before.sandbox, before.id, fixed=request.shard is not None)
-    if request.shard is not None:
-        now = shard_manifest(now, request.shard)
+    now = _plan(load_suite(spec.suite), spec, before.sandbox, before.id, fixed=spec.shard is not None)
+    if spec.shard is not None:
+        now = shard_manifest(now, spec.shard)
     # Conditions of the sandboxes are compared once these are open.
     now = now.model_copy(update={"conditions": {**before.conditions, **now.conditions}})
     if before.id == now.id and before.fingerprint() == now.fingerprint():
@@ -197,47 +197,47 @@ def check_same_plan(folder: Path, request: RunSpec) -> None:
     )
 
 
-def plan_shards(request: RunSpec, of: int) -> ShardPlan:
+def plan_shards(spec: RunSpec, of: int) -> ShardPlan:
     """Return id and parts of a shared run.
 
     ``of`` parts, or one per problem if these are fewer.
     """
-    return plan_parts(_plan(load_suite(request.suite), request, "", new_run_id(), fixed=True), of)
+    return plan_parts(_plan(load_suite(spec.suite), spec, "", new_run_id(), fixed=True), of)
 
 
 def _new_journal(
     suite: Suite,
-    request: RunSpec,
+    spec: RunSpec,
     sandbox: str,
     images: Mapping[str, str],
     run_id: str,
     announce: Callable[[str], None],
 ) -> Journal:
-    choice = request.shard
-    manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None, images=images)
-    if request.problems or request.limit is not None:
-        chosen = tuple(dict.fromkeys(request.problems)) or tuple(manifest.problems)
+    choice = spec.shard
+    manifest = _plan(suite, spec, sandbox, run_id, fixed=choice is not None, images=images)
+    if spec.problems or spec.limit is not None:
+        chosen = tuple(dict.fromkeys(spec.problems)) or tuple(manifest.problems)
         if unknown := next((name for name in chosen if name not in manifest.problems), None):
             near = get_close_matches(unknown, manifest.problems, 1)
             reason = manifest.excluded.get(unknown, "there is none of that name")
             raise UsageError(f"problem {unknown[:100]!r}: {reason}.", f"Did you mean {near[0]}?" if near else "")
-        chosen = chosen[: request.limit]
+        chosen = chosen[: spec.limit]
         words = f"{len(chosen)} of {len(manifest.problems)} problems"
         manifest = manifest.only(chosen).model_copy(update={"part": words})
     if choice is not None:
         part = shard_manifest(manifest, choice)
-        return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)
-    kept = (request.gate is not None or request.pilot is not None) and request.out is None
+        return _created(spec.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, spec)
+    kept = (spec.gate is not None or spec.pilot is not None) and spec.out is None
     journal = _same_plan(manifest, announce) if kept else None
-    return journal or _created(request.out or _RUNS / run_id, manifest, request)
+    return journal or _created(spec.out or _RUNS / run_id, manifest, spec)
 
 
-def _created(folder: Path, manifest: RunManifest, request: RunSpec) -> Journal:
-    if request.options.cache is None:  # with one, there may be no call to make
+def _created(folder: Path, manifest: RunManifest, spec: RunSpec) -> Journal:
+    if spec.options.cache is None:  # with one, there may be no call to make
         check_servers(manifest.candidates)
     journal = Journal.create(folder, manifest)
-    if request.answers is not None:
-        write_predictions(folder / ANSWERS, request.answers.predictions)
+    if spec.answers is not None:
+        write_predictions(folder / ANSWERS, spec.answers.predictions)
     return journal
 
 
@@ -251,7 +251,7 @@ def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> st
 
 
 def _open_pinned(
-    request: RunSpec,
+    spec: RunSpec,
     gate: Gate,
     candidates: Sequence[CandidateSpec],
     providers: dict[str, Provider | None],
@@ -259,39 +259,39 @@ def _open_pinned(
 ) -> CandidateSpec | None:
     """Return the pinned model with its provider opened."""
     # Announces why it cannot get fresh samples.
-    spec = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, request.prices)})
+    pinned = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, spec.prices)})
     if not gate.policy.confirm_samples:
         return None
     try:
-        reason = why_not(gate.baseline, candidates, request.keyless)
-        if request.options.budgeted and spec.calls_a_model and spec.prices is None:
-            reason = f"the budget in dollars needs to know what {spec.label} costs"
-        if reason is None and spec.key() not in providers:
-            providers[spec.key()] = open_provider(spec, request.options.transcripts)
+        reason = why_not(gate.baseline, candidates, spec.keyless)
+        if spec.options.budgeted and pinned.calls_a_model and pinned.prices is None:
+            reason = f"the budget in dollars needs to know what {pinned.label} costs"
+        if reason is None and pinned.key() not in providers:
+            providers[pinned.key()] = open_provider(pinned, spec.options.transcripts)
     except UsageError as error:
         reason = error.cause
     if reason is not None:
         announce(f"regressions will not be confirmed by fresh samples of the pinned model: {reason}")
         return None
-    return spec
+    return pinned
 
 
 def _plan(
     suite: Suite,
-    request: RunSpec,
+    spec: RunSpec,
     sandbox: str,
     run_id: str,
     *,
     fixed: bool,
     images: Mapping[str, str] | None = None,
 ) -> RunManifest:
-    gate = request.gate
-    samples = request.samples
-    if request.answers is not None:
-        samples = samples or request.answers.samples
-        if samples > request.answers.samples:
+    gate = spec.gate
+    samples = spec.samples
+    if spec.answers is not None:
+        samples = samples or spec.answers.samples
+        if samples > spec.answers.samples:
             raise UsageError(
-                f"the predictions have {request.answers.samples} samples of a problem at most, not {samples}.",
+                f"the predictions have {spec.answers.samples} samples of a problem at most, not {samples}.",
                 "Leave out --samples.",
             )
     gated = gate is not None and samples is None
@@ -299,9 +299,7 @@ def _plan(
     if fixed:
         looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
     gated_by = gate.digest if gate is not None else None
-    return plan_run(
-        suite, request.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images
-    )
+    return plan_run(suite, spec.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images)
 
 
 def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
