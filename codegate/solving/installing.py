@@ -12,9 +12,9 @@ from codegate.candidates.agents import AGENTS, Agent
 from codegate.durable import digest, write_atomic
 from codegate.errors import UsageError
 from codegate.sandbox import AgentRecipe, cache_folder
-from codegate.sandbox.environment import toolchain_site
+from codegate.sandbox.environment import node_site
 from codegate.sandbox.npm import NODE, resolve_npm
-from codegate.sandbox.resolution import Question, resolve
+from codegate.sandbox.resolution import lock_wheels
 from codegate.solving.prompts import check_named_file
 from codegate.strict import read_text
 
@@ -76,7 +76,7 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> AgentRecipe | None:
         recipe = _npm(agent, version, day)
     else:
         own = settings.install or (f"{agent.package}=={version}", *agent.beside)
-        recipe = AgentRecipe(python, _lock(own, python, day))
+        recipe = AgentRecipe(python, lock_wheels(own, python, day))
     write_atomic(kept, json.dumps([recipe.lock, recipe.packages]).encode())
     return recipe
 
@@ -93,23 +93,9 @@ def recipe_digest(recipe: AgentRecipe) -> str:
 
 
 def _npm(agent: Agent, version: str, day: date) -> AgentRecipe:
-    node = AgentRecipe("3.11", _lock((_NODE,), "3.11", day))
+    node = AgentRecipe("3.11", lock_wheels((_NODE,), "3.11", day))
     manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
-    lock = resolve_npm(toolchain_site(node, NODE), manifest, day)
+    lock = resolve_npm(node_site(node), manifest, day)
     if lock is None:
-        raise _unknown(agent, version)
+        raise UsageError(f"npm knows no {agent.package}@{version}.", f"{agent.tried} is one that was tried.")
     return AgentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))
-
-
-def _lock(requirements: tuple[str, ...], python: str, day: date) -> str:
-    answer = resolve(Question(requirements, (), "", python, day))
-    if answer.lock is None:
-        raise UsageError(
-            f"{requirements[0]} cannot be installed for Python {python}: {answer.why}.",
-            "Check the agent's version.",
-        )
-    return answer.lock
-
-
-def _unknown(agent: Agent, version: str) -> UsageError:
-    return UsageError(f"npm knows no {agent.package}@{version}.", f"{agent.tried} is one that was tried.")

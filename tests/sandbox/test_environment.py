@@ -12,67 +12,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from codegate.errors import ExitCode, UsageError
+from codegate.errors import ExitCode
 from codegate.sandbox import AgentRecipe, SandboxError, environment
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.environment import build_environment, check_lock, environment_key, tools_folder
+from codegate.sandbox.environment import build_environment, environment_key, tools_folder
 from tests.kit.http import Reply, Request, Server
 
 HASH = "--hash=sha256:" + "0" * 64
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "requests==2.0",
-        f"requests {HASH}",
-        f"requests>=2.0 {HASH}",
-        f"requests @ https://example.com/x.whl {HASH}",
-        f"./local.whl {HASH}",
-        f"file:///etc/passwd {HASH}",
-        "-e .",
-        "-r other.txt",
-        "--index-url https://example.com/simple",
-        "--find-links /tmp",
-        "--trusted-host example.com",
-        f"requests==2.0 --config-settings x=y {HASH}",
-        "requests==2.0 --hash=md5:" + "0" * 32,
-        f"requests==2.0 ; python_version > '3' @ https://example.com {HASH}",
-        f"requests==2.0 {HASH} --global-option=x",
-        f"requests==2.0 \\\n--index-url https://example.com {HASH}",
-        "${TOKEN}==1 " + HASH,
-    ],
-)
-def test_a_lock_line_that_is_not_a_pinned_wheel_is_refused(line: str) -> None:
-    with pytest.raises(UsageError, match="lock has a line"):
-        check_lock(f"good==1.0 {HASH}\n{line}\n")
-
-
-def test_a_refused_lock_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
-    with pytest.raises(UsageError, match="lock has a line"):
-        build_environment(AgentRecipe("3.11", "--index-url https://example.com/simple\n"))
-    assert list(tmp_path.iterdir()) == []
-
-
-@given(st.text(max_size=80))
-def test_no_line_smuggles_an_option_or_an_address_in(text: str) -> None:
-    try:
-        check_lock(text)
-    except UsageError:
-        return
-    for line in text.replace("\\\n", " ").splitlines():
-        plain = line.split("#")[0].strip()
-        assert not plain or ("==" in plain and HASH[:14] in plain)
-
-
-def test_what_a_lock_tool_writes_is_accepted(locked: AgentRecipe) -> None:
-    check_lock(locked.lock)
-    check_lock(f"# a comment\n\nname[extra]==1.0+local.1 ; sys_platform == 'linux' \\\n    {HASH} \\\n    {HASH}\n")
-    assert "pytest==" in locked.lock
 
 
 @pytest.mark.requirement("S4")

@@ -6,13 +6,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from codegate.errors import InfrastructureError, UsageError
+from codegate.errors import InfrastructureError
 from codegate.sandbox import AgentRecipe
-from codegate.sandbox.environment import build_environment, toolchain_site
-from codegate.sandbox.npm import NODE, check_lock, normal_lock, resolve_npm
+from codegate.sandbox.environment import build_environment, node_site
+from codegate.sandbox.npm import normal_lock, resolve_npm
 from tests.conftest import PYTHON
 from tests.kit.packages import NODE_LOCK
 
@@ -32,71 +30,32 @@ def lock(packages: dict[str, Any], **changes: Any) -> str:
     return json.dumps({"lockfileVersion": 3, "packages": {"": {}, **packages}, **changes})
 
 
-def test_tarballs_of_the_registry_are_accepted() -> None:
-    scoped = entry(resolved="https://registry.npmjs.org/@a/b/-/b-1.0.0.tgz")
-    inner = {"node_modules/left": entry(), "node_modules/@a/b": scoped, "node_modules/@a/b/node_modules/left": entry()}
-    alias = {"node_modules/other": entry(name="left")}
-    check_lock(lock({**inner, **alias, "node_modules/left/node_modules/x": {"inBundle": True}}))
+def test_a_lock_of_a_mirror_becomes_one_of_the_registry() -> None:
+    resolved = "https://mirror.example/npm/left/-/left-1.0.0.tgz"
+    found = normal_lock(lock({"node_modules/left": entry(resolved=resolved, license="MIT")}))
+    assert found is not None
+    assert json.loads(found)["packages"]["node_modules/left"] == entry()
+    bundled = {"node_modules/other": entry(name="left"), "node_modules/left/node_modules/x": {"inBundle": True}}
+    assert normal_lock(lock(bundled)) is not None
 
 
 @pytest.mark.parametrize(
-    "packages",
+    "changes",
     [
-        {"node_modules/left": entry(resolved="git+ssh://git@github.com/a/left.git#0")},
-        {"node_modules/left": entry(resolved="file:../left")},
-        {"node_modules/left": entry(resolved="http://registry.npmjs.org/left/-/left-1.0.0.tgz")},
-        {"node_modules/left": entry(resolved="https://elsewhere.example/left/-/left-1.0.0.tgz")},
-        {"node_modules/left": entry(resolved="https://registry.npmjs.org/right/-/right-1.0.0.tgz")},
-        {"node_modules/left": entry(resolved="https://registry.npmjs.org/../left/-/left-1.0.0.tgz")},
-        {"node_modules/left": entry(integrity=None)},
-        {"node_modules/left": entry(integrity="md5-AAAA")},
-        {"node_modules/left": entry(link=True)},
-        {"node_modules/left": entry(inBundle=True, integrity=None)},
-        {"packages/left": entry()},
-        {"node_modules/../left": entry()},
-        {"../node_modules/left": entry()},
-        {"": {"workspaces": ["packages/*"]}},
+        {"resolved": "git+ssh://git@github.com/a/left.git#0"},
+        {"resolved": "https://mirror.example/left.tgz"},
+        {"resolved": "https://registry.npmjs.org/right/-/right-1.0.0.tgz"},
+        {"integrity": None},
     ],
 )
-def test_a_lock_with_anything_else_is_refused(packages: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        check_lock(lock(packages))
-
-
-@pytest.mark.parametrize("changes", [{"lockfileVersion": 1}, {"dependencies": {}}, {"lockfileVersion": "3"}])
-def test_a_lock_of_another_form_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        check_lock(lock({}, **changes))
-
-
-def test_a_lock_of_a_mirror_becomes_one_of_the_registry() -> None:
-    resolved = "https://mirror.example/npm/left/-/left-1.0.0.tgz"
-    text = normal_lock(lock({"node_modules/left": entry(resolved=resolved, license="MIT")}, dependencies={}))
-    assert text is not None
-    check_lock(text)
-    assert json.loads(text)["packages"]["node_modules/left"] == entry()
-    assert normal_lock(lock({"node_modules/left": entry(resolved="https://mirror.example/left.tgz")})) is None
-    assert normal_lock(lock({"node_modules/left": {"version": "1.0.0"}})) is None
-
-
-KEYS = st.sampled_from(["", "packages", "node_modules/left", "version", "resolved", "name", "integrity"])
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
-)
-
-
-@given(ANYTHING)
-def test_whatever_a_lock_holds_it_is_refused_or_checked(value: object) -> None:
-    text = normal_lock(json.dumps(value))
-    if text is not None:
-        check_lock(text)
+def test_a_package_from_elsewhere_or_without_a_hash_is_in_no_lock(changes: dict[str, Any]) -> None:
+    assert normal_lock(lock({"node_modules/left": entry(**changes)})) is None
 
 
 def test_sandboxes_get_node_without_npm_and_the_packages_in_it() -> None:
     """A project such as semver or picomatch is among those packages, in a version with its next fixes."""
     toolchain = AgentRecipe(PYTHON, NODE_LOCK)
-    node = toolchain_site(toolchain, NODE)
+    node = node_site(toolchain)
     manifest = json.dumps({"name": "sums", "dependencies": {"isarray": "2.0.5"}})
     locked = resolve_npm(node, manifest, None)
     assert locked is not None
@@ -124,7 +83,7 @@ class _Registry(BaseHTTPRequestHandler):
 @pytest.mark.sandbox
 def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     toolchain = AgentRecipe(PYTHON, NODE_LOCK)
-    node = toolchain_site(toolchain, NODE)
+    node = node_site(toolchain)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("npm_config_registry", f"http://ada:sesame@127.0.0.1:{server.server_address[1]}/")

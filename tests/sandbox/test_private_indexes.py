@@ -15,9 +15,9 @@ import pytest
 
 from codegate.errors import CodegateError, InfrastructureError
 from codegate.sandbox import AgentRecipe, SandboxError
-from codegate.sandbox.environment import build_environment, toolchain_site
-from codegate.sandbox.npm import NODE, resolve_npm
-from codegate.sandbox.resolution import Question, resolve
+from codegate.sandbox.environment import build_environment, node_site
+from codegate.sandbox.npm import resolve_npm
+from codegate.sandbox.resolution import lock_wheels
 from tests.conftest import PYTHON
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.packages import NODE_LOCK
@@ -95,9 +95,8 @@ def test_an_index_that_refuses_credentials_is_named_without_them(
     monkeypatch.setenv("UV_INDEX", f"acme={index.url}/simple/")
     monkeypatch.setenv("UV_INDEX_ACME_USERNAME", USER)
     monkeypatch.setenv("UV_INDEX_ACME_PASSWORD", PASSWORD)
-    question = Question(("acme-core",), (), "", PYTHON, date(2026, 1, 1))
-    lock = resolve(question).lock
-    assert lock is not None
+    wanted = ("acme-core",), PYTHON, date(2026, 1, 1)
+    lock = lock_wheels(*wanted)
     monkeypatch.delenv("UV_INDEX_ACME_USERNAME")
     errors: list[CodegateError] = []
     for wrong in (address(index, "sesame77x"), address(index).replace(":", ":x", 1), "http://ada-of-acme:sesame77@[/"):
@@ -107,7 +106,7 @@ def test_an_index_that_refuses_credentials_is_named_without_them(
         errors.append(failed.value)
     monkeypatch.setenv("UV_INDEX", address(index, "sesame77x"))
     with pytest.raises(InfrastructureError, match=f"{index.url}/simple/"):
-        resolve(question)
+        lock_wheels(*wanted)
     assert index.url in str(errors[0])
     for error in errors:
         assert_unknown(f"{error} {error.remedy}".encode(), error)
@@ -124,7 +123,7 @@ def test_a_registry_of_a_users_npmrc_is_asked_and_its_token_is_in_no_file(
     monkeypatch.setenv("NPM_CONFIG_USERCONFIG", str(settings))
     monkeypatch.setenv("ACME_TOKEN", ENCODED)
     toolchain = AgentRecipe(PYTHON, NODE_LOCK)
-    node = toolchain_site(toolchain, NODE)
+    node = node_site(toolchain)
     manifest = json.dumps({"name": "sums", "dependencies": {"@acme/core": "^1.0.0"}})
 
     locked = resolve_npm(node, manifest, None)
