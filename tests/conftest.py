@@ -31,6 +31,7 @@ from codegate.sandbox.images import BASE_IMAGE, find
 from codegate.sandbox.interpreter import index_environment
 from tests.kit.kept import keep_finished, take_kept
 from tests.kit.layer import make_layer
+from tests.kit.remembered import FOUND
 
 # A shell starts what runs in its background with this signal ignored, and everything that it starts likewise.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -62,9 +63,13 @@ _OWN_CACHE = pytest.StashKey[Path]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the tests, in all workers, a cache of their own: recorded builds under test are made anew in each run."""
-    if "CODEGATE_CACHE" in os.environ:
+    if FOUND in os.environ:
         return
     folder = config.stash[_OWN_CACHE] = Path(tempfile.mkdtemp(prefix="codegate-tests-"))
+    os.environ[FOUND] = str(folder / "found")
+    (folder / "found").mkdir()
+    if "CODEGATE_CACHE" in os.environ:
+        return
     for name in _KEPT:
         kept = cache_folder() / name
         kept.mkdir(parents=True, exist_ok=True)
@@ -76,8 +81,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove it again."""
     if (folder := config.stash.get(_OWN_CACHE, None)) is not None:
-        del os.environ["CODEGATE_CACHE"]
-        keep_finished(folder / "layers", cache_folder() / _KEPT_BUILDS)
+        del os.environ[FOUND]
+        if os.environ["CODEGATE_CACHE"] == str(folder):
+            del os.environ["CODEGATE_CACHE"]
+            keep_finished(folder / "layers", cache_folder() / _KEPT_BUILDS)
         # Builds leave folders that may not be written to.
         subprocess.run(["chmod", "-R", "u+rwX", folder], capture_output=True, check=False)
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,9 +8,9 @@ from codegate.sandbox import selection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.kit.github import FakeGitHub, Token, fake_github
 from tests.kit.github.rest import Rest
-from tests.running.conftest import findings, one_look
+from tests.running.conftest import one_look
 
-__all__ = ["findings", "one_look"]
+__all__ = ["one_look"]
 
 HEAD = "a" * 40
 """Head of pull request 7."""

@@ -94,8 +94,10 @@ def _serve() -> None:
     import_module("codegate.github.entry")
     # Mining runs each example in ten processes in each state, which takes most of its time.
     import_module("codegate.mining.examples.search").__dict__["_TIMES"] = 2
+    remembered = import_module("tests.kit.remembered")
     with tempfile.TemporaryDirectory() as folder:
-        import_module("tests.kit.remembered").remember(Path(folder))
+        os.environ.setdefault(remembered.FOUND, folder)  # not set outside of pytest
+        remembered.remember()
         _carry_out()
 
 

@@ -1,6 +1,7 @@
-"""What hundreds of runs would find again, found once in a session.
+"""What hundreds of runs would find again, found once in a session, by whichever of its processes is first.
 
-That is how a kind of sandbox holds its limits, which toolchains it shows, and the units of hidden tests.
+That is how a kind of sandbox holds its limits, which toolchains it shows, the units of hidden tests, the recorded build
+of equal inputs, the grade of a patch, and that a problem is sound.
 """
 
 import os
@@ -8,19 +9,32 @@ import pickle
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
-from codegate.environments import Recipe, inputs
-from codegate.grading import sandboxes
+from codegate.environments import Recipe, build, inputs, store
+from codegate.grading import Grade, Sandboxes, grade
+from codegate.grading import sandboxes as opening
 from codegate.grading.controls import copies
 from codegate.languages.searching import search_tests
+from codegate.running import attempt, predictions, readiness
 from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
-from codegate.suite import RunnerName
+from codegate.suite import Problem, RunnerName, Tree
+
+FOUND: Final = "CODEGATE_TESTS_FOUND"
+"""The variable that names the folder of what was found."""
+_ANY: Final = sha256(b"any tree").hexdigest()
 
 
-def remember(folder: Path, put: Callable[[object, str, object], None] = setattr) -> None:
-    """Let the runs of this process and of its forks keep in ``folder`` what they find; ``put`` is ``setattr``."""
+class _Unsound(Exception):
+    """Why a problem is not sound here, which is looked at again."""
+
+
+def remember(put: Callable[[object, str, object], None] = setattr) -> None:
+    """Let the runs of this process and of its forks keep what they find; ``put`` is ``setattr``."""
+    folder = Path(os.environ[FOUND])
 
     def look(backend: Backend, environment: PreparedEnvironment) -> Assurance:
         programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
@@ -39,7 +53,42 @@ def remember(folder: Path, put: Callable[[object, str, object], None] = setattr)
     def find(texts: Mapping[str, str], runner: RunnerName) -> bytes:
         return _kept(folder, ["search", sorted(texts.items()), runner], lambda: search_tests(texts, runner))
 
-    put(sandboxes, "preflight", look)
+    def of_any_tree(day: date, tree: str) -> store.TreeOrigin:
+        return store.TreeOrigin(day, tree if tree == Tree().digest() else _ANY)
+
+    def about(problem: Problem, sandboxes: Sandboxes) -> tuple[str, ...]:
+        environment = sandboxes.prepare(problem.environment)  # a broken one fails each time
+        return sandboxes.backend.name, type(sandboxes.backend).__name__, environment.identity, problem.digest
+
+    def graded(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
+        if not patch.strip() or problem.manifest.answer is not None:
+            return grade(problem, base, patch, sandboxes)
+        kept = _kept(
+            folder,
+            ["grade", *about(problem, sandboxes), patch],
+            lambda: grade(problem, base, patch, sandboxes).model_dump_json().encode(),
+        )
+        return Grade.model_validate_json(kept)
+
+    check = readiness._check  # replaced below
+
+    def sound(problem: Problem, base: Tree, sandboxes: Sandboxes) -> str | None:
+        def looked() -> bytes:
+            if (wrong := check(problem, base, sandboxes)) is not None:
+                raise _Unsound(wrong)
+            return b"sound"
+
+        try:
+            _kept(folder, ["sound", *about(problem, sandboxes)], looked)
+        except _Unsound as error:
+            return str(error)
+        return None
+
+    put(opening, "preflight", look)
+    put(attempt, "grade", graded)
+    put(predictions, "grade", graded)
+    put(readiness, "_check", sound)
+    put(build, "TreeOrigin", of_any_tree)
     put(inputs, "_look", shown)
     put(copies, "search_tests", find)
 

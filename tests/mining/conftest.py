@@ -5,9 +5,9 @@ import pytest
 
 from codegate.mining.examples import search
 from tests.kit.repository import HistoryBuilder
-from tests.running.conftest import findings, one_look
+from tests.running.conftest import one_look
 
-__all__ = ["findings", "one_look"]
+__all__ = ["one_look"]
 
 TIMES = search._TIMES
 

@@ -46,12 +46,7 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(FAULTS, cause, replace(rule, wait=rule.wait / 20))
 
 
-@pytest.fixture(scope="session")
-def findings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("findings")
-
-
 @pytest.fixture(autouse=True)
-def one_look(monkeypatch: pytest.MonkeyPatch, findings: Path) -> None:
+def one_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look once in a session at what each of a hundred runs in this process would look at."""
-    remember(findings, monkeypatch.setattr)
+    remember(monkeypatch.setattr)

@@ -13,6 +13,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
+from codegate.grading import grade
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -122,6 +123,7 @@ def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(BubblewrapBackend, "open", opened)
     monkeypatch.setattr(SandboxSession, "close", closed)
+    monkeypatch.setattr("codegate.running.attempt.grade", grade)  # each time anew
     run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, jobs=1)
     assert max(most) == 3, "one at work, and two that wait: started ahead of need, and for the next look at a patch"
     assert not open_now
