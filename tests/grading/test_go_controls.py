@@ -177,7 +177,7 @@ def run(workshop: Workshop, content: Files, copies: int) -> Folded:
     return fold(made, report, texts)
 
 
-@pytest.mark.parametrize("copies", [0, 2])
+@pytest.mark.parametrize("copies", [pytest.param(0, marks=pytest.mark.full), 2])
 def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(workshop: Workshop, copies: int) -> None:
     folded = run(workshop, {**BARE, INSIDE: FORMS}, copies)
     statuses = {test.rpartition("::")[2]: result.status for test, result in folded.report.results.items()}
@@ -280,10 +280,11 @@ def test_methods_of_a_suite_have_copies_that_do_not_fail_the_suite(workshop: Wor
     assert found.grade({SOURCE: IMPORTED + ORACLES["the calling test"]}).failure == "tampering"
 
 
+LATE_EXIT = "time.Sleep(time.Second / 4)\n\tos.Exit(code)"
 LATE = "var late = func() bool { go func() { time.Sleep(time.Second / 10); panic(1) }(); return true }()\n"
 
 
-@pytest.mark.parametrize("after", ["os.Exit(code + left)", "time.Sleep(time.Second / 4)\n\tos.Exit(code)"])
+@pytest.mark.parametrize("after", some(("os.Exit(code + left)", LATE_EXIT), ("os.Exit(code + left)",)))
 def test_copies_do_not_hide_that_the_tests_end_badly(workshop: Workshop, after: str) -> None:
     main = f"func TestMain(m *testing.M) {{\n\tcode := m.Run()\n\t{after}\n}}\n"
     hidden = str(HIDDEN[INSIDE]).replace('import "testing"', 'import (\n\t"os"\n\t"testing"\n\t"time"\n)\n\n' + main)

@@ -135,22 +135,30 @@ def test_the_problem_is_proved_and_a_right_solution_passes(shop: Shop) -> None:
     assert (done.resolved, done.tests_passed, done.controlled, count.runs) == (True, 4, True, 1), done.detail
 
 
+OTHERS = {
+    "twice": (TWICE, 'expected exactly 1, got 2 such calls; all calls: POST /charge {"'),
+    "path": (RIGHT.replace("'/charge'", "'/charges'"), "got 0 such calls; all calls: POST /charges"),
+    "never": (RIGHT.replace("call('/charge', amount)", "'ch_1'"), "got 0 such calls; all calls: none"),
+    "body": (RIGHT.replace('"amount": amount', '"amount": -amount'), "got 0 such calls"),
+    "answers itself": (OWN_SERVER.replace("PORT", "4999"), "got 0 such calls; all calls: none"),
+    "occupies the port": (OWN_SERVER.replace("PORT", str(SERVICE_PORT)), "got 2 such calls"),
+    "forges a report": (FORGE, "got 0 such calls; all calls: none"),
+}
+NETWORK = ("twice", "occupies the port")
+"""What each kind of sandbox has to hold by itself; the others are of the service."""
+
+
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("backend", "name"),
     [
-        pytest.param(TWICE, 'expected exactly 1, got 2 such calls; all calls: POST /charge {"', id="twice"),
-        pytest.param(RIGHT.replace("'/charge'", "'/charges'"), "got 0 such calls; all calls: POST /charges", id="path"),
-        pytest.param(
-            RIGHT.replace("call('/charge', amount)", "'ch_1'"), "got 0 such calls; all calls: none", id="never"
-        ),
-        pytest.param(RIGHT.replace('"amount": amount', '"amount": -amount'), "got 0 such calls", id="body"),
-        pytest.param(OWN_SERVER.replace("PORT", "4999"), "got 0 such calls; all calls: none", id="answers itself"),
-        pytest.param(OWN_SERVER.replace("PORT", str(SERVICE_PORT)), "got 2 such calls", id="occupies the port"),
-        pytest.param(FORGE, "got 0 such calls; all calls: none", id="forges a report"),
+        *(pytest.param("bwrap", name, marks=pytest.mark.bwrap) for name in OTHERS),
+        *(pytest.param("docker", name, marks=pytest.mark.docker) for name in NETWORK),
     ],
+    indirect=["backend"],
 )
 @pytest.mark.requirement("G8")
-def test_other_calls_than_expected_fail(shop: Shop, text: str, why: str) -> None:
+def test_other_calls_than_expected_fail(shop: Shop, name: str) -> None:
+    text, why = OTHERS[name]
     done = shop.grade(text)
     assert not done.resolved
     result = {test.id: test for test in done.tests}[CHARGED]

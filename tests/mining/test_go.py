@@ -65,6 +65,7 @@ func TestKept(t *testing.T) {}
 """
 
 
+@pytest.mark.full  # test_flakes.py has it of Python
 @pytest.mark.bwrap
 def test_what_fails_by_chance_is_set_aside(bwrap_backend: BubblewrapBackend) -> None:
     def source(number: int) -> str:

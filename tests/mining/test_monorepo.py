@@ -146,6 +146,7 @@ def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_a
     assert len(problem.tests.PASS_TO_PASS) == 2
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lock_above(
     services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
