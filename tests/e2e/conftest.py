@@ -13,7 +13,7 @@ import pytest
 from codegate.sandbox.docker import DockerBackend
 
 ROOT = Path(__file__).resolve().parents[2]
-# The demo on the oldest quarter of its history, each example of which runs twice in each state and not ten times.
+# The demo on the oldest sixth of its history, each example of which runs twice in each state and not ten times.
 SHORT = """
 import sys
 from codegate.cli import demo
@@ -27,7 +27,7 @@ unpack = demo._unpack
 
 def shortened(repository):
     unpack(repository)
-    git(repository, "reset", "--quiet", "--hard", "main~62")
+    git(repository, "reset", "--quiet", "--hard", "main~66")
 
 demo._unpack = shortened
 run(sys.argv[1:])
@@ -58,7 +58,7 @@ _DEMO = ("demo", "--out", "demo", "--sandbox", "bwrap")  # with Docker it takes 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """The demo of a quarter of its history, in a fresh folder."""
+    """The demo of a sixth of its history, in a fresh folder."""
     home = tmp_path_factory.mktemp("demo")
     done = _ended(sys.executable, "-c", SHORT, *_DEMO, cwd=home)
     return Demo(done.returncode, done.stdout, done.stderr, home / "demo")

@@ -143,7 +143,7 @@ class TestValidateSuite:
         waited: list[str] = []
 
         report = validate_suite(
-            suite, None, bwrap_backend, rounds=2, progress=lambda proof: seen.append(proof.problem),
+            suite, None, bwrap_backend, rounds=1, progress=lambda proof: seen.append(proof.problem),
             waiting=lambda done, total, text: waited.append(f"{done} of {total}: {text}"),
         )  # fmt: skip
 

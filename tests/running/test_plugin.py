@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin
@@ -22,8 +23,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("plugin") / "site"
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(target)]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(EXAMPLE)], check=True, timeout=200)
+    options = ["--quiet", "--no-deps", "--python", sys.executable, "--target", str(target)]
+    subprocess.run([find_uv_bin(), "pip", "install", *options, str(EXAMPLE)], check=True, timeout=200)
     return target
 
 

@@ -265,7 +265,7 @@ def test_what_pries_finds_everything_outside_of_a_sandbox(bait: Path) -> None:
 def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(both: Sandboxes) -> None:
     hang = f"{FIX}; (trap '' TERM; setsid sh -c 'while :; do sleep 1; done' &) ; sleep 600"
     with ScriptedModel(fixing(hang)) as model:
-        done = attempt(both, model, minutes=0.2)
+        done = attempt(both, model, minutes=0.1)
     assert done.stop == "limit"
     assert done.agent is not None
     assert done.agent.ended_by == "minutes"
@@ -408,7 +408,7 @@ def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> No
         return action()
 
     with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="waited"):
-        attempt(boxes, model, call=queued, minutes=0.2)
+        attempt(boxes, model, call=queued, minutes=0.1)
     ended.set()
 
 
