@@ -274,7 +274,7 @@ class Sandboxes:
         """
         self.prepare(environment)  # the isolation is tested once, whatever is installed
         recipe = replace(self._recipe(environment), agent=agent)
-        key = (*manifest_key(environment), "" if agent is None else digest([agent.lock, agent.node, agent.packages]))
+        key = (*manifest_key(environment), "" if agent is None else digest([agent.lock, agent.packages]))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:

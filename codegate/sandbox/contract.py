@@ -178,14 +178,12 @@ class AgentRecipe:
 
     Attributes:
         python: minor version of the interpreter, for agents in Python.
-        lock: text of a hash-locked requirements file; every entry is a wheel.
-        node: likewise of Node alone, which npm runs on this machine: no other package may write what it is made of.
-        packages: ``package.json`` and ``package-lock.json``, by name; empty: nothing comes from npm.
+        lock: text of a hash-locked requirements file; every entry is a wheel, Node among them for agents of npm.
+        packages: ``package.json`` and ``package-lock.json`` of an agent of npm, by name.
     """
 
     python: str
     lock: str
-    node: str = ""
     packages: tuple[tuple[str, str], ...] = ()
 
 

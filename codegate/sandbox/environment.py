@@ -28,9 +28,8 @@ from codegate.sandbox.packing import pack
 from codegate.sandbox.session import AGENT
 
 RUFF_VERSION: Final = "0.17.6"
-_LAYOUT: Final = 8  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 7  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
-_NODE_PYTHON: Final = "3.11"  # the wheel fits every version
 COMPLETE: Final = "complete"
 """File in an environment's folder that says that nothing is missing there; it has the SHA-256 of its archive."""
 PARTS: Final = ("site", "tools", "etc", "packages")
@@ -72,7 +71,7 @@ _registry = threading.Lock()
 
 def environment_key(recipe: AgentRecipe, machine: str) -> str:
     """Return the SHA-256 of the recipe and the processor type."""
-    return digest([_LAYOUT, recipe.python, recipe.lock, recipe.node, recipe.packages, machine])
+    return digest([_LAYOUT, recipe.python, recipe.lock, recipe.packages, machine])
 
 
 def tools_folder(machine: str | None = None) -> EnvironmentFolder:
@@ -119,11 +118,11 @@ def content_of(folder: Path) -> str | None:
 
 
 def node_site(recipe: AgentRecipe) -> Path:
-    """Return a folder with the recipe's Node alone, which npm runs on this machine.
+    """Return a folder with the wheels of the recipe's lock alone, of which npm runs on this machine.
 
     Raises as ``build_environment``.
     """
-    return build_environment(AgentRecipe(_NODE_PYTHON, recipe.node)).site
+    return build_environment(AgentRecipe(recipe.python, recipe.lock)).site
 
 
 def uv_program(machine: str) -> Path:
@@ -177,7 +176,6 @@ def _fill_tools(built: Path, machine: str) -> None:
 def _fill(recipe: AgentRecipe, machine: str, built: Path) -> None:
     site, packages = built / "site", built / "packages"
     _install_lock(recipe.lock, site, recipe.python, machine)
-    _install_lock(recipe.node, site, recipe.python, machine)
     if recipe.packages:
         install_npm(dict(recipe.packages), node_site(recipe), site, packages)
 

@@ -11,15 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import CandidateSpec, Completion, Provider
-from codegate.candidates.agents import (
-    AGENTS,
-    Agent,
-    OwnCommand,
-    Task,
-    harness_parts,
-    server_packages,
-    server_programs,
-)
+from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
@@ -189,7 +181,6 @@ def _command(agent: Agent, task: Task, variables: Mapping[str, str], seconds: fl
         "argv": start.argv,
         "environment": {**variables, **start.environment},
         "files": dict(start.files),
-        "programs": server_programs() if any(server_packages(agent, task.harness)) else {},
     }
     return Command(
         ("{python}", "-I", "-S", "-c", driver_source("start_driver")),

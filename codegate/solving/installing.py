@@ -1,15 +1,14 @@
-"""What an agent and its MCP servers are installed from: packages, locked when a candidate first asks for them."""
+"""What an agent is installed from: a recipe of locked packages, resolved when a candidate first asks for it."""
 
 import contextlib
 import json
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
-from codegate.candidates.agents import AGENTS, server_packages
+from codegate.candidates.agents import AGENTS, Agent
 from codegate.durable import digest, write_atomic
 from codegate.errors import UsageError
 from codegate.sandbox import AgentRecipe, cache_folder
@@ -21,7 +20,6 @@ from codegate.strict import read_text
 
 _MAX_FILES: Final = 1 << 20
 _NODE: Final = f"{NODE}==22.20.0"
-_NODE_PYTHON: Final = "3.11"  # the wheel fits every version
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
@@ -54,34 +52,32 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> AgentRecipe | None:
         python: minor version of the environment's interpreter, which agents in Python run on.
 
     Raises:
-        UsageError: there is no such version or package, or the agent needs a newer Python.
+        UsageError: there is no such version, or the agent needs a newer Python.
         InfrastructureError: the registry cannot be reached.
     """
     settings = candidate.agent
-    if settings is None:
+    if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
-    agent, version = AGENTS[settings.name], str(settings.version)
-    npm, pypi = server_packages(agent, candidate.harness)
-    if agent.registry == "npm":
-        npm = {**npm, agent.package: version}
-    own = (f"{agent.package}=={version}", *agent.beside) if agent.registry == "pypi" else ()
-    wheels = (*(settings.install or own), *pypi)
-    if not npm and not wheels:
-        return None
+    agent = AGENTS[settings.name]
     if int(python.partition(".")[2]) < agent.least_python:
         raise UsageError(
             f"{agent.name} needs Python 3.{agent.least_python} or newer, and the problem's environment has {python}.",
             "Leave such problems out, or choose an agent that needs no Python.",
         )
-    day, python = settings.as_of or _tomorrow(), python if wheels else _NODE_PYTHON
-    kept = cache_folder() / "agents" / f"{digest([wheels, npm, str(day), python])}.json"
+    day = settings.as_of or _tomorrow()
+    beside = settings.install or agent.beside
+    key = digest([agent.name, settings.version, str(day), python if agent.registry != "npm" else "", beside])
+    kept = cache_folder() / "agents" / f"{key}.json"
     with contextlib.suppress(OSError, ValueError):
-        lock, node, packages = json.loads(kept.read_text(encoding="utf-8"))
-        return AgentRecipe(python, lock, node, tuple((name, text) for name, text in packages))
-    recipe = AgentRecipe(python, lock_wheels(wheels, python, day) if wheels else "")
-    if npm:
-        recipe = _with_npm(recipe, npm, day)
-    write_atomic(kept, json.dumps([recipe.lock, recipe.node, recipe.packages]).encode())
+        lock, packages = json.loads(kept.read_text(encoding="utf-8"))
+        return AgentRecipe(python, lock, tuple((name, text) for name, text in packages))
+    version = str(settings.version)
+    if agent.registry == "npm":
+        recipe = _npm(agent, version, day)
+    else:
+        own = settings.install or (f"{agent.package}=={version}", *agent.beside)
+        recipe = AgentRecipe(python, lock_wheels(own, python, day))
+    write_atomic(kept, json.dumps([recipe.lock, recipe.packages]).encode())
     return recipe
 
 
@@ -93,17 +89,13 @@ def _tomorrow() -> date:
 
 def recipe_digest(recipe: AgentRecipe) -> str:
     """Return the digest that identifies an agent's installation."""
-    return digest([recipe.lock + recipe.node, recipe.packages])[:16]
+    return digest([recipe.lock, recipe.packages])[:16]
 
 
-def _with_npm(recipe: AgentRecipe, wanted: dict[str, str], day: date) -> AgentRecipe:
-    recipe = replace(recipe, node=lock_wheels((_NODE,), _NODE_PYTHON, day))
-    manifest = json.dumps({"private": True, "dependencies": wanted})
-    lock = resolve_npm(node_site(recipe), manifest, day)
+def _npm(agent: Agent, version: str, day: date) -> AgentRecipe:
+    node = AgentRecipe("3.11", lock_wheels((_NODE,), "3.11", day))
+    manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
+    lock = resolve_npm(node_site(node), manifest, day)
     if lock is None:
-        names = ", ".join(f"{name}@{version}" for name, version in wanted.items())
-        raise UsageError(
-            f"npm knows no {names}{', or they do not go together' if len(wanted) > 1 else ''}.",
-            "Check the agent's `version` and `as_of`, and the packages that the harness's MCP servers name.",
-        )
-    return replace(recipe, packages=(("package-lock.json", lock), ("package.json", manifest)))
+        raise UsageError(f"npm knows no {agent.package}@{version}.", f"{agent.tried} is one that was tried.")
+    return AgentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))

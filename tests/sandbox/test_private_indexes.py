@@ -8,7 +8,6 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -123,14 +122,14 @@ def test_a_registry_of_a_users_npmrc_is_asked_and_its_token_is_in_no_file(
     settings.write_text(f"@acme:registry={index.url}/npm/\n{place}/npm/:_auth=${{ACME_TOKEN}}\n")
     monkeypatch.setenv("NPM_CONFIG_USERCONFIG", str(settings))
     monkeypatch.setenv("ACME_TOKEN", ENCODED)
-    toolchain = AgentRecipe(PYTHON, "", NODE_LOCK)
+    toolchain = AgentRecipe(PYTHON, NODE_LOCK)
     node = node_site(toolchain)
     manifest = json.dumps({"name": "sums", "dependencies": {"@acme/core": "^1.0.0"}})
 
     locked = resolve_npm(node, manifest, None)
     assert locked is not None
     files = (("package-lock.json", locked), ("package.json", manifest))
-    built = build_environment(replace(toolchain, packages=files))
+    built = build_environment(AgentRecipe(PYTHON, toolchain.lock, files))
 
     assert (built.packages / "node_modules" / "@acme" / "core" / "index.js").is_file()
     assert_unknown(locked.encode(), "lock")

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
-from codegate.candidates.agents import AGENTS, server_packages
 from codegate.candidates.harness import Harness, fits
 from codegate.errors import UsageError
 from codegate.sandbox import AgentRecipe, Backend, Sandbox
@@ -151,59 +150,6 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
     assert sent(model, "base") == set()
     assert done.agent is not None
     assert set(done.agent.used) == USED[agent], "a server that does not start is no part that was used"
-
-
-@pytest.mark.bwrap
-@pytest.mark.timeout(900)
-def test_servers_of_npm_and_pypi_start_from_packages_that_lie_beside_the_agent(
-    bwrap_backend: Backend, tmp_path: Path
-) -> None:
-    """And only those: a package that nobody named is not there, and a program of the tree's own goes first."""
-    servers = {
-        "memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]},
-        "clock": {"command": "uvx", "args": ["mcp-server-time", "--local-timezone=UTC"]},
-        "elsewhere": {"command": "npx", "args": ["-y", "github:someone/server"]},
-    }
-    here = repository(tmp_path / "here", {".mcp.json": json.dumps({"mcpServers": servers})})
-    name = "@modelcontextprotocol/server-memory"
-    about = json.dumps({"name": name, "version": "1.0.0", "bin": "own.js"})
-    tree = f"mkdir -p node_modules/.bin node_modules/{name}; cd node_modules/{name}; echo '{about}' >package.json; "
-    tree += f"ln -s ../{name}/own.js ../../.bin/server-memory; "
-    tree += "printf '#!/bin/sh\\necho other$((1+1))' >own.js; chmod 755 own.js; cd /workspace"
-    steps: list[Say | Run | Use] = [
-        Use("mcp__memory__read_graph", {}),
-        Use("mcp__clock__get_current_time", {"timezone": "UTC"}),
-        Run(f"npx -y none; {tree}; npx -y {name}; rm -r node_modules; {FIX}"),
-        Say("Fixed."),
-    ]
-    with ScriptedModel(lambda turn: steps[min(turn.results, len(steps) - 1)]) as model:
-        spec = read_harness(agent_spec("claude-code", model, minutes=3, harness="."), here)
-        done = attempt(bwrap_backend, model, spec)
-    assert done.patch
-    assert done.agent is not None
-    assert set(done.agent.used) == {"MCP server memory", "MCP server clock"}
-    said = json.dumps(model.requests[-1].body)
-    assert [text for text in ("entities", "timezone", "org/none failed", "other2") if text not in said] == []
-
-
-@pytest.mark.parametrize(
-    ("server", "npm", "pypi"),
-    [
-        ({"command": "npx", "args": ["-y", "@a/b@1.2.0", "--x"]}, {"@a/b": "1.2.0"}, ()),
-        ({"command": "npx", "args": ["--package=one", "two"]}, {"one": "latest"}, ()),
-        ({"command": ["npx", "-y", "one"]}, {"one": "latest"}, ()),
-        ({"command": "/usr/bin/uvx", "args": ["--from", "mcp[cli]==1.9", "mcp", "run"]}, {}, ("mcp[cli]==1.9",)),
-        ({"command": "uvx", "args": ["--python", "3.12", "tool@latest"]}, {}, ("tool",)),
-        ({"command": "uvx", "args": ["git+https://example.com/x"]}, {}, ()),
-        ({"command": "npx", "args": ["../../etc"]}, {}, ()),
-        ({"command": "node", "args": ["server.js"]}, {}, ()),
-        ({"command": 3, "args": {}}, {}, ()),
-    ],
-)
-def test_what_a_server_is_started_from(server: dict[str, Any], npm: dict[str, str], pypi: tuple[str, ...]) -> None:
-    text = json.dumps({"mcpServers": {"own": server}})
-    harness = Harness.model_validate({"laid": [{"path": ".mcp.json", "text": text}]})
-    assert server_packages(AGENTS["claude-code"], harness) == (npm, pypi)
 
 
 @pytest.mark.bwrap

@@ -14,14 +14,6 @@ def main() -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    path = os.environ["PATH"]
-    for name, text in asked["programs"].items():
-        place = os.path.join(home, "bin", name)
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "w", encoding="utf-8") as file:
-            file.write(text.replace("{python}", sys.executable, 1))
-        os.chmod(place, 0o755)
-        path = os.path.dirname(place) + os.pathsep + os.environ["PATH"]
     program, *arguments = asked["argv"]
     if program == "{python}":
         program = sys.executable
@@ -33,7 +25,7 @@ def main() -> None:
         program = found[-1]
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    os.execvpe(program, [program, *arguments], {**os.environ, "PATH": path, **asked["environment"]})
+    os.execvpe(program, [program, *arguments], {**os.environ, **asked["environment"]})
 
 
 main()
