@@ -129,14 +129,15 @@ class Config(RunLimits):
 
     def run_options(self, **own: Any) -> RunOptions:
         """Return how runs are carried out; ``own`` wins if not None."""
-        options = RunOptions(
-            models=self.concurrency.models,
-            jobs=self.concurrency.sandboxes,
-            budget_usd_per_month=self.budget_usd_per_month,
-            engine=self.engine,
+        given = {name: value for name, value in own.items() if value is not None}
+        options: dict[str, Any] = {
+            "models": self.concurrency.models,
+            "jobs": self.concurrency.sandboxes,
+            "budget_usd_per_month": self.budget_usd_per_month,
+            "engine": self.engine,
             **{name: getattr(self, name) for name in RunLimits.model_fields},
-        )
-        return options.model_copy(update={name: value for name, value in own.items() if value is not None})
+        }
+        return RunOptions(**{**options, **given})
 
     def gates_with(self, lock: Path) -> bool:
         """Return whether a run is gated with the lock file.

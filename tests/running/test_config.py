@@ -371,3 +371,11 @@ def test_a_matrix_varies_the_harness_of_an_agent(tmp_path: Path) -> None:
     found = load_config(tmp_path / "r" / CONFIG_NAME, tmp_path / "r").candidates
     assert [one.settings()["harness"].count(".md") for one in found] == [2, 1, 0]
     assert len({one.key() for one in found}) == 3
+
+
+def test_what_a_run_is_asked_for_wins_over_the_configuration_and_is_checked() -> None:
+    config = Config.model_validate({"candidates": ["reference"], "concurrency": {"sandboxes": 3}})
+    assert (config.run_options(jobs=5).jobs, config.run_options(jobs=None).jobs) == (5, 3)
+    for wrong in ({"sandboxes": 8}, {"budget_usd": -1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            config.run_options(**wrong)
