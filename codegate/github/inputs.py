@@ -120,7 +120,6 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         return Inputs.model_validate({"workspace": workspace, **{name: text for name, text in texts.items() if text}})
     except ValidationError as error:
         wrong = error.errors()[0]
-        choices = wrong["ctx"]["expected"].replace("'", "").replace(" or ", ", ")
-        raise UsageError(
-            f"input `{wrong['loc'][0]}` must be one of {choices}, and is {str(wrong['input'])[:40]!r}."
-        ) from error
+        choices = wrong.get("ctx", {}).get("expected", "").replace("'", "").replace(" or ", ", ")
+        why = f"must be one of {choices}" if choices else f"is refused ({wrong['msg']})"
+        raise UsageError(f"input `{wrong['loc'][0]}` {why}, and is {str(wrong['input'])[:40]!r}.") from error

