@@ -111,17 +111,76 @@ def test_the_command_moves_them_and_prints_how_many(tmp_path: Path) -> None:
     assert (taken / "packages" / "link").read_text() == "1\n"
 
 
-def archive(folder: Path) -> dict[str, str]:
-    """Write an archive of an environment; return its key and SHA-256."""
+def archive(folder: Path, *entries: tuple[str, bytes, str]) -> dict[str, str]:
+    """Write an archive with these entries (name, kind, target of a link) besides an environment's folders.
+
+    Returns its key and SHA-256.
+    """
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as file:
         for part in PARTS:
             made = tarfile.TarInfo(part)
-            made.type, made.mode = tarfile.DIRTYPE, 0o755
+            made.type = tarfile.DIRTYPE
+            file.addfile(made)
+        for name, kind, target in entries:
+            made = tarfile.TarInfo(name)
+            made.type, made.linkname = kind, target
             file.addfile(made)
     folder.mkdir(exist_ok=True)
     (folder / f"{KEY}.tar").write_bytes(stream.getvalue())
     return {KEY: sha256(stream.getvalue())}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ("../outside", tarfile.REGTYPE, ""),
+        ("/tmp/outside", tarfile.REGTYPE, ""),
+        ("site/../../outside", tarfile.REGTYPE, ""),
+        ("complete", tarfile.REGTYPE, ""),
+        ("site/link", tarfile.SYMTYPE, "../../outside"),
+        ("site/link", tarfile.SYMTYPE, "/etc/passwd"),
+        ("site/link", tarfile.LNKTYPE, "site"),
+        ("site/device", tarfile.CHRTYPE, ""),
+        ("site/pipe", tarfile.FIFOTYPE, ""),
+    ],
+)
+def test_an_archive_writes_nothing_outside_of_its_environment(
+    machine: Callable[[str], Path], tmp_path: Path, entry: tuple[str, bytes, str]
+) -> None:
+    root = machine("here")
+    count, refused = import_environments(tmp_path / "kept", archive(tmp_path / "kept", entry))
+    assert (count, len(refused)) == (0, 1)
+    assert "outside of the environment's folders" in refused[0] or "neither a file nor a folder" in refused[0]
+    assert not list(root.iterdir())
+    assert not (tmp_path / "outside").exists()
+
+
+def test_nothing_is_written_through_a_link_of_the_archive(machine: Callable[[str], Path], tmp_path: Path) -> None:
+    machine("here")
+    entries = (("site/a", tarfile.SYMTYPE, "../tools"), ("site/a/b", tarfile.REGTYPE, ""))
+    count, refused = import_environments(tmp_path / "kept", archive(tmp_path / "kept", *entries))
+    assert (count, len(refused)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [("etc/passwd", tarfile.SYMTYPE, "../site/deep/er/up/../../../outside")],
+        [("site/out", tarfile.SYMTYPE, "deep/er/up/../../.."), ("site/out/outside", tarfile.SYMTYPE, "../x")],
+    ],
+)
+def test_links_that_lead_outside_together_are_refused(
+    machine: Callable[[str], Path], tmp_path: Path, entries: list[tuple[str, bytes, str]]
+) -> None:
+    root = machine("here")
+    deep = [("site/deep", tarfile.DIRTYPE, ""), ("site/deep/er", tarfile.DIRTYPE, "")]
+    up = ("site/deep/er/up", tarfile.SYMTYPE, "../../../etc")
+    for order in ([up, *entries], [*entries, up]):
+        count, refused = import_environments(tmp_path / "kept", archive(tmp_path / "kept", *deep, *order))
+        assert (count, len(refused)) == (0, 1)
+        assert not list(root.iterdir())
+        assert not [path for path in tmp_path.rglob("outside") if path.is_symlink()]
 
 
 def test_only_an_archive_of_the_recorded_digest_is_taken(machine: Callable[[str], Path], tmp_path: Path) -> None:
