@@ -10,6 +10,7 @@ import pytest
 
 from codegate.suite import Suite
 from tests.cli.run_folders import write_run
+from tests.kit.remembered import FOUND
 from tests.running.world import ModelServer, codegate
 
 SHELLS = {"bash": "complete -p codegate", "zsh": "whence -w _codegate_completion", "fish": "complete -c codegate"}
@@ -21,7 +22,8 @@ def test_quiet_prints_results_and_errors_and_verbose_a_log(suite: Suite, server:
     quiet = codegate("-q", *run, "--out", "quiet", cwd=tmp_path)
     assert (quiet.code, quiet.stderr) == (0, "")
     assert "Correctness: pass@1" in quiet.stdout
-    loud = codegate(*run, "-v", "--out", "loud", cwd=tmp_path, environment={"OPENAI_API_KEY": "sk-key-of-some-length"})
+    own = {"OPENAI_API_KEY": "sk-key-of-some-length", FOUND: str(tmp_path)}  # it grades anew
+    loud = codegate(*run, "-v", "--out", "loud", cwd=tmp_path, environment=own)
     for words in ("suite.git: git cat-file in .*: exit 0, ", "sandbox.session: .*: exit ", "running.calls: model call"):
         assert re.search(rf"^[\d:]+ {words}", loud.stderr, re.MULTILINE), loud.stderr
     assert "sk-key-of-some-length" not in loud.stderr

@@ -24,7 +24,7 @@ from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
 from codegate.suite import Problem, RunnerName, Tree
 
 FOUND: Final = "CODEGATE_TESTS_FOUND"
-"""The variable that names the folder of what was found."""
+"""The variable that names the folder of what was found; what has one of its own finds everything anew."""
 _ANY: Final = sha256(b"any tree").hexdigest()
 
 
@@ -38,7 +38,7 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
 
     def look(backend: Backend, environment: PreparedEnvironment) -> Assurance:
         programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
-        key = ["preflight", backend.name, environment.identity, programs]
+        key = ["preflight", backend.name, type(backend).__name__, environment.identity, programs]
         kept = _kept(folder, key, lambda: preflight(backend, environment).model_dump_json().encode())
         return Assurance.model_validate_json(kept)
 
@@ -46,7 +46,8 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
 
     def shown(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> inputs.BuildBase:
         programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
-        key = ["toolchains", backend.name, recipe.image, recipe.tools, recipe.packages, sorted(kinds), programs]
+        wanted = recipe.image, recipe.tools, recipe.packages, sorted(kinds)
+        key = ["toolchains", backend.name, type(backend).__name__, *wanted, programs]
         base: inputs.BuildBase = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
         return base
 
@@ -94,7 +95,7 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
 
 
 def _kept(folder: Path, key: object, find: Callable[[], bytes]) -> bytes:
-    place = folder / sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()
+    place = Path(os.environ.get(FOUND, folder)) / sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()
     if place.exists():
         return place.read_bytes()
     found = find()
