@@ -330,11 +330,12 @@ class _UnitBuilder:
                 interface=interface,
                 gates=gates,
             )
-            _require_statement(write(examples=self._executed(chosen(found))))
+            examples = self._executed(chosen(found))
+            _require_statement(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
             overturned = overturned_tests(self.parts, validated, opener)
             write = partial(write, overturned=overturned)
-            _require_disclosed(interface, _require_statement(write(examples=chosen(found))))
+            _require_disclosed(interface, _require_statement(write(examples=examples)))
         runs = self._partial(opener, validated, found)
         with step("statement"):
             steady = partial(steady_examples, self.parts, validated, opener)
