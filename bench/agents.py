@@ -9,15 +9,15 @@ of its largest process. The attempt before, which installs the agent, is not cou
 import argparse
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from codegate.candidates import open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.grading import Sandboxes
-from codegate.sandbox import AgentRecipe, Command, Completed, Sandbox, select_backend
+from codegate.sandbox import Command, Completed, Sandbox, select_backend
 from codegate.solving import agent_attempt
-from codegate.suite import Problem
+from codegate.suite import Environment, Problem
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.scripted_model import ScriptedModel, fixing
 from tests.solving.worlds import FIX, PLAIN_TREE, KeepsNothing, agent_spec, fixing_by_blocks, once, small_problem
@@ -43,8 +43,8 @@ def attempt(boxes: Sandboxes, name: str) -> tuple[float, Completed]:
     done: list[Completed] = []
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, recipe: AgentRecipe | None, seconds: float) -> Iterator[Any]:
-        with boxes.open_for_agent(problem.environment, recipe, seconds) as sandbox:
+    def open_for_agent(problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Any]:
+        with boxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
             yield Watched(sandbox, done)
 
     with ScriptedModel(part) as model:

@@ -14,10 +14,8 @@ import pytest
 from docker import APIClient
 from docker.utils import kwargs_from_env
 from hypothesis import HealthCheck, settings
-from uv import find_uv_bin
 
 from codegate.sandbox import (
-    AgentRecipe,
     Backend,
     EnvironmentRecipe,
     Layer,
@@ -28,7 +26,6 @@ from codegate.sandbox import (
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
-from codegate.sandbox.interpreter import index_environment
 from tests.kit.kept import keep_finished, take_kept
 from tests.kit.layer import make_layer
 from tests.kit.remembered import FOUND
@@ -177,24 +174,6 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     """Each backend in turn."""
     found: Backend = request.getfixturevalue(f"{request.param}_backend")
     return found
-
-
-@pytest.fixture(scope="session")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> AgentRecipe:
-    """An agent of wheels, pytest among them."""
-    folder = tmp_path_factory.mktemp("locked")
-    (folder / "requirements.in").write_text(f"{PYTEST}\n")
-    lock = folder / "requirements.lock"
-    subprocess.run(
-        [
-            find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--universal",
-            "--python-version", PYTHON, "--no-annotate", "--no-header", "-o", str(lock), "requirements.in",
-        ],
-        cwd=folder,
-        env=index_environment(),
-        check=True,
-    )  # fmt: skip
-    return AgentRecipe(PYTHON, lock.read_text())
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,8 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
-from codegate.environments import export_built, import_built, prune_built
+from codegate.environments import INDEX, export_built, import_built, prune_built, read_index
 from codegate.errors import ExitCode
-from codegate.sandbox import INDEX, read_index
 from codegate.wording import count_of
 
 
@@ -38,8 +37,8 @@ def export_command(folder: Path) -> None:
 def import_command(folder: Path, index: Path | None) -> ExitCode:
     """Take the environments in FOLDER that this machine does not have yet.
 
-    An archive decides what runs beside your tests, and some hold programs that build other environments on this
-    machine. Without --index their SHA-256 shows damage, and not who wrote them: import what you exported yourself.
+    An archive decides what runs beside your tests. Without --index their SHA-256 shows damage, and not who wrote them:
+    import what you exported yourself.
     An archive that has another SHA-256 is left, and the exit code is 2.
     """
     count, refused = import_built(folder, read_index(index or folder / INDEX).sha256)

@@ -12,11 +12,12 @@ from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of, recipe_text
 from codegate.environments.store import Built
 from codegate.environments.tools import had_by, on_machine
-from codegate.environments.travel import export_built, import_built, prune_built
-from codegate.environments.variables import VENV
+from codegate.environments.travel import INDEX, export_built, import_built, prune_built, read_index
+from codegate.environments.variables import VENV, index_secrets
 from codegate.environments.yaml_text import recipe_yaml
 
 __all__ = [
+    "INDEX",
     "VENV",
     "BuildFailed",
     "Built",
@@ -28,6 +29,7 @@ __all__ = [
     "find_recipes",
     "had_by",
     "import_built",
+    "index_secrets",
     "inputs_of",
     "keeps_dependencies_alone",
     "languages_of",
@@ -36,6 +38,7 @@ __all__ = [
     "parse_recipe",
     "parts_of",
     "prune_built",
+    "read_index",
     "recipe_of",
     "recipe_text",
     "recipe_yaml",

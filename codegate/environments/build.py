@@ -79,12 +79,22 @@ class BuildFailed(SandboxError):
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
         dated: whether packages of another day may help.
+        unreachable: whether a package index could not be reached.
     """
 
     def __init__(
-        self, step: str, ended: str, package: str, lines: tuple[str, ...], remedy: str, *, dated: bool = False
+        self,
+        step: str,
+        ended: str,
+        package: str,
+        lines: tuple[str, ...],
+        remedy: str,
+        *,
+        dated: bool = False,
+        unreachable: bool = False,
     ) -> None:
-        self.step, self.ended, self.package, self.lines, self.dated = step, ended, package, lines, dated
+        self.step, self.ended, self.package, self.lines = step, ended, package, lines
+        self.dated, self.unreachable = dated, unreachable
         first = f"{package} cannot be installed: " if package else ""
         printed = "".join(f"\n  {line}" for line in lines)
         super().__init__(f"{first}`{step}` {ended}; it printed last:{printed or ' nothing.'}\n", remedy)
@@ -370,7 +380,13 @@ class _Build:
         last = tuple(self._redactor.redact(shown(line, _LINE)) for line in lines[-_LAST_LINES:])
         dated = dated and not (done.timed_out or done.memory_exceeded or self._proxy.unreachable)
         return BuildFailed(
-            shown(step, _LINE), ended, self._redactor.redact(package), last, self._remedy(done), dated=dated
+            shown(step, _LINE),
+            ended,
+            self._redactor.redact(package),
+            last,
+            self._remedy(done),
+            dated=dated,
+            unreachable=bool(self._proxy.unreachable),
         )
 
     def _remedy(self, done: Completed) -> str:

@@ -1,8 +1,9 @@
 """Export and import built environments as a folder of archives.
 
-A machine that imports them builds nothing. A recorded build is two files there: ``KEY.tar``, its archive, and
-``KEY.json``, its description. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the archive's SHA-256
-trusts both.
+A machine that imports them builds nothing and needs no package index. A recorded build is two files there: ``KEY.tar``,
+its archive, and ``KEY.json``, its description. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the
+archive's SHA-256 trusts both. ``KEY.ruff`` is the linter, which every sandbox has. ``environments.json`` beside them
+has the SHA-256 of each archive, recorded when it was written.
 """
 
 import contextlib
@@ -10,21 +11,40 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from codegate.durable import sha256, sha256_of, write_atomic
+from pydantic import Field, StringConstraints, ValidationError
+
+from codegate.durable import digest, sha256, sha256_of, write_atomic
 from codegate.environments.store import drop, kept_layers, read_layer_file, unfinished
-from codegate.errors import InfrastructureError
-from codegate.sandbox import (
-    export_environments,
-    import_environments,
-    prune_environments,
-    remove_layer_images,
-    write_index,
-)
-from codegate.sandbox.cache import layers_folder
+from codegate.errors import InfrastructureError, UsageError
+from codegate.sandbox import remove_layer_images
+from codegate.sandbox.cache import layers_folder, temporary_folder
+from codegate.sandbox.tools import MACHINES, RUFF_VERSION, program_place
+from codegate.strict import Strict
 
+INDEX: Final = "environments.json"
+_INDEX_BYTES: Final = 1 << 20
 _DAY: Final = 24 * 3600
+_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class ArchiveIndex(Strict):
+    """``environments.json``: what each archive's bytes are."""
+
+    schema_: Literal["codegate.environments/1"] = Field("codegate.environments/1", alias="schema")
+    sha256: Mapping[_Sha256, _Sha256] = Field(max_length=10_000, description="SHA-256 of each archive, by key.")
+
+
+def read_index(path: Path) -> ArchiveIndex:
+    """Read an index; raises UsageError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return ArchiveIndex.model_validate_json(file.read(_INDEX_BYTES))
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{path} is no index of environments.", "`codegate environments export` writes one."
+        ) from error
 
 
 def export_built(target: Path) -> dict[str, str]:
@@ -36,23 +56,25 @@ def export_built(target: Path) -> dict[str, str]:
         UsageError: ``target`` has an index that cannot be read.
         InfrastructureError: the disk refused, or an environment is no longer what was built.
     """
-    found = export_environments(target)
-    recorded: dict[str, str] = {}
+    known = read_index(target / INDEX).sha256 if (target / INDEX).exists() else {}
+    found: dict[str, str] = {}
     try:
+        target.mkdir(parents=True, exist_ok=True)
         for path, described in kept_layers():
             data = path.read_bytes()
             key = sha256(data)
-            recorded[key] = described.sha256
-            archive = target / f"{key}.tar"
-            if not archive.is_file() or archive.stat().st_size != path.with_suffix(".tar").stat().st_size:
-                unfinished_copy = target / f".codegate-{key}"
-                shutil.copyfile(path.with_suffix(".tar"), unfinished_copy)
-                unfinished_copy.replace(archive)
+            found[key] = described.sha256
+            _copy(path.with_suffix(".tar"), target / f"{key}.tar")
             write_atomic(target / f"{key}.json", data)
+        for machine in MACHINES:
+            if (ruff := program_place("ruff", RUFF_VERSION, machine)).is_file():
+                found[key := _ruff_key(machine)] = sha256_of(ruff)
+                _copy(ruff, target / f"{key}.ruff")
     except OSError as error:
         raise InfrastructureError(f"cannot write to {target}: {error}.", "Free some space.") from error
-    write_index(target, recorded)
-    return {**found, **recorded}
+    index = ArchiveIndex(schema="codegate.environments/1", sha256=dict(sorted({**known, **found}.items())))
+    write_atomic(target / INDEX, index.model_dump_json(by_alias=True, indent=2).encode("ascii") + b"\n")
+    return found
 
 
 def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
@@ -68,13 +90,18 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
     Raises:
         InfrastructureError: the disk refused.
     """
-    recorded = {key: digest for key, digest in trusted.items() if (source / f"{key}.json").is_file()}
-    count, refused = import_environments(source, {key: trusted[key] for key in trusted.keys() - recorded.keys()})
-    problems = list(refused)
-    for key, digest in recorded.items():
-        why = _take(source, key, digest)
-        count += why is None
-        problems += [f"{key}.tar {why}"] if why else []
+    count, problems = 0, []
+    try:
+        for machine in MACHINES:
+            if (sha := trusted.get(_ruff_key(machine))) and (why := _take_ruff(source, machine, sha)):
+                problems.append(why)
+        for key, sha in trusted.items():
+            if (source / f"{key}.json").is_file():
+                why = _take(source, key, sha)
+                count += why is None
+                problems += [f"{key}.tar {why}"] if why else []
+    except OSError as error:
+        raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
     return count, tuple(problems)
 
 
@@ -87,7 +114,7 @@ def prune_built(days: int) -> tuple[int, int]:
     Raises:
         InfrastructureError: the disk refused.
     """
-    count, size = prune_environments(days)
+    count = size = 0
     try:
         for path, _ in kept_layers():
             if path.stat().st_mtime < time.time() - days * _DAY:
@@ -99,27 +126,53 @@ def prune_built(days: int) -> tuple[int, int]:
     return count, size + of_images
 
 
-def _take(source: Path, key: str, digest: str) -> str | None:
+def _copy(file: Path, target: Path) -> None:
+    """Copy a file of the cache, unless a whole copy is there."""
+    if not target.is_file() or target.stat().st_size != file.stat().st_size:
+        unfinished_copy = target.with_name(f".codegate-{target.name}")
+        shutil.copyfile(file, unfinished_copy)
+        unfinished_copy.replace(target)
+
+
+def _ruff_key(machine: str) -> str:
+    return digest(["ruff", RUFF_VERSION, machine])
+
+
+def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
+    """Import the linter; return why it is refused, or None."""
+    place, file = program_place("ruff", RUFF_VERSION, machine), source / f"{_ruff_key(machine)}.ruff"
+    if place.is_file() or not file.is_file():
+        return None
+    with temporary_folder(place.parents[2]) as made:
+        copy = made / place.relative_to(place.parents[2])
+        copy.parent.mkdir(parents=True)
+        shutil.copyfile(file, copy)
+        if sha256_of(copy) != expected:
+            return f"{file.name} does not have the recorded SHA-256"
+        copy.chmod(0o755)
+        with contextlib.suppress(OSError):  # another process was first
+            copy.parents[1].rename(place.parents[1])
+    return None
+
+
+def _take(source: Path, key: str, expected: str) -> str | None:
     """Import one recorded build.
 
     Returns why it is refused, "" if it is here already, None if it was imported.
     """
-    place = layers_folder() / f"{digest}.json"
+    place = layers_folder() / f"{expected}.json"
     if place.exists():
         return ""
-    try:
-        data = (source / f"{key}.json").read_bytes()
-        if sha256(data) != key:
-            return "does not come with the description that was recorded"
-        with unfinished() as copy:
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(source / f"{key}.tar", copy)
-            if not copy.is_file() or sha256_of(copy) != digest:
-                return "does not have the recorded SHA-256"
-            copy.replace(place.with_suffix(".tar"))
-        write_atomic(place, data)
-    except OSError as error:
-        raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
+    data = (source / f"{key}.json").read_bytes()
+    if sha256(data) != key:
+        return "does not come with the description that was recorded"
+    with unfinished() as copy:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(source / f"{key}.tar", copy)
+        if not copy.is_file() or sha256_of(copy) != expected:
+            return "does not have the recorded SHA-256"
+        copy.replace(place.with_suffix(".tar"))
+    write_atomic(place, data)
     if read_layer_file(place) is None:
         place.unlink()
         return "is of a build that is unknown here"

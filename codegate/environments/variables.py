@@ -117,6 +117,13 @@ def secret_values(recipe: Recipe) -> dict[str, str]:
     return {name: os.environ[name] for name in recipe.secrets}
 
 
+def index_secrets() -> tuple[str, ...]:
+    """Return the names of the caller's variables that hold an index's address with a user or a password."""
+    return tuple(
+        sorted(name for name, value in os.environ.items() if _INDEXES.fullmatch(name) and _CREDENTIALS.search(value))
+    )
+
+
 def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's package indexes, as variables of each tool.
 

@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
-from codegate.durable import digest
 from codegate.environments import obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import Texts
 from codegate.sandbox import (
-    AgentRecipe,
     Assurance,
     Backend,
     Command,
     EnvironmentRecipe,
+    Layer,
     Lease,
     PreparedEnvironment,
     Sandbox,
@@ -224,11 +223,11 @@ class Sandboxes:
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
-        return self._recipes.get(manifest_key(environment), lambda: self._obtain(environment))
+        return self._recipes.get(manifest_key(environment), lambda: self._obtain(self._environments[environment.id]))
 
-    def _obtain(self, manifest: EnvironmentManifest) -> EnvironmentRecipe:
+    def _obtain(self, environment: Environment) -> EnvironmentRecipe:
         """Return a cached build, or build with its old versions."""
-        environment = self._environments[manifest.id]
+        manifest = environment.manifest
         if manifest.base is None:
             tree = Tree()
         elif self._tree is None:
@@ -263,22 +262,27 @@ class Sandboxes:
 
     @contextmanager
     def open_for_agent(
-        self, environment: EnvironmentManifest, agent: AgentRecipe | None, seconds: float
+        self, environment: EnvironmentManifest, beside: Mapping[str, Environment], seconds: float
     ) -> Iterator[Sandbox]:
-        """Yield a fresh sandbox with an agent; close it afterwards.
+        """Yield a fresh sandbox for an agent, with the builds of other environments beside; close it afterwards.
 
         It lives for ``seconds``.
 
         Raises:
-            SandboxError: it cannot be built or started.
+            BuildFailed: one of the others cannot be built.
+            SandboxError: it cannot be started.
         """
         self.prepare(environment)  # the isolation is tested once, whatever is installed
-        recipe = replace(self._recipe(environment), agent=agent)
-        key = (*manifest_key(environment), "" if agent is None else digest([agent.lock, agent.packages]))
+        others = tuple((name, self._beside(other)) for name, other in beside.items())
+        recipe = replace(self._recipe(environment), beside=others)
+        key = (*manifest_key(environment), *(layer.sha256 for _, layer in others))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:
             yield self._with_services(environment, sandbox)
+
+    def _beside(self, environment: Environment) -> Layer:
+        return self._recipes.get(manifest_key(environment.manifest), lambda: self._obtain(environment)).left
 
     def stop(self) -> None:
         """Close every sandbox, and refuse new ones.

@@ -26,10 +26,10 @@ from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord
 from codegate.running.plan import AttemptJob, RunOptions
 from codegate.running.progress import Doing, Progress
-from codegate.sandbox import AgentRecipe, Backend, Sandbox
+from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
 from codegate.solving.attempt import ModelCall
-from codegate.suite import Problem, Suite, Tree, make_patch
+from codegate.suite import Environment, Problem, Suite, Tree, make_patch
 
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
 
@@ -191,8 +191,8 @@ class Attempts:
             return self._engine.run(partial(grade, patch=patch), problem, self.base)
 
     @contextmanager
-    def _open_for_agent(self, problem: Problem, agent: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
-        with self._slots, self._sandboxes.open_for_agent(problem.environment, agent, seconds) as sandbox:
+    def _open_for_agent(self, problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:
+        with self._slots, self._sandboxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
             yield sandbox
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:

@@ -4,18 +4,9 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
-from codegate.sandbox.archives import (
-    INDEX,
-    export_environments,
-    import_environments,
-    prune_environments,
-    read_index,
-    write_index,
-)
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.conformance.preflight import Assurance, preflight
 from codegate.sandbox.contract import (
-    AgentRecipe,
     Backend,
     BuildSandbox,
     Command,
@@ -38,8 +29,6 @@ from codegate.sandbox.pool import Lease, SandboxPool
 from codegate.sandbox.selection import Choice, check_choice, reap_job, select_backend
 
 __all__ = [
-    "INDEX",
-    "AgentRecipe",
     "Assurance",
     "Backend",
     "BuildSandbox",
@@ -62,13 +51,8 @@ __all__ = [
     "Toolchain",
     "cache_folder",
     "check_choice",
-    "export_environments",
-    "import_environments",
     "preflight",
-    "prune_environments",
-    "read_index",
     "reap_job",
     "remove_layer_images",
     "select_backend",
-    "write_index",
 ]

@@ -20,12 +20,14 @@ from codegate.durable import sha256, write_atomic
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
+    PARTS,
     Ground,
     LaidLayer,
     Overlays,
     find_overlays,
     machine,
     on_disk,
+    unpacked,
 )
 from codegate.sandbox.bubblewrap_program import (
     bubblewrap_version,
@@ -48,14 +50,14 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import EnvironmentFolder, build_environment, tools_folder
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.layers import BUILT
 from codegate.sandbox.remote.link import JOIN
-from codegate.sandbox.session import AGENT, ENVIRONMENT, SandboxSession
+from codegate.sandbox.session import BESIDE, ENVIRONMENT, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
+from codegate.sandbox.tools import Tools, tools_for
 from codegate.sandbox.watched import WatchedBuild
 
 _CLOSE_SECONDS: Final = 10.0
@@ -66,16 +68,16 @@ class BubblewrapEnvironment:
     """An environment's folders with the interpreter that reads them, and the arguments that show and hide files.
 
     Attributes:
-        agent: the folder of the agent that works there, if one does.
+        beside: the folders of other recorded builds, by the names of their places.
         laid: what a recorded build left; None: one is to be made.
         toolchains: variables that find the machine's toolchains; those of the layer win.
     """
 
-    tools: EnvironmentFolder
+    tools: Tools
     interpreter: Interpreter
     shown: tuple[str, ...]
     hidden: tuple[str, ...]
-    agent: EnvironmentFolder | None = None
+    beside: tuple[tuple[str, Path], ...] = ()
     laid: LaidLayer | None = None
     toolchains: tuple[tuple[str, str], ...] = ()
 
@@ -145,8 +147,8 @@ class BubblewrapBackend:
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
         """See ``Backend.prepare``."""
         environment = _machine(recipe)
-        agent = None if recipe.agent is None else build_environment(recipe.agent)
-        return replace(environment, agent=agent, laid=LaidLayer(recipe.left, self._program, self._overlays))
+        beside = tuple((name, unpacked(layer, self._program)) for name, layer in recipe.beside)
+        return replace(environment, beside=beside, laid=LaidLayer(recipe.left, self._program, self._overlays))
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
@@ -303,7 +305,7 @@ def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
     toolchains = machine_toolchains(recipe.toolchains)
     seen, masks = machine(interpreter, toolchains)
     return BubblewrapEnvironment(
-        tools_folder(),
+        tools_for(),
         interpreter,
         tuple(seen),
         tuple(masks),
@@ -311,9 +313,9 @@ def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
     )
 
 
-def _users(folder: EnvironmentFolder) -> Path:
+def _users(tools: Tools) -> Path:
     """Return a file of users for recorded builds: Java, for one, takes the home folder from it and not from HOME."""
-    text = (folder.etc / "passwd").read_bytes().replace(ENVIRONMENT["HOME"].encode(), f"{BUILT}/home".encode())
+    text = (tools.etc / "passwd").read_bytes().replace(ENVIRONMENT["HOME"].encode(), f"{BUILT}/home".encode())
     path = cache_folder() / "users" / sha256(text)[:16]
     if not path.is_file():
         write_atomic(path, text)
@@ -327,8 +329,8 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
     arguments += ["--ro-bind", str(_users(tools)), "/etc/passwd"]
     arguments += environment.hidden
-    if environment.agent is not None:
-        for part in (environment.agent.site, environment.agent.packages):
-            arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]
+    for name, folder in environment.beside:
+        for part in PARTS:
+            arguments += ["--ro-bind", str(folder / part), f"{BESIDE}/{name}/{part}"]
     supervisor = [*ground.inside, str(environment.interpreter.executable)]
-    return arguments + contents(tools.tools, supervisor, masked(), limits, ground.places)
+    return arguments + contents(tools.programs, supervisor, masked(), limits, ground.places)

@@ -13,8 +13,8 @@ from codegate.sandbox.bubblewrap_layers import PARTS, sandboxed_tar, unpack
 from codegate.sandbox.bubblewrap_program import isolation, system_links
 from codegate.sandbox.cache import cache_folder, own_folder, remove_tree
 from codegate.sandbox.contract import Layer, SandboxError
-from codegate.sandbox.environment import uv_program
 from codegate.sandbox.layers import TRANSIENT, Source
+from codegate.sandbox.tools import uv_program
 from codegate.sandbox.watched import LISTING, listed_bytes
 
 _MEASURE_SECONDS: Final = 120.0

@@ -158,7 +158,7 @@ class LaidLayer:
         self.layer = layer
         self._overlays = overlays
         self._sizes = _sizes(layer) if overlays is None else {}
-        self._folder = Path() if overlays is None else _unpacked(layer, bubblewrap)
+        self._folder = Path() if overlays is None else unpacked(layer, bubblewrap)
 
     def ground(self, limits: SandboxLimits) -> Ground:
         """Return what a sandbox of these limits can write to."""
@@ -266,8 +266,11 @@ def sandboxed_tar(
             raise SandboxError(f"tar failed on what was built; it says: {' | '.join(lines) or 'nothing'}.")
 
 
-def _unpacked(layer: Layer, bubblewrap: str) -> Path:
-    """Return the folder in the cache where a layer is unpacked; it is done now if it was not."""
+def unpacked(layer: Layer, bubblewrap: str) -> Path:
+    """Return the folder in the cache where a layer is unpacked; it is done now if it was not.
+
+    Raises as ``unpack``.
+    """
     folder = layers_folder() / layer.sha256
     if not folder.is_dir():
         with temporary_folder(folder.parent) as made:

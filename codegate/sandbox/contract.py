@@ -81,8 +81,7 @@ class Command:
     Attributes:
         argv: program and arguments; no shell is involved. ``{python}`` (the supervisor's interpreter),
             ``{interpreter}`` (the project's own where a recorded build has one, else the same), ``{tools}`` (folder
-            with ``ruff``), ``{agent}`` (folder with the agent's ``site`` and ``packages``) and ``{workspace}``, each as
-            a whole argument, are replaced by the sandbox's own paths.
+            with ``ruff``) and ``{workspace}``, each as a whole argument, are replaced by the sandbox's own paths.
         stdin: bytes given to the program; its end follows them.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
@@ -173,28 +172,14 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class AgentRecipe:
-    """What an agent is installed from, apart from all that code under test may import.
-
-    Attributes:
-        python: minor version of the interpreter, for agents in Python.
-        lock: text of a hash-locked requirements file; every entry is a wheel, Node among them for agents of npm.
-        packages: ``package.json`` and ``package-lock.json`` of an agent of npm, by name.
-    """
-
-    python: str
-    lock: str
-    packages: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
 class EnvironmentRecipe:
     """What a prepared environment is made from; equal recipes give interchangeable environments.
 
     Attributes:
         python: minor version of the interpreter, for example ``3.11``.
         image: base image by digest; None for the usual one.
-        agent: what an agent there is installed from. It is the same environment otherwise.
+        beside: what other recorded builds left, by the names of their folders below ``/opt/codegate``: read-only, and
+            apart from all that code under test may import. It is the same environment otherwise.
         layer: what a recorded build left; None: one is to be made.
         toolchains: what the machine (or the image) has to show; a recorded build names them.
         system: packages of the system, likewise.
@@ -202,7 +187,7 @@ class EnvironmentRecipe:
 
     python: str
     image: str | None = None
-    agent: AgentRecipe | None = None
+    beside: tuple[tuple[str, Layer], ...] = ()
     layer: Layer | None = None
     toolchains: tuple[Toolchain, ...] = ()
     system: tuple[str, ...] = ()

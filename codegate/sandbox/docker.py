@@ -37,12 +37,12 @@ from codegate.sandbox.docker_container import (
     container_configuration,
     container_labels,
 )
-from codegate.sandbox.environment import EnvironmentFolder, build_environment, tools_folder, uv_program
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
 from codegate.sandbox.ownership import parse_owner
 from codegate.sandbox.session import SandboxSession
 from codegate.sandbox.sockets import AttachedConnection
+from codegate.sandbox.tools import Tools, tools_for, uv_program
 from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 
 _CONTROL_SECONDS: Final = 60
@@ -112,18 +112,18 @@ class DockerBackend:
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
         layer = recipe.left
-        bare, folder = self._bare(recipe)
-        agent = None if recipe.agent is None else build_environment(recipe.agent, self._machine())
+        bare, tools = self._bare(recipe)
+        labels = container_labels(self.run_id, _LAY_SECONDS)
         with self._building, explained("prepare the environment"):
-            below = bare.image if agent is None else images.agent_image(self._builder, agent, bare.image)
-            image = layer_images.layered_image(
-                self._builder, folder, below, layer, container_labels(self.run_id, _LAY_SECONDS)
-            )
+            image = bare.image
+            for name, other in recipe.beside:
+                image = layer_images.image_beside(self._builder, image, name, other, labels)
+            image = layer_images.layered_image(self._builder, tools, image, layer, labels)
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
-    def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, EnvironmentFolder]:
+    def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
         """Return what a recorded build is made in: the base image and system packages; and the tools beside it."""
-        folder = tools_folder(self._machine())
+        tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
         with self._building, explained("prepare the environment"):
@@ -131,8 +131,8 @@ class DockerBackend:
             image = layer_images.system_image(self._builder, base, recipe.system)
             toolchains = tuple(sorted(layer_images.image_variables(self._builder, image).items()))
         # An image of packages has the time of its making in its id, which differs from daemon to daemon.
-        identity = digest([images.LAYOUT, folder.content, base, sorted(set(recipe.system))])
-        return DockerEnvironment(image, identity, variables, toolchains=toolchains), folder
+        identity = digest([images.LAYOUT, tools.content, base, sorted(set(recipe.system))])
+        return DockerEnvironment(image, identity, variables, toolchains=toolchains), tools
 
     def _machine(self) -> str:
         with explained("prepare the environment"):
@@ -153,10 +153,10 @@ class DockerBackend:
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         """See ``Backend.open_build``."""
-        environment, folder = self._bare(recipe)
+        environment, tools = self._bare(recipe)
         if recipe.layer is not None:
             environment = self.prepare(recipe)
-        given = layer_images.machine_entries(folder, uv_program(self._machine()))
+        given = layer_images.machine_entries(tools, uv_program(self._machine()))
         container, session = self._open(environment, None, limits, given)
         return WatchedBuild(session, limits.disk_bytes, self._watch(container), partial(built_folders, container))
 

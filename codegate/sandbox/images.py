@@ -1,17 +1,10 @@
-"""Images for the Docker backend: a base image plus an environment's folders, found again by what is in them."""
+"""Images for the Docker backend: the base that environments stand on, and how made ones are found again."""
 
-import io
 import os
 import re
-import tarfile
-import tempfile
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from codegate.durable import digest
 from codegate.sandbox.contract import SandboxError
-from codegate.sandbox.environment import EnvironmentFolder
-from codegate.sandbox.packing import add_folder, archive_entry
-from codegate.sandbox.session import AGENT
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -116,30 +109,6 @@ def pin_image(client: "APIClient", name: str) -> str:
     return next(iter([*own, *digests]), str(found["Id"]))
 
 
-def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> str:
-    """Return the id of the image of an agent's ``folder`` on ``base``, built where absent; environments lie on it.
-
-    The build copies files and runs nothing: no code, no network.
-
-    Raises:
-        SandboxError: the daemon refused the build.
-    """
-    key = digest([LAYOUT, "agent", folder.content, base])
-    if (image := made_image(client, key)) is not None:
-        return image
-    with tempfile.TemporaryFile() as context:
-        _write_context(context, base, folder)
-        context.seek(0)
-        lines = client.build(
-            fileobj=context, custom_context=True, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True,
-            forcerm=True, decode=True, network_mode="none",
-        )  # fmt: skip
-        for line in lines:
-            if "error" in line:
-                raise SandboxError(f"the Docker daemon cannot build the environment: {line['error'][:500]}.")
-    return str(inspect_image(client, image_tag(key))["Id"])
-
-
 def image_tag(key: str) -> str:
     """Return the tag of the image that ``key``, a SHA-256, stands for."""
     return f"{_REPOSITORY}:{key[:24]}"
@@ -181,27 +150,3 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
 def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
     """Return what the daemon knows of an image; raises docker's ImageNotFound."""
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
-
-
-def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
-    for name in ("opt", "opt/codegate", AGENT.lstrip("/")):
-        archive.addfile(archive_entry(name, tarfile.DIRTYPE))
-    for part in (folder.site, folder.packages):
-        add_folder(archive, part, f"{AGENT.lstrip('/')}/{part.name}")
-
-
-def _write_context(file: IO[bytes], base: str, folder: EnvironmentFolder) -> None:
-    """Write the build context: a Dockerfile, and one archive that the daemon unpacks at the root."""
-    with tempfile.TemporaryFile() as content:
-        with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as inner:
-            _add_agent(inner, folder)
-        size = content.tell()
-        content.seek(0)
-        dockerfile = f"FROM {base}\nADD environment.tar /\n".encode("ascii")
-        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as outer:
-            description = archive_entry("Dockerfile", tarfile.REGTYPE)
-            description.size = len(dockerfile)
-            outer.addfile(description, io.BytesIO(dockerfile))
-            archive = archive_entry("environment.tar", tarfile.REGTYPE)
-            archive.size = size
-            outer.addfile(archive, content)

@@ -20,8 +20,8 @@ _SECONDS: Final = 20.0
 
 # What a package installer needs of the caller's environment: where the indexes are, how to reach them and as whom.
 _KEPT: Final = re.compile(
-    r"(?:ALL|HTTPS|HTTP|NO)_PROXY|(?:all|https|http|no)_proxy|HOME|NETRC|NODE_EXTRA_CA_CERTS"
-    r"|(?:NPM_CONFIG|npm_config)_(?:REGISTRY|USERCONFIG|registry|userconfig)|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL"
+    r"(?:ALL|HTTPS|HTTP|NO)_PROXY|(?:all|https|http|no)_proxy|HOME|NETRC"
+    r"|(?:NPM_CONFIG_REGISTRY|npm_config_registry)|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL"
     r"|SSL_CERT_DIR|SSL_CERT_FILE|TMPDIR|UV_CACHE_DIR|UV_DEFAULT_INDEX|UV_INDEX(?:_\w+)?|XDG_CACHE_HOME"
 )
 # uv reads none of pip's variables; the first of its own names that is set wins.

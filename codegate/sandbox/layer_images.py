@@ -16,11 +16,11 @@ from codegate.errors import UsageError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import Layer, SandboxError, SandboxUnavailable
 from codegate.sandbox.daemon import connect
-from codegate.sandbox.environment import EnvironmentFolder
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
 from codegate.sandbox.packing import archive_entry
-from codegate.sandbox.session import ENVIRONMENT, TOOLS, USER_ID, WORKSPACE
+from codegate.sandbox.session import BESIDE, ENVIRONMENT, TOOLS, USER_ID, WORKSPACE
+from codegate.sandbox.tools import Tools
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -83,29 +83,41 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(packages)))
 
 
-def layered_image(
-    client: "APIClient", folder: EnvironmentFolder, base: str, layer: Layer, labels: dict[str, str]
-) -> str:
-    """Return the id of the image of a recorded build on ``base``, made where absent.
-
-    The archive goes to the daemon as it is read, into a container that never starts.
+def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, labels: dict[str, str]) -> str:
+    """Return the id of the image of a recorded build and the tools on ``base``, made where absent.
 
     Args:
         client: of the daemon.
-        folder: the tools that go beside it.
+        tools: what goes beside it.
         base: an image.
         layer: the build.
-        labels: of the container.
+        labels: of the container that it is made in.
 
     Raises:
         SandboxError: the archive is no longer what the layer says, or holds what no build leaves.
     """
-    key = digest([LAYOUT, "layer", folder.content, base, layer.sha256])
+    key = digest([LAYOUT, "layer", tools.content, base, layer.sha256])
+    return _laid_image(client, key, base, layer, chain(machine_entries(tools), layer_entries(layer)), labels)
+
+
+def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
+    """Return the id of the image of another recorded build on ``base``, made where absent; see ``layered_image``."""
+    key = digest([LAYOUT, "beside", base, name, layer.sha256])
+    return _laid_image(client, key, base, layer, entries_beside(name, layer), labels)
+
+
+def _laid_image(
+    client: "APIClient", key: str, base: str, layer: Layer, entries: Iterator[Entry], labels: dict[str, str]
+) -> str:
+    """Return the id of the image ``key``, which is ``base`` with ``entries``.
+
+    They go to the daemon as they are read, into a container that never starts.
+    """
     if (image := made_image(client, key)) is not None:
         return image
     container = str(client.create_container(base, ["-"], labels=labels)["Id"])
     try:
-        client.put_archive(container, "/", stream(chain(machine_entries(folder), layer_entries(layer))))
+        client.put_archive(container, "/", stream(entries))
         repository, tag = image_tag(key).split(":")
         labels_of_it = {ENVIRONMENT_LABEL: key, LAYER_LABEL: layer.sha256, CACHE_LABEL: _cache()}
         changes = "LABEL " + " ".join(f"{name}={value}" for name, value in labels_of_it.items())
@@ -138,19 +150,19 @@ def _cache() -> str:
     return digest([os.uname().nodename, str(cache_folder())])[:32]
 
 
-def machine_entries(folder: EnvironmentFolder, uv: Path | None = None) -> Iterator[Entry]:
+def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
     """Yield what recorded builds have of their machine: the tools, the user, and the folders that are the user's.
 
     Args:
-        folder: has the tools and the user.
+        tools: have the user, too.
         uv: what a build is given; None: it is done.
     """
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield archive_entry(name, tarfile.DIRTYPE), None
     for name in ("passwd", "group"):
-        text = (folder.etc / name).read_text(encoding="ascii").replace(ENVIRONMENT["HOME"], f"{BUILT}/home")
+        text = (tools.etc / name).read_text(encoding="ascii").replace(ENVIRONMENT["HOME"], f"{BUILT}/home")
         yield _file(f"etc/{name}", io.BytesIO(text.encode("ascii")), len(text))
-    for path in folder.tools.iterdir():
+    for path in tools.programs.iterdir():
         with path.open("rb") as file:
             yield _file(f"{TOOLS}/{path.name}".lstrip("/"), file, path.stat().st_size, 0o755)
     temporary = archive_entry("tmp", tarfile.DIRTYPE)
@@ -172,6 +184,19 @@ def layer_entries(layer: Layer) -> Iterator[Entry]:
         if entry.type == tarfile.LNKTYPE:
             entry.linkname = _placed(entry.linkname)
         yield _owned(entry), data
+
+
+def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
+    """Yield the members of the archive of another build, ``name``, at their places; anybody may read them."""
+    place = f"{BESIDE}/{name}".lstrip("/")
+    for folder in ("opt", BESIDE.lstrip("/"), place):
+        yield archive_entry(folder, tarfile.DIRTYPE), None
+    for entry, data in read_layer(layer):
+        entry.name = f"{place}/{entry.name}"
+        if entry.type == tarfile.LNKTYPE:
+            entry.linkname = f"{place}/{entry.linkname}"
+        entry.mode |= 0o555 if entry.isdir() or entry.mode & 0o100 else 0o444
+        yield entry, data
 
 
 def _placed(name: str) -> str:

@@ -1,56 +1,14 @@
-"""Folders as tar archives whose bytes depend on their content alone."""
+"""Entries of tar archives that have nothing of the file system's times and owners."""
 
-import hashlib
-import io
 import tarfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from typing import Final
 
 _TIME: Final = 1_000_000_000  # of every entry
 
 
-class _Hashed(io.RawIOBase):
-    """Writes to ``file``, if any, and knows the SHA-256 of what was written."""
-
-    def __init__(self, file: IO[bytes] | None) -> None:
-        self.file = file
-        self.sha256 = hashlib.sha256()
-
-    def write(self, data: "ReadableBuffer", /) -> int:
-        self.sha256.update(data)
-        return len(memoryview(data)) if self.file is None else self.file.write(data)
-
-
-def pack(folder: Path, parts: Sequence[str], file: IO[bytes] | None = None) -> str:
-    """Write the folders ``parts`` of ``folder`` to ``file``, if any, as a tar archive; return its SHA-256."""
-    hashed = _Hashed(file)
-    with tarfile.open(fileobj=hashed, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-        for part in parts:
-            add_folder(archive, folder / part, part)
-    return hashed.sha256.hexdigest()
-
-
-def add_folder(archive: tarfile.TarFile, source: Path, target: str) -> None:
-    """Add a folder as ``target``, links as links; nothing of the file system's times and owners."""
-    archive.addfile(archive_entry(target, tarfile.DIRTYPE))
-    for path in sorted(source.rglob("*")):
-        name = f"{target}/{path.relative_to(source).as_posix()}"
-        if path.is_symlink():
-            link = archive_entry(name, tarfile.SYMTYPE)
-            link.linkname = str(path.readlink())
-            archive.addfile(link)
-        elif path.is_dir():
-            archive.addfile(archive_entry(name, tarfile.DIRTYPE))
-        elif path.is_file():
-            add_file(archive, path, name)
-
-
 def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
-    """Add a file as ``name``, like ``add_folder``."""
+    """Add a file as ``name``."""
     entry = archive_entry(name, tarfile.REGTYPE)
     status = path.stat()
     entry.size = status.st_size

@@ -28,7 +28,8 @@ _LOG: Final = logging.getLogger(__name__)
 
 WORKSPACE: Final = "/workspace"
 TOOLS: Final = "/opt/codegate/tools"
-AGENT: Final = "/opt/codegate/agent"
+BESIDE: Final = "/opt/codegate"
+"""Where sandboxes have the folders ``env`` and ``tree`` of a recipe's other builds, below a folder of each name."""
 USER_ID: Final = 10001
 RECORDS_BYTES: Final = 16 << 20
 
@@ -182,7 +183,6 @@ class SandboxSession:
             "{python}": self._python,
             "{interpreter}": self._scope.interpreter or self._python,
             "{tools}": TOOLS,
-            "{agent}": AGENT,
             "{workspace}": WORKSPACE,
         }
         if command.records:

@@ -14,9 +14,10 @@ from codegate.candidates import CandidateSpec, Completion, Provider
 from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
-from codegate.errors import InfrastructureError
+from codegate.environments import BuildFailed
+from codegate.errors import InfrastructureError, UsageError
 from codegate.languages import PathClassifier
-from codegate.sandbox import AgentRecipe, Command, Completed, Sandbox, SandboxFile
+from codegate.sandbox import Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.answer import freeze_answer
@@ -25,13 +26,13 @@ from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_apart, lay_harness
-from codegate.solving.installing import agent_recipe, recipe_digest
+from codegate.solving.installing import agent_environment
 from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
-from codegate.suite import Problem, Tree
+from codegate.suite import Environment, Problem, Tree
 
-OpenForAgent: TypeAlias = Callable[[Problem, AgentRecipe | None, float], AbstractContextManager[Sandbox]]
-"""Opens a sandbox of a problem's environment for an agent of that recipe, for so many seconds."""
+OpenForAgent: TypeAlias = Callable[[Problem, Mapping[str, Environment], float], AbstractContextManager[Sandbox]]
+"""Opens a sandbox of a problem's environment, with builds of others beside it by name, for so many seconds."""
 
 KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
@@ -73,7 +74,8 @@ def agent_attempt(
         raise ValueError(message)
     agent = _agent(candidate)
     given = lay_harness(base, candidate, problem)
-    recipe = agent_recipe(candidate, python)
+    installed = agent_environment(candidate, python)
+    beside = {} if installed is None else {installed.id: installed}
     protocol = protocol_of(candidate)
     limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
 
@@ -89,7 +91,7 @@ def agent_attempt(
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
     started = time.monotonic()
     try:
-        with open_for_agent(problem, recipe, settings.minutes * 60) as sandbox:
+        with open_for_agent(problem, beside, settings.minutes * 60) as sandbox:
             sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in given.items()))
             task = Task(
                 prompt=_prompt(problem, candidate),
@@ -104,6 +106,10 @@ def agent_attempt(
             done = sandbox.run(_command(agent, task, variables, settings.minutes * 60, relay))
             seconds = time.monotonic() - started
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
+    except BuildFailed as error:
+        if error.unreachable:
+            raise
+        raise UsageError(f"{settings.name} cannot be installed. {error.cause}", "Check its version.") from error
     finally:
         relay.close()
     if gateway.failure is not None:
@@ -142,7 +148,7 @@ def agent_attempt(
             exit_code=done.exit_code,
             ended_by=ended_by,
             refused=dict(gateway.refused + Counter(_warnings(agent, done))),
-            lock=None if recipe is None else recipe_digest(recipe),
+            lock=None if installed is None else installed.manifest.recipe[:16],
             seconds=seconds,
             used=tuple(sorted(gateway.used)),
         ),

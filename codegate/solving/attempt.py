@@ -26,7 +26,7 @@ class AgentRecord(BaseModel):
         exit_code: None where a signal or a limit ended it.
         ended_by: the limit that ended it: ``minutes``, ``calls``, ``tokens`` or ``usd``; None: it ended by itself.
         refused: what it asked for and did not get, and what it warned of itself, with counts.
-        lock: digest of the files that it was installed from, None where nothing was.
+        lock: digest of the recipe that it was installed by, None where nothing was.
         seconds: wall clock from its start to its end.
         used: parts of its harness that its requests to the model showed.
     """

@@ -1,25 +1,20 @@
-"""What an agent is installed from: a recipe of locked packages, resolved when a candidate first asks for it."""
+"""What an agent is installed in: a recorded build of its packages alone, made when a candidate first asks for it."""
 
-import contextlib
-import json
-from datetime import UTC, date, datetime, timedelta
-from functools import cache
+import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
-from codegate.candidates.agents import AGENTS, Agent
-from codegate.durable import digest, write_atomic
+from codegate.candidates.agents import AGENTS
+from codegate.environments import Recipe, environment_of, index_secrets
 from codegate.errors import UsageError
-from codegate.sandbox import AgentRecipe, cache_folder
-from codegate.sandbox.environment import node_site
-from codegate.sandbox.npm import NODE, resolve_npm
-from codegate.sandbox.resolution import lock_wheels
 from codegate.solving.prompts import check_named_file
 from codegate.strict import read_text
+from codegate.suite import Environment
 
 _MAX_FILES: Final = 1 << 20
-_NODE: Final = f"{NODE}==22.20.0"
+_NODE: Final = "22"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
@@ -42,18 +37,15 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     return candidate.model_copy(update={"agent": agent.model_copy(update={"file_texts": texts})})
 
 
-def agent_recipe(candidate: CandidateSpec, python: str) -> AgentRecipe | None:
-    """Return what the candidate's agent is installed from; None where it is in the sandbox already.
-
-    The same agent, version and day give the same recipe on this machine: it is kept in the cache.
+def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
+    """Return what the candidate's agent is installed in; None where it is in the sandbox already.
 
     Args:
         candidate: with an agent.
         python: minor version of the environment's interpreter, which agents in Python run on.
 
     Raises:
-        UsageError: there is no such version, or the agent needs a newer Python.
-        InfrastructureError: the registry cannot be reached.
+        UsageError: the agent needs a newer Python.
     """
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
@@ -64,38 +56,12 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> AgentRecipe | None:
             f"{agent.name} needs Python 3.{agent.least_python} or newer, and the problem's environment has {python}.",
             "Leave such problems out, or choose an agent that needs no Python.",
         )
-    day = settings.as_of or _tomorrow()
-    beside = settings.install or agent.beside
-    key = digest([agent.name, settings.version, str(day), python if agent.registry != "npm" else "", beside])
-    kept = cache_folder() / "agents" / f"{key}.json"
-    with contextlib.suppress(OSError, ValueError):
-        lock, packages = json.loads(kept.read_text(encoding="utf-8"))
-        return AgentRecipe(python, lock, tuple((name, text) for name, text in packages))
-    version = str(settings.version)
     if agent.registry == "npm":
-        recipe = _npm(agent, version, day)
+        tools, install = {"node": _NODE}, f"npm install --ignore-scripts {agent.package}@{settings.version}"
     else:
-        own = settings.install or (f"{agent.package}=={version}", *agent.beside)
-        recipe = AgentRecipe(python, lock_wheels(own, python, day))
-    write_atomic(kept, json.dumps([recipe.lock, recipe.packages]).encode())
-    return recipe
-
-
-@cache
-def _tomorrow() -> date:
-    """Return the day after that on which this process first asked: a run over midnight installs one agent."""
-    return datetime.now(UTC).date() + timedelta(days=1)
-
-
-def recipe_digest(recipe: AgentRecipe) -> str:
-    """Return the digest that identifies an agent's installation."""
-    return digest([recipe.lock, recipe.packages])[:16]
-
-
-def _npm(agent: Agent, version: str, day: date) -> AgentRecipe:
-    node = AgentRecipe("3.11", lock_wheels((_NODE,), "3.11", day))
-    manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
-    lock = resolve_npm(node_site(node), manifest, day)
-    if lock is None:
-        raise UsageError(f"npm knows no {agent.package}@{version}.", f"{agent.tried} is one that was tried.")
-    return AgentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))
+        own = settings.install or (f"{agent.package}=={settings.version}", *agent.beside)
+        tools, install = {"python": python}, f"uv pip install -- {shlex.join(own)}"
+    end = f"{settings.as_of}T00:00:00Z"
+    dates = {"UV_EXCLUDE_NEWER": end, "npm_config_before": end} if settings.as_of is not None else {}
+    recipe = Recipe(tools=tools, setup=(install,), env=dates, secrets=index_secrets())
+    return environment_of("agent", recipe, "", day=settings.as_of or datetime.now(UTC).date())

@@ -1,6 +1,8 @@
 """Recorded builds between machines: what is exported is what is imported, and nothing else gets in."""
 
+import json
 import os
+import platform
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -8,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from codegate.durable import sha256
-from codegate.environments import Built, Recipe, export_built, import_built, prune_built
+from codegate.environments import INDEX, Built, Recipe, export_built, import_built, prune_built, read_index
 from codegate.environments.store import LayerFile, TreeOrigin, find_built, store_built, unfinished
 from codegate.errors import UsageError
-from codegate.sandbox import INDEX, read_index
 from codegate.sandbox.cache import layers_folder
+from codegate.sandbox.tools import RUFF_VERSION, program_place
+from tests.running.world import codegate
 
 ORIGIN = TreeOrigin(date(2026, 6, 1), "b" * 64)
 INPUTS = "1" * 64
@@ -36,6 +39,7 @@ def built(data: bytes = b"an archive") -> Built:
         return store_built(archive, described)
 
 
+@pytest.mark.requirement("S4")
 def test_a_recorded_build_is_taken_whole_and_found_again(machine: Callable[[str], None], tmp_path: Path) -> None:
     machine("first")
     one = built()
@@ -102,3 +106,49 @@ def test_builds_that_were_used_least_recently_make_room_and_those_in_use_stay(
     monkeypatch.setenv("CODEGATE_CACHE_GB", "much")
     with pytest.raises(UsageError, match="no number of gigabytes"):
         built(b"another")
+
+
+@pytest.mark.requirement("S4")
+def test_the_linter_travels_too_where_its_digest_is_trusted(machine: Callable[[str], None], tmp_path: Path) -> None:
+    def place() -> Path:
+        return program_place("ruff", RUFF_VERSION, platform.machine())
+
+    machine("first")
+    place().parent.mkdir(parents=True)
+    place().write_bytes(b"a linter")
+    ((key, digest),) = export_built(tmp_path / "moved").items()
+    machine("second")
+    assert import_built(tmp_path / "moved", {}) == (0, ())
+    count, (refused,) = import_built(tmp_path / "moved", {key: "1" * 64})
+    assert (count, place().exists()) == (0, False)
+    assert refused == f"{key}.ruff does not have the recorded SHA-256"
+    assert import_built(tmp_path / "moved", {key: digest}) == (0, ())
+    assert place().read_bytes() == b"a linter"
+    assert os.access(place(), os.X_OK)
+
+
+def test_the_commands_move_and_remove_them_and_print_how_many(machine: Callable[[str], None], tmp_path: Path) -> None:
+    def run(name: str, *words: str) -> tuple[int | None, dict[str, object]]:
+        own = {"CODEGATE_CACHE": str(tmp_path / name)}
+        done = codegate("environments", *words, "--json", cwd=tmp_path, environment=own)
+        return done.code, json.loads(done.stdout)
+
+    machine("first")
+    built()
+    moved = {"schema": "codegate.environments-moved/1"}
+    assert run("first", "export", "kept") == (0, {**moved, "exported": 1})
+    assert run("second", "import", "kept") == (0, {**moved, "imported": 1, "refused": []})
+    (key,) = read_index(tmp_path / "kept" / INDEX).sha256
+    trusted = tmp_path / "trusted.json"
+    trusted.write_text(json.dumps({"schema": "codegate.environments/1", "sha256": {key: "1" * 64}}))
+    code, told = run("third", "import", "kept", "--index", str(trusted))
+    assert (code, told["imported"]) == (2, 0)
+    code, told = run("second", "prune", "--days", "0")
+    assert (code, told["removed"]) == (0, 1)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema": "codegate.environments/1", "sha256": {"../x": "0"}}'])
+def test_an_index_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / INDEX).write_text(text)
+    with pytest.raises(UsageError):
+        read_index(tmp_path / INDEX)

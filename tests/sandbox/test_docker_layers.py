@@ -30,7 +30,7 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
-from codegate.sandbox.environment import uv_program
+from codegate.sandbox.tools import uv_program
 from tests.kit.images import image_of, image_with_packages
 from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
 

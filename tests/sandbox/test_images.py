@@ -6,27 +6,20 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from codegate.sandbox import (
-    AgentRecipe,
     Command,
     EnvironmentRecipe,
     SandboxError,
     SandboxLimits,
-    export_environments,
-    import_environments,
     preflight,
 )
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
-from codegate.sandbox.environment import COMPLETE, PARTS, build_environment
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
-from codegate.sandbox.packing import pack
-from codegate.sandbox.session import AGENT
 from tests.conftest import PYTHON
 
 if TYPE_CHECKING:
@@ -131,31 +124,3 @@ def test_an_image_that_would_act_by_itself_is_refused(
 def test_an_image_that_a_suite_names_by_a_tag_is_refused(client: "APIClient", image: str) -> None:
     with pytest.raises(SandboxError, match="is no name by content"):
         base_image(client, PYTHON, image)
-
-
-def test_a_daemon_that_met_a_poisoned_archive_does_not_use_it_later(
-    docker_backend: DockerBackend,
-    client: "APIClient",
-    empty: EnvironmentRecipe,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    name = secrets.token_hex(8)
-    agent = AgentRecipe(PYTHON, f"# {name}\n")
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "attacker"))
-    poisoned = build_environment(agent).site.parent
-    (poisoned / "site" / name).write_text("")
-    (poisoned / COMPLETE).write_text(pack(poisoned, PARTS))
-    digests = export_environments(tmp_path / "kept")
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "machine"))
-    import_environments(tmp_path / "kept", digests)
-    backend = DockerBackend(f"poisoned-{name}")
-    environments, found = [], []
-    for cache in ("machine", "machine after its cache was cleared"):
-        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / cache))
-        environments.append(backend.prepare(replace(empty, agent=agent)))
-        sandbox = backend.open(environments[-1], SandboxLimits())
-        found.append(sandbox.run(Command(("ls", f"{AGENT}/site"))).stdout.decode().split())
-    backend.close()
-    client.remove_image(environments[0].image, force=True)
-    assert found == [[name], []]

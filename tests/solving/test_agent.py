@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.gateway import gateway
 from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
-from codegate.sandbox import AgentRecipe, Backend, Sandbox
+from codegate.sandbox import Backend, Command, EnvironmentRecipe, Sandbox, SandboxLimits
 from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, agent_attempt, collecting
 from codegate.solving.agent import AgentFailed
 from codegate.solving.attempt import ModelCall
-from codegate.suite import Problem, TreeFile, apply_patch
+from codegate.suite import Environment, Problem, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
+from tests.kit.layer import make_layer
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
 from tests.solving.worlds import (
@@ -149,8 +150,8 @@ def attempt(
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, recipe: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, recipe, seconds) as sandbox:
+    def open_for_agent(problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
             yield sandbox
 
     try:
@@ -193,6 +194,19 @@ def test_an_agent_fixes_the_bug(agent: str, both: Sandboxes) -> None:
     assert (done.agent.exit_code, refused, done.dropped) == (0, set(), ())
     assert done.messages[-1].role == "assistant"
     assert "half() returns a third of its argument." in "".join(message.text for message in done.messages)
+
+
+@pytest.mark.requirement("C3")
+def test_packages_beside_a_project_can_be_read_and_not_written(
+    backend: Backend, empty: EnvironmentRecipe, tmp_path: Path
+) -> None:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "own").write_text("of the agent")
+    (tmp_path / "env" / "own").chmod(0o600)
+    prepared = backend.prepare(replace(empty, beside=(("agent", make_layer(tmp_path)),)))
+    with contextlib.closing(backend.open(prepared, SandboxLimits())) as sandbox:
+        done = sandbox.run(Command(("sh", "-c", "cd /opt/codegate/agent/env; cat own; echo x >own || touch ours")))
+    assert (done.stdout, done.ok) == (b"of the agent", False)
 
 
 @pytest.mark.full

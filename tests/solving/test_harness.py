@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ import pytest
 from codegate.candidates import CandidateSpec, open_provider
 from codegate.candidates.harness import Harness, fits
 from codegate.errors import UsageError
-from codegate.sandbox import AgentRecipe, Backend, Sandbox
+from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, read_harness
 from codegate.solving.harness import lay_harness
-from codegate.suite import Problem, Tree, TreeFile, apply_patch
+from codegate.suite import Environment, Problem, Tree, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.problem import changes
 from tests.kit.repository import make_repository, run_git
@@ -114,8 +114,8 @@ def attempt(backend: Backend, model: ScriptedModel, spec: CandidateSpec, base: T
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, recipe: AgentRecipe | None, seconds: float) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, recipe, seconds) as sandbox:
+    def open_for_agent(problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
             yield sandbox
 
     with contextlib.closing(boxes), contextlib.closing(opened):

@@ -30,14 +30,14 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import build_environment, tools_folder, uv_program
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.remote.builds import PLACES, SYSTEM, built_folders, pack, upload_seconds, written_on
 from codegate.sandbox.remote.carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote.link import INTERPRETER, MASKED
-from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
+from codegate.sandbox.session import BESIDE, USER_ID, SandboxSession
+from codegate.sandbox.tools import tools_for, uv_program
 from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
@@ -116,7 +116,7 @@ class RemoteEnvironment:
     Attributes:
         identity: SHA-256 of what it is made from.
         archive: a tar file.
-        agent: an agent's folders are in it, too.
+        beside: names of other builds that are in it, too.
         image: name of the base image.
         packages: of the system, to be installed in it.
         layer: the recorded build that it is; None: one is to be made.
@@ -125,7 +125,7 @@ class RemoteEnvironment:
 
     identity: str
     archive: Path
-    agent: bool
+    beside: tuple[str, ...]
     image: str
     packages: tuple[str, ...] = ()
     layer: Layer | None = None
@@ -196,15 +196,14 @@ class RemoteBackend:
         """Return the environment packed; ``uv`` is what a recorded build is given."""
         image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
         packages = checked_packages(recipe.system)
-        tools = tools_folder(_MACHINE)
-        agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
+        tools = tools_for(_MACHINE)
         identity = digest([tools.content, image, packages, layer.sha256 if layer else None])
-        key = digest([identity, agent.content if agent else None, uv is not None])
+        key = digest([identity, [(name, other.sha256) for name, other in recipe.beside], uv is not None])
         archive = Path(self._archives.name, f"{key}.tar.gz")
         with self._packing:
             if not archive.exists():
-                pack(archive, tools, agent, layer, uv)
-        return RemoteEnvironment(identity, archive, agent is not None, image, packages, layer)
+                pack(archive, tools, recipe.beside, layer, uv)
+        return RemoteEnvironment(identity, archive, tuple(name for name, _ in recipe.beside), image, packages, layer)
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
@@ -348,8 +347,8 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
     argv += SYSTEM
     for name in ("passwd", "group", "hosts", "nsswitch.conf"):
         argv += ["--ro-bind", f"{FOLDER}/etc/{name}", f"/etc/{name}"]
-    for name in ("site", "packages") if environment.agent else ():
-        argv += ["--ro-bind", f"{FOLDER}/agent/{name}", f"{AGENT}/{name}"]
+    for name in environment.beside:
+        argv += ["--ro-bind", f"{FOLDER}{BESIDE}/{name}", f"{BESIDE}/{name}"]
     argv += contents(folder / "opt/codegate/tools", [INTERPRETER], [MASKED], limits, PLACES)
     return {
         "argv": argv,

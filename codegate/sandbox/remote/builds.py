@@ -5,7 +5,7 @@ A machine serves one sandbox, so the sandbox writes to the folders themselves.
 
 import contextlib
 import tarfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -13,12 +13,12 @@ from typing import Final
 
 from codegate.sandbox.bubblewrap_layers import ETC
 from codegate.sandbox.contract import Layer, SandboxError
-from codegate.sandbox.environment import EnvironmentFolder
-from codegate.sandbox.layer_images import layer_entries, machine_entries
+from codegate.sandbox.layer_images import entries_beside, layer_entries, machine_entries
 from codegate.sandbox.layers import BUILT, Parts, Source
-from codegate.sandbox.packing import add_file, add_folder
+from codegate.sandbox.packing import add_file
 from codegate.sandbox.remote.carrier import FOLDER, LINK, Carrier
 from codegate.sandbox.session import WORKSPACE
+from codegate.sandbox.tools import Tools
 from codegate.sandbox.watched import LISTING, listed_bytes
 
 _WRITTEN: Final = (BUILT, WORKSPACE, "/tmp")  # noqa: S108 - the sandbox's own
@@ -31,15 +31,13 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 """bubblewrap's arguments that show what recorded builds see of ``/etc``."""
 
 
-def pack(
-    target: Path, tools: EnvironmentFolder, agent: EnvironmentFolder | None, layer: Layer | None, uv: Path | None
-) -> None:
+def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:
     """Write what is sent to a machine and unpacked in ``FOLDER``, at its places below that.
 
     Args:
         target: a new file.
-        tools: the folders of the tools.
-        agent: those of the agent that works there, if one does.
+        tools: every sandbox's.
+        beside: what other builds left, by the names of their places.
         layer: what a recorded build left, or begins with; None: nothing.
         uv: what a recorded build is given that is to be made.
 
@@ -48,12 +46,11 @@ def pack(
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
-        for entry, data in chain(machine_entries(tools, uv), () if layer is None else layer_entries(layer)):
+        others = chain.from_iterable(entries_beside(name, other) for name, other in beside)
+        for entry, data in chain(machine_entries(tools, uv), others, () if layer is None else layer_entries(layer)):
             archive.addfile(entry, data)
         for name in ("hosts", "nsswitch.conf"):
             add_file(archive, tools.etc / name, f"etc/{name}")
-        for part in () if agent is None else (agent.site, agent.packages):
-            add_folder(archive, part, f"agent/{part.name}")
         with resources.as_file(resources.files("codegate.sandbox.remote").joinpath(LINK)) as program:
             add_file(archive, program, LINK)
     if unfinished.stat().st_size > _LARGEST:

@@ -1,0 +1,117 @@
+"""What every sandbox is given beside a recorded build: ruff, and a few small files of ``/etc``; and uv for builds.
+
+The programs come as wheels, of which nothing runs while they are installed, and are kept in the cache.
+"""
+
+import contextlib
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from codegate.durable import digest, write_atomic
+from codegate.host_program import run_program
+from codegate.sandbox.cache import cache_folder, temporary_folder
+from codegate.sandbox.contract import SandboxError
+from codegate.sandbox.interpreter import index_environment
+
+RUFF_VERSION: Final = "0.17.6"
+MACHINES: Final = ("x86_64", "aarch64")
+"""Types of processor that sandboxes run on, as in ``uname -m``."""
+_INSTALL_SECONDS: Final = 900.0
+_ETC: Final = {
+    "passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+    "sandbox:x:10001:10001:sandbox:/tmp/home:/usr/sbin/nologin\n",
+    "group": "root:x:0:\nsandbox:x:10001:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Folders on the host.
+
+    Attributes:
+        content: SHA-256 of what identifies them.
+        programs: folder with ``ruff``.
+        etc: files for ``/etc``.
+    """
+
+    content: str
+    programs: Path
+    etc: Path
+
+
+def tools_for(machine: str | None = None) -> Tools:
+    """Return the tools for a processor type as in ``uname -m``; None: this machine's.
+
+    Raises:
+        SandboxError: they cannot be installed; the message has the installer's last lines.
+    """
+    machine = machine or platform.machine()
+    ruff = _program("ruff", RUFF_VERSION, machine)
+    etc = cache_folder() / "etc" / digest(_ETC)[:16]
+    for name, text in _ETC.items():
+        if not (etc / name).is_file():
+            write_atomic(etc / name, text.encode("ascii"))
+    return Tools(digest([RUFF_VERSION, _ETC, machine]), ruff.parent, etc)
+
+
+def uv_program(machine: str) -> Path:
+    """Return uv for recorded builds on that processor type of Linux: this machine's own, or one from the index.
+
+    Raises as ``tools_for``.
+    """
+    from uv import find_uv_bin  # noqa: PLC0415 - only recorded builds need it
+
+    if sys.platform == "linux" and platform.machine() == machine:
+        return Path(find_uv_bin())
+    return _program("uv", version("uv"), machine)
+
+
+def program_place(name: str, release: str, machine: str) -> Path:
+    """Return where the cache has a program of that release, installed or not."""
+    return cache_folder() / "programs" / f"{name}-{release}-{machine}" / "bin" / name
+
+
+def _program(name: str, release: str, machine: str) -> Path:
+    """Return the program in the wheel of that name, installed where the cache lacks it."""
+    place = program_place(name, release, machine)
+    if not place.is_file():
+        folder = place.parent.parent
+        try:
+            with temporary_folder(folder.parent) as made:
+                _install(f"{name}=={release}", made / "wheel", machine)
+                with contextlib.suppress(OSError):  # another process was first
+                    (made / "wheel").rename(folder)
+        except OSError as error:
+            raise SandboxError(
+                f"cannot install {name} in {folder.parent}: {error}.",
+                "Free some space, or choose another folder with CODEGATE_CACHE.",
+            ) from error
+    return place
+
+
+def _install(requirement: str, target: Path, machine: str) -> None:
+    from uv import find_uv_bin  # noqa: PLC0415 - not needed where the cache has it
+
+    command = [
+        find_uv_bin(), "pip", "install", "--no-config", "--no-progress", "--color=never", "--no-python-downloads",
+        "--link-mode=copy", "--only-binary", ":all:", "--no-deps",
+        "--python-version", f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "--python-platform", f"{machine}-manylinux_2_28", "--target", str(target), requirement,
+    ]  # fmt: skip
+    try:
+        done = run_program(command, env=index_environment(), cwd="/", seconds=_INSTALL_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"installing {requirement} took more than {_INSTALL_SECONDS:.0f} s.") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()[-8:]
+        raise SandboxError(
+            f"{requirement} cannot be installed; uv says: {' | '.join(lines)}",
+            "Check the connection to the package index.",
+        )
