@@ -225,7 +225,7 @@ class Sandboxes:
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
         return self._recipes.get(manifest_key(environment), lambda: self._obtain(self._environments[environment.id]))
 
-    def _obtain(self, environment: Environment) -> EnvironmentRecipe:
+    def _obtain(self, environment: Environment, *, found: bool = False) -> EnvironmentRecipe:
         """Return a cached build, or build with its old versions."""
         manifest = environment.manifest
         if manifest.base is None:
@@ -235,7 +235,7 @@ class Sandboxes:
         else:
             tree = self._tree(manifest.base)
         recipe, resolved = recipe_of(environment), environment.resolved
-        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved).environment
+        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved, found=found).environment
 
     def _with_services(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
         servers = servers_of(recipe_of(self._environments[environment.id]))
@@ -282,7 +282,8 @@ class Sandboxes:
             yield self._with_services(environment, sandbox)
 
     def _beside(self, environment: Environment) -> Layer:
-        return self._recipes.get(manifest_key(environment.manifest), lambda: self._obtain(environment)).left
+        """Return what a build of packages left; one that cannot be installed beside others is left out."""
+        return self._recipes.get(manifest_key(environment.manifest), lambda: self._obtain(environment, found=True)).left
 
     def stop(self) -> None:
         """Close every sandbox, and refuse new ones.

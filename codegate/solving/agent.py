@@ -26,7 +26,7 @@ from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_apart, lay_harness
-from codegate.solving.installing import agent_environment
+from codegate.solving.installing import agent_environment, server_programs, servers_environment
 from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
 from codegate.suite import Environment, Problem, Tree
@@ -75,7 +75,8 @@ def agent_attempt(
     agent = _agent(candidate)
     given = lay_harness(base, candidate, problem)
     installed = agent_environment(candidate, python)
-    beside = {} if installed is None else {installed.id: installed}
+    found = (installed, servers_environment(candidate, python))
+    beside = {environment.id: environment for environment in found if environment is not None}
     protocol = protocol_of(candidate)
     limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
 
@@ -103,7 +104,8 @@ def agent_attempt(
                 harness=candidate.harness,
             )
             variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
-            done = sandbox.run(_command(agent, task, variables, settings.minutes * 60, relay))
+            programs = server_programs(candidate)
+            done = sandbox.run(_command(agent, task, variables, programs, settings.minutes * 60, relay))
             seconds = time.monotonic() - started
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
     except BuildFailed as error:
@@ -180,13 +182,21 @@ def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
     return f"{system}\n\n{task}" if system else task
 
 
-def _command(agent: Agent, task: Task, variables: Mapping[str, str], seconds: float, relay: Relay) -> Command:
+def _command(
+    agent: Agent,
+    task: Task,
+    variables: Mapping[str, str],
+    programs: Mapping[str, str],
+    seconds: float,
+    relay: Relay,
+) -> Command:
     start = agent.start(task)
     asked = {
         "home": _HOME,
         "argv": start.argv,
         "environment": {**variables, **start.environment},
         "files": dict(start.files),
+        "programs": programs,
     }
     return Command(
         ("{python}", "-I", "-S", "-c", driver_source("start_driver")),

@@ -180,6 +180,10 @@ def test_a_step_that_could_not_reach_an_index_names_it(bwrap_backend: Backend, m
     with pytest.raises(BuildFailed) as failed:
         obtain(shell(f"{FETCH}{address} 2>/dev/null"), TREE, bwrap_backend, day=DAY)
     assert failed.value.remedy == "From this machine, 127.0.0.1 cannot be reached: Connection refused."
+    lines = ("mkdir data", f"{FETCH}{address} 2>/dev/null")
+    assert obtain(shell(*lines), TREE, bwrap_backend, day=DAY, found=True).recipe == shell("mkdir data")
+    with pytest.raises(BuildFailed):  # there are no tests that would show whether it was needed
+        obtain(shell(*lines), Tree(), bwrap_backend, day=DAY, found=True)
 
 
 def test_a_package_that_cannot_be_built_is_left_out_once_and_said(bwrap_backend: Backend) -> None:

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
+from codegate.candidates.agents import AGENTS, server_packages
 from codegate.candidates.harness import Harness, fits
+from codegate.environments import recipe_of
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, read_harness
 from codegate.solving.harness import lay_harness
+from codegate.solving.installing import agent_environment, servers_environment
 from codegate.suite import Environment, Problem, Tree, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.problem import changes
@@ -150,6 +153,96 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
     assert sent(model, "base") == set()
     assert done.agent is not None
     assert set(done.agent.used) == USED[agent], "a server that does not start is no part that was used"
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.full]),
+        pytest.param("bwrap", marks=pytest.mark.bwrap),
+    ],
+    indirect=True,
+)
+@pytest.mark.timeout(900)
+def test_servers_of_npm_and_pypi_start_from_packages_that_lie_beside_the_agent(
+    backend: Backend, tmp_path: Path
+) -> None:
+    """And only those: a package that nobody named is not there, and a program of the tree's own goes first."""
+    servers = {
+        "memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory@2025.11.25"]},
+        "clock": {"command": "uvx", "args": ["mcp-server-time", "--local-timezone=UTC"]},
+        "elsewhere": {"command": "npx", "args": ["-y", "github:someone/server"]},
+        "nobodys": {"command": "npx", "args": ["-y", "@modelcontextprotocol/there-is-no-such-server"]},
+    }
+    here = repository(tmp_path / "here", {".mcp.json": json.dumps({"mcpServers": servers})})
+    name = "@modelcontextprotocol/server-memory"
+    tree = f"mkdir -p node_modules/{name} /tmp/own; printf '#!/bin/sh\\necho other$((1+1))' >/tmp/own/npx; "
+    tree += (
+        f"chmod 755 /tmp/own/npx; PATH=/tmp/home/bin:/tmp/own:$PATH npx -y {name}@2025.11.25; rm -r node_modules; {FIX}"
+    )
+    steps: list[Say | Run | Use] = [
+        Use("mcp__memory__read_graph", {}),
+        Use("mcp__clock__get_current_time", {"timezone": "UTC"}),
+        Run(tree),
+        Say("Fixed."),
+    ]
+    with ScriptedModel(lambda turn: steps[min(turn.results, len(steps) - 1)]) as model:
+        spec = read_harness(agent_spec("claude-code", model, minutes=3, harness="."), here)
+        done = attempt(backend, model, spec)
+    assert done.patch
+    assert done.agent is not None
+    assert set(done.agent.used) == {"MCP server memory", "MCP server clock"}
+    said = json.dumps(model.requests[-1].body)
+    assert [text for text in ("entities", "timezone", "other2") if text not in said] == []
+
+
+def test_the_build_of_servers_gets_no_credentials_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://ada:sesame77@packages.example.com/simple")
+    servers = json.dumps({"mcpServers": {"clock": {"command": "uvx", "args": ["mcp-server-time"]}}})
+    candidate = CandidateSpec.model_validate({
+        "provider": "openai", "model": "m-1", "agent": {"name": "mini-swe-agent", "version": "2.4.6"},
+        "harness": {"mcp": ".mcp.json", "laid": [{"path": ".mcp.json", "text": servers}]},
+    })  # fmt: skip
+    agent, beside = agent_environment(candidate, PYTHON), servers_environment(candidate, PYTHON)
+    assert agent is not None
+    assert beside is not None
+    assert recipe_of(agent).secrets == ("UV_DEFAULT_INDEX",)
+    assert recipe_of(beside).secrets == ()
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        (
+            {"command": "npx", "args": ["-y", "@a/b@1.2.0", "--x"]},
+            (("npx", "-y", "@a/b@1.2.0"), "@a/b@1.2.0", "@a/b", "b"),
+        ),
+        ({"command": "npx", "args": ["--package=one", "two"]}, (("npx", "--package=one", "two"), "one", "one", "two")),
+        ({"command": "npx", "args": ["-p", "one@2", "two"]}, (("npx", "-p", "one@2", "two"), "one@2", "one", "two")),
+        ({"command": ["npx", "-y", "one"]}, (("npx", "-y", "one"), "one", "one", "one")),
+        (
+            {"command": "uvx", "args": ["--from", "mcp[cli]==1.9", "mcp", "run"]},
+            (("uvx", "--from", "mcp[cli]==1.9", "mcp"), "mcp[cli]==1.9", "mcp", "mcp"),
+        ),
+        (
+            {"command": "uvx", "args": ["--python", "3.12", "tool@latest"]},
+            (("uvx", "--python", "3.12", "tool@latest"), "tool", "tool", "tool"),
+        ),
+        ({"command": "uvx", "args": ["tool@1.2"]}, (("uvx", "tool@1.2"), "tool==1.2", "tool", "tool")),
+        ({"command": "uvx", "args": ["git+https://example.com/x"]}, None),
+        ({"command": "npx", "args": ["../../etc"]}, None),
+        ({"command": "npx", "args": ["-p"]}, None),
+        ({"command": "node", "args": ["server.js"]}, None),
+        ({"command": 3, "args": {}}, None),
+    ],
+)
+def test_what_a_server_is_started_from(
+    server: dict[str, Any], expected: tuple[tuple[str, ...], str, str, str] | None
+) -> None:
+    text = json.dumps({"mcpServers": {"own": server}})
+    harness = Harness.model_validate({"laid": [{"path": ".mcp.json", "text": text}]})
+    found = [(one.words, one.asked, one.name, one.program) for one in server_packages(AGENTS["claude-code"], harness)]
+    assert found == ([] if expected is None else [expected])
 
 
 @pytest.mark.bwrap

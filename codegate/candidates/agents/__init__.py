@@ -5,10 +5,9 @@ that the files name; how an agent may be used is between its maker and its user,
 it from its registry when a candidate asks for it.
 """
 
-import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from codegate.candidates.agents.aider import Aider
 from codegate.candidates.agents.claude_code import ClaudeCode
@@ -18,9 +17,21 @@ from codegate.candidates.agents.contract import Agent, Start, Task
 from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
 from codegate.candidates.agents.programs import LangGraph, OpenAIAgents
+from codegate.candidates.agents.servers import ServerPackage, server_packages, servers_of
 from codegate.candidates.harness import Harness, Part, longest_line, part_of
 
-__all__ = ["AGENTS", "OWN_COMMAND", "PLACES", "Agent", "OwnCommand", "Start", "Task", "harness_parts"]
+__all__ = [
+    "AGENTS",
+    "OWN_COMMAND",
+    "PLACES",
+    "Agent",
+    "OwnCommand",
+    "ServerPackage",
+    "Start",
+    "Task",
+    "harness_parts",
+    "server_packages",
+]
 
 OWN_COMMAND: Final = OwnCommand.name
 AGENTS: Final[dict[str, Agent]] = {
@@ -36,16 +47,11 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 
 def harness_parts(agent: Agent, harness: Harness) -> Iterator[tuple[str, str]]:
     """Yield the parts of a harness, each with the pattern of a line in requests that shows that it is used."""
+    for server, _ in servers_of(agent, harness):
+        yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"
     for file in harness.laid or ():
         name, _, _ = file.path.rpartition(".")
         match "servers" if file.path == harness.mcp else part_of(file.path, agent.places):
-            case "servers":
-                servers: Mapping[str, Any] = {}
-                with contextlib.suppress(ValueError):  # the folder of a run may hold anything
-                    servers = agent.servers(file.path, file.text)
-                for server in servers:
-                    yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"
-                continue
             case "instructions":
                 shown = file.path
             case "skill" if name.endswith("/SKILL"):

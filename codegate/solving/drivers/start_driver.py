@@ -14,6 +14,13 @@ def main() -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+    own = os.path.join(home, "bin")
+    for name, text in asked["programs"].items():
+        os.makedirs(own, exist_ok=True)
+        with open(os.path.join(own, name), "w", encoding="utf-8") as file:
+            file.write("#!" + sys.executable + " -IS\n" + text if "." not in name else text)
+        os.chmod(file.name, 0o755)
+    path = os.pathsep.join([own] * bool(asked["programs"]) + [os.environ["PATH"]])
     program, *arguments = asked["argv"]
     if program == "{python}":
         program = sys.executable
@@ -25,7 +32,7 @@ def main() -> None:
         program = found[-1]
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    os.execvpe(program, [program, *arguments], {**os.environ, **asked["environment"]})
+    os.execvpe(program, [program, *arguments], {**os.environ, "PATH": path, **asked["environment"]})
 
 
 main()

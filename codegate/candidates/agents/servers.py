@@ -1,0 +1,82 @@
+"""MCP servers that are started from a package: by ``npx NAME`` or ``uvx NAME`` in the files of a harness."""
+
+import contextlib
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from codegate.candidates.agents.contract import Agent
+from codegate.candidates.harness import Harness, part_of
+
+_VALUED: Final = {"npx": ("-p", "--package", "-c", "--call"), "uvx": ("--from", "--with", "-p", "--python")}
+_NAMING: Final = {"npx": ("-p", "--package"), "uvx": ("--from",)}
+_NPM: Final = re.compile(r"((?:@[a-z0-9~][\w.~-]{0,100}/)?[a-z0-9~][\w.~-]{0,100})(?:@[\w.^~*-]{1,60})?")
+_PYPI: Final = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?:\[[\w,.-]{1,100}\])?(?:(?:==|@)[\w.!+-]{1,60})?")
+_MOST: Final = 20
+
+
+@dataclass(frozen=True)
+class ServerPackage:
+    """A package that a server is started from.
+
+    Attributes:
+        words: the command line of the server, from ``npx`` or ``uvx`` to the name of what is to run.
+        registry: where it is installed from.
+        asked: what is to be installed, as the registry's installer takes it.
+        name: of the package, without a version.
+        program: the program of the package that is asked for, if it is named.
+    """
+
+    words: tuple[str, ...]
+    registry: Literal["npm", "pypi"]
+    asked: str
+    name: str
+    program: str
+
+
+def servers_of(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the MCP servers that the files of a harness configure, by name."""
+    for file in harness.laid or ():
+        if file.path == harness.mcp or part_of(file.path, agent.places) == "servers":
+            with contextlib.suppress(ValueError):  # the folder of a run may hold anything
+                yield from agent.servers(file.path, file.text).items()
+
+
+def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
+    """Return the packages that servers are started from.
+
+    An address or a path is none of them: such a server does not start, and the harness's parts say so.
+    """
+    servers = servers_of(agent, harness) if harness is not None else ()
+    found = (package for _, server in servers if (package := _package(server)) is not None)
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _package(server: Mapping[str, Any]) -> ServerPackage | None:
+    """Return what a server is started from; None: from no package of a registry."""
+    command, arguments = server.get("command"), server.get("args")
+    listed = [*(command if isinstance(command, list) else [command]),
+              *(arguments if isinstance(arguments, list) else [])]  # fmt: skip
+    program, *words = [word for word in listed if isinstance(word, str)] or [""]
+    if program not in _VALUED:
+        return None
+    at, named = 0, ""
+    while at < len(words) and words[at].startswith("-"):
+        option, _, value = words[at].partition("=")
+        if option in _VALUED[program]:
+            at += not value
+            value = value or "".join(words[at : at + 1])
+            named = value if option in _NAMING[program] else named
+        at += 1
+    run = "".join(words[at : at + 1])
+    asked = named or run
+    found = (_NPM if program == "npx" else _PYPI).fullmatch(asked)
+    if not run or found is None:
+        return None
+    before = (program, *words[: at + 1])
+    if program == "npx":
+        return ServerPackage(before, "npm", asked, found[1], run if named else posixpath.basename(found[1]))
+    requirement = asked.removesuffix("@latest").replace("@", "==")
+    return ServerPackage(before, "pypi", requirement, found[1], run if named else found[1])
