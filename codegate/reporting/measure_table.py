@@ -1,6 +1,6 @@
 """The table of everything that is counted about candidates, a row for each measure."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -178,10 +178,17 @@ def _own(measure: Measure, measures: Measures) -> str:
     value: Estimate = getattr(measures, measure.name)
     if measure.unit == "share":
         return figures.share(value)
-    return figures.estimate(value, figures.seconds if measure.unit == "seconds" else figures.rounded)
+    return figures.estimate(value, _UNITS[measure.unit])
 
 
-_KINDS: Final = ("Correctness", "Cost", "Time", "Tokens", "Reliability", "Weighted score")
+_UNITS: Final[Mapping[str, Callable[[float | None], str]]] = {
+    "seconds": figures.seconds,
+    "count": figures.rounded,
+    "number": partial(figures.number, digits=2),
+}
+_KINDS: Final = (
+    "Correctness", "Patch", "Cost", "Time", "Calls per attempt", "Tokens", "Reliability", "Weighted score",
+)  # fmt: skip
 _MEASURES: Final[Sequence[tuple[str, Say]]] = sorted(
     (
         ("Correctness: tests passed", _tests),

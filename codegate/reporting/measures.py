@@ -59,6 +59,8 @@ class Measures:
     tests_passed: int | None
     tests_total: int | None
     lint_clean: Estimate
+    patch_lines: Estimate
+    patch_outside: Estimate
     model_median: Estimate
     model_p95: Estimate
     infrastructure_median: Estimate
@@ -66,6 +68,7 @@ class Measures:
     answer_p95: Estimate
     input_tokens: Estimate
     output_tokens: Estimate
+    calls: Estimate
     cache_share: Estimate
     reasoning_share: Estimate
     answered: Estimate
@@ -161,7 +164,7 @@ class Measure:
     combine: Callable[..., Estimate]
     take: Callable[[Outcome], Any]
     row: str = ""
-    unit: Literal["share", "seconds", "count"] = "share"
+    unit: Literal["share", "seconds", "count", "number"] = "share"
 
     def estimate(self, found: Outcomes) -> Estimate:
         """Return the measure of a candidate's outcomes by problem."""
@@ -213,6 +216,11 @@ MEASURES: Final = (
     Measure("lint_clean", "attempts", _share,
             lambda one: (one.grade.lint.new_findings == 0, 1) if one.grade and one.grade.lint else None,
             "Correctness: lint clean"),
+    Measure("patch_lines", "attempts", _MEDIAN,
+            lambda one: one.size.lines / one.size.reference_lines if one.size and one.size.reference_lines else None,
+            "Patch: lines against the reference, median", "number"),
+    Measure("patch_outside", "attempts", _share, lambda one: (one.size.outside > 0, 1) if one.size else None,
+            "Patch: files outside the reference"),
     # Model calls, all turns; retries and the waiting for them left out.
     Measure("model_median", "attempts", _MEDIAN, _model_seconds),
     Measure("model_p95", "attempts", _P95, _model_seconds),
@@ -225,6 +233,9 @@ MEASURES: Final = (
             "Tokens: input per attempt", "count"),
     Measure("output_tokens", "attempts", mean_of_problems, lambda one: one.attempt and one.attempt.usage.output_tokens,
             "Tokens: output per attempt", "count"),
+    Measure("calls", "attempts", mean_of_problems,
+            lambda one: one.attempt.iterations or None if one.attempt else None,  # 0 is an answer without a model
+            "Calls per attempt", "number"),
     Measure("cache_share", "tokens", _share,
             partial(_token_share, lambda used: (used.cached_tokens, used.input_tokens)), "Tokens: input from cache"),
     Measure("reasoning_share", "tokens", _share,

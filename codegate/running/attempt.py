@@ -19,7 +19,14 @@ from codegate.grading import Grade, Sandboxes, grade, run_public_tests
 from codegate.running.bases import base_trees, cached_contexts
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls, TimeLimit
-from codegate.running.endings import explain_ending, grade_question, harness_recall, verbatim_recall
+from codegate.running.endings import (
+    changes_of,
+    explain_ending,
+    grade_question,
+    harness_recall,
+    patch_size,
+    verbatim_recall,
+)
 from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
@@ -125,6 +132,8 @@ class Attempts:
                 self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
             self._write_problem(problem)
+        base = self.base(problem.id)
+        changes = changes_of(base, attempt.patch) if attempt is not None else None
         outcome = Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
@@ -135,8 +144,9 @@ class Attempts:
             fault=fault if result is None else None,
             lost=dict.fromkeys(attempt.lost if attempt is not None else sorted(lost), 1),
             sandbox=self._engine.words,
-            recall=verbatim_recall(self.base(problem.id), problem.fix, attempt.patch) if attempt else None,
-            harness_recall=harness_recall(self.base(problem.id), problem.fix, job.candidate.harness),
+            recall=verbatim_recall(base, problem.fix, changes),
+            size=patch_size(base, problem.fix, changes),
+            harness_recall=harness_recall(base, problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -4,6 +4,7 @@ A wrong key, a refused parameter or a limit that truncates every answer shows in
 candidate with them. They are outcomes of the run, so nothing is paid twice.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
@@ -14,10 +15,11 @@ from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade, grade_answer
 from codegate.running.faults import FAULTS, lost_answers
-from codegate.running.outcome import Fault, Outcome, Run
+from codegate.running.outcome import Fault, Outcome, PatchSize, Run
 from codegate.running.plan import AttemptJob
 from codegate.solving import Attempt, AttemptStop, AttemptSummary
-from codegate.suite import Changes, PatchError, Problem, Tree, apply_patch
+from codegate.solving.answer import sort_paths
+from codegate.suite import Changes, PatchError, Problem, Tree, TreeFile, apply_patch
 
 _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
     "length": "truncated",
@@ -136,20 +138,48 @@ MIN_LINES: Final = 5
 _MIN_CHARACTERS: Final = 12
 
 
-def verbatim_recall(base: Tree, fix: Changes, patch: str) -> float | None:
-    """Return the share (0-1) of the fix that ``patch`` repeats.
-
-    Distinctive added lines count: at least 12 characters other than blanks, and not in the file in ``base``. None if
-    the fix has fewer than five of them, or if the patch does not apply.
-    """
-    wanted = _added(base, fix)
-    if len(wanted) < MIN_LINES:
-        return None
+def changes_of(base: Tree, patch: str) -> Changes | None:
+    """Return what ``patch`` changes; None if it does not apply."""
     try:
-        written = _added(base, apply_patch(base, patch)) if patch.strip() else frozenset()
+        return apply_patch(base, patch)
     except PatchError:
         return None
-    return len(wanted & written) / len(wanted)
+
+
+def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float | None:
+    """Return the share (0-1) of the fix that ``changes`` repeat.
+
+    Distinctive added lines count: at least 12 characters other than blanks, and not in the file in ``base``. None if
+    the fix has fewer than five of them, or if ``changes`` are unknown.
+    """
+    wanted = _added(base, fix)
+    if len(wanted) < MIN_LINES or changes is None:
+        return None
+    return len(wanted & _added(base, changes)) / len(wanted)
+
+
+def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
+    """Return what ``changes`` and the fix change of the sources.
+
+    None if either of them changes no source file.
+    """
+    sources, _ = sort_paths(base, changes or ())
+    reference, _ = sort_paths(base, fix)
+    if changes is None or not sources or not reference:
+        return None
+    return PatchSize(
+        lines=sum(_changed_lines(base.get(path), changes[path]) for path in sources),
+        reference_lines=sum(_changed_lines(base.get(path), fix[path]) for path in reference),
+        files=len(sources),
+        outside=len(set(sources) - set(fix)),
+    )
+
+
+def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
+    """Return how many lines are added and removed; of a binary file none."""
+    files = [b"" if file is None or b"\0" in file.data else file.data for file in (before, after)]
+    old, new = (Counter(data.splitlines()) for data in files)
+    return (new - old).total() + (old - new).total()
 
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:

@@ -46,6 +46,18 @@ class Fault(Strict):
     retries: int = Field(ge=0)
 
 
+class PatchSize(Strict):
+    """What a patch changes of the sources, beside the reference fix.
+
+    Lines are those added and removed; a moved line counts as none.
+    """
+
+    lines: int = Field(ge=0)
+    reference_lines: int = Field(ge=0)
+    files: int = Field(ge=1)
+    outside: int = Field(ge=0, description="Files among these that the reference fix does not change.")
+
+
 class Outcome(Strict):
     """One line of ``outcomes.jsonl``, with a grade or a fault.
 
@@ -70,6 +82,9 @@ class Outcome(Strict):
     )
     recall: float | None = Field(
         default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."
+    )
+    size: PatchSize | None = Field(
+        default=None, exclude_if=lambda size: size is None, description="Missing where no source file is changed."
     )
     harness_recall: float | None = Field(
         default=None,

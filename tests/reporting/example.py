@@ -10,7 +10,7 @@ from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
 from codegate.reporting import Evidence, ReportTerms, ReportView, build_view
 from codegate.running import Outcome, Run, RunManifest
-from codegate.running.outcome import Fault, ProblemOrigin, ProblemRecord
+from codegate.running.outcome import Fault, PatchSize, ProblemOrigin, ProblemRecord
 from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath
 
@@ -108,6 +108,7 @@ def outcome(spec: CandidateSpec, problem: str, result: bool | None, *, sample: i
         fault=Fault(cause="provider.rate_limit", message=bounded(f"429 Too Many Requests{text}"), retries=3)
         if result is None
         else None,
+        size=None if result is None else PatchSize(lines=3, reference_lines=4, files=2, outside=1),
     )
 
 

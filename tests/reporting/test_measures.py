@@ -17,7 +17,7 @@ from codegate.reporting.correctness import Graded, common_k, correctness
 from codegate.reporting.measures import Measures
 from codegate.reporting.weighted import weighted_score
 from codegate.running import Outcome
-from codegate.running.outcome import Fault
+from codegate.running.outcome import Fault, PatchSize
 from codegate.solving import AttemptSummary
 
 LOOP = CandidateSpec(provider="openai", model="m-2025-01-01", solver="tool_loop", max_iterations=5)
@@ -122,6 +122,19 @@ def test_tokens_that_nobody_reported_are_left_out_and_the_n_says_so() -> None:
     assert (found.output_tokens.n, found.output_tokens.value) == (2, 75)
     assert (found.cache_share.n, found.cache_share.value) == (1000, 0.25)
     assert measured([made("p", True, usage=Usage())]).cache_share.value is None
+
+
+def test_the_patch_is_measured_against_the_reference_where_both_are_known() -> None:
+    size = PatchSize(lines=3, reference_lines=2, files=2, outside=1)
+    sizes = [size, size.model_copy(update={"lines": 1, "outside": 0}), size.model_copy(update={"reference_lines": 0})]
+    found = measured([made(f"p{i}", True).model_copy(update={"size": one}) for i, one in enumerate([*sizes, None])])
+    assert (found.patch_lines.n, found.patch_lines.value) == (2, 1.0)
+    assert found.patch_outside.value == pytest.approx(2 / 3)
+
+
+def test_calls_per_attempt_are_of_the_attempts_that_called_a_model() -> None:
+    found = measured([made("p", True, turns=4), made("q", False, turns=1), made("r", True, turns=0)])
+    assert (found.calls.n, found.calls.value) == (2, 2.5)
 
 
 def test_reliability_counts_the_provider_and_the_calls_but_not_the_sandbox() -> None:
