@@ -103,7 +103,7 @@ lock: $(VENV)/installed-dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml $(EXTRAS) --output-file .ci/requirements-image.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-		pyproject.toml $(EXTRAS) --extra e2b --group dev --output-file .ci/requirements-dev.lock
+		pyproject.toml $(EXTRAS) --extra e2b --extra modal --group dev --output-file .ci/requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra ray --constraint .ci/requirements-dev.lock --output-file .ci/requirements-cluster.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.kit.http import Reply, Request, Server, as_json
-from tests.kit.machine import Machine
+from tests.kit.machine import Machine, Ordered
 
 KEY = "e2b_" + "0123456789abcdef" * 2 + "01234567"
 _ENVD = "0.6.5"
@@ -33,6 +33,7 @@ class E2BService:
     """
 
     name, title, tier = "e2b", "E2B", "firecracker"
+    weakness = "only bubblewrap keeps code away from it"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,13 +48,15 @@ class E2BService:
         """Return what tells the SDK to come here."""
         return {"E2B_API_URL": self._server.url, "E2B_SANDBOX_URL": self._server.url, "E2B_API_KEY": KEY}
 
-    def labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a sandbox that codegate set."""
-        return dict(self.orders[name].get("metadata") or {})
-
-    def place(self, labels: dict[str, str]) -> None:
-        """Start a sandbox that nobody here ordered."""
-        self._create({"templateID": "t", "metadata": labels})
+    def ordered(self, name: str) -> Ordered:
+        order = self.orders[name]
+        template = self.templates[order["templateID"]]
+        return Ordered(
+            network=order["allow_internet_access"],
+            seconds=order["timeout"],
+            memory_mb=template["memoryMB"],
+            image=str(template["steps"]),
+        )
 
     def close(self) -> None:
         for machine in self.machines.values():

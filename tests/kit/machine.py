@@ -9,9 +9,27 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 PYTHON = "/usr/bin/python3"  # the one that a command finds there
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """What a provider was asked for.
+
+    Attributes:
+        network: whether the machine has one.
+        seconds: until the provider ends it.
+        memory_mb: its size.
+        image: how its image is made.
+    """
+
+    network: bool
+    seconds: int
+    memory_mb: int
+    image: str
 
 
 class Machine:

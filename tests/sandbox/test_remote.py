@@ -24,11 +24,14 @@ from codegate.sandbox import (
 from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, lifecycle
 from codegate.sandbox.contract import Backend
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.remote.backend import OWNER_LABEL, RUN_LABEL, RemoteBackend
+from codegate.sandbox.remote.backend import OWNER_LABEL, Order, RemoteBackend
 from tests.kit.e2b_service import E2BService
 from tests.kit.machine import PYTHON
+from tests.kit.modal_service import ModalService
 
 pytestmark = pytest.mark.bwrap
+
+Service = E2BService | ModalService
 
 LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8 << 20)
 
@@ -36,18 +39,39 @@ LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8
 ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing", "further_build", "walls_of_layers"}
 
 
+# What is run at Modal with every change, too.
+AT_MODAL = {
+    "test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_sandbox",
+    "test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_usage",
+    "test_the_stream_carries_every_byte",
+}
+E2B_ALONE = {
+    "test_a_machine_that_is_gone_is_destroyed_without_an_error",
+    "test_a_sweep_destroys_the_machines_of_dead_runs_alone",
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "service" in metafunc.fixturenames:
+        name = metafunc.function.__name__
+        modal = pytest.param(ModalService, marks=() if name in AT_MODAL else pytest.mark.full)
+        kinds = [E2BService] if name in E2B_ALONE else [E2BService, modal]
+        metafunc.parametrize("service", kinds, indirect=True, scope="module", ids=lambda kind: kind.name)
+
+
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[E2BService]:
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     if os.geteuid() != 0:
         pytest.skip("a rented machine is played by root")
-    with closing(E2BService(tmp_path_factory.mktemp("e2b"))) as found, pytest.MonkeyPatch.context() as patch:
+    kind = request.param
+    with closing(kind(tmp_path_factory.mktemp(kind.name))) as found, pytest.MonkeyPatch.context() as patch:
         for name, value in found.variables.items():
             patch.setenv(name, value)
         yield found
 
 
 @pytest.fixture(scope="module")
-def rented(service: E2BService) -> Iterator[Backend]:
+def rented(service: Service) -> Iterator[Backend]:
     with closing(select_backend(service.name, "tests")) as backend:
         yield backend
 
@@ -78,28 +102,27 @@ def chosen(checks: tuple[Check, ...]) -> list[object]:
 def test_a_rented_machine_conforms(
     check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
 ) -> None:
-    check(Subject(rented, prepared, there, totals=True))
+    check(Subject(rented, prepared, there, totals=rented.describe().totals))
 
 
 @pytest.mark.requirement("S3")
 def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_sandbox(
-    service: E2BService, rented: Backend, prepared: PreparedEnvironment
+    service: Service, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     before = set(service.orders)
     with closing(rented.open(prepared, LIMITS)) as sandbox:
         sandbox.put((SandboxFile("a", bytes(range(256))),))
         assert sandbox.run(Command(("cat", "a"))).stdout == bytes(range(256))
         (name,) = set(service.orders) - before
-        order = service.orders[name]
-        assert order["allow_internet_access"] is False
-        assert LIMITS.lifetime_seconds < order["timeout"] <= LIMITS.lifetime_seconds + 300
-        assert service.templates[order["templateID"]]["memoryMB"] == 1024
-        assert service.labels(name) == {RUN_LABEL: "tests", OWNER_LABEL: str(current_owner())}
-        assert "secret" not in str(order).lower()
+        order = service.ordered(name)
+        assert not order.network
+        assert LIMITS.lifetime_seconds < order.seconds <= LIMITS.lifetime_seconds + 300
+        assert order.memory_mb == 1024
+        assert "secret" not in str(service.orders[name]).lower()
     until_gone(service, name)
 
 
-def until_gone(service: E2BService, name: str) -> None:
+def until_gone(service: Service, name: str) -> None:
     limit = time.monotonic() + 15
     while name in service.machines:
         assert time.monotonic() < limit
@@ -107,7 +130,7 @@ def until_gone(service: E2BService, name: str) -> None:
 
 
 @pytest.mark.requirement("S3")
-def test_closing_the_backend_destroys_every_machine(service: E2BService, there: EnvironmentRecipe) -> None:
+def test_closing_the_backend_destroys_every_machine(service: Service, there: EnvironmentRecipe) -> None:
     before = set(service.machines)
     backend = select_backend(service.name, "tests")
     environment = backend.prepare(there)
@@ -121,17 +144,19 @@ def test_closing_the_backend_destroys_every_machine(service: E2BService, there: 
         backend.open(environment, LIMITS)
 
 
-def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: E2BService, rented: Backend) -> None:
+def test_a_sweep_destroys_the_machines_of_dead_runs_alone(service: Service, rented: Backend) -> None:
     here = str(current_owner()).split(":")
     dead = ":".join((here[0], here[1], "999999999", "1"))
-    for owner in (dead, str(current_owner()), "elsewhere:1:1:1", None):
-        service.place({} if owner is None else {OWNER_LABEL: owner})
-    before = set(service.machines)
+    labels: list[dict[str, str]] = [{OWNER_LABEL: one} for one in (dead, str(current_owner()), "elsewhere:1:1:1")]
+    assert isinstance(rented, RemoteBackend)
+    provider = rented._provider
+    orders = [Order("debian", ("bubblewrap",), 1, 1, 60, of) for of in (*labels, {})]
+    left, *others = [provider.rent(order).identity for order in orders]
     assert rented.sweep() == 1
-    (gone,) = before - set(service.machines)
-    assert service.labels(gone) == {OWNER_LABEL: dead}
-    for name in before - {gone}:
-        service.machines.pop(name).kill()
+    assert left not in service.machines
+    assert set(others) <= set(service.machines)
+    for name in others:
+        provider.destroy(name)
 
 
 def test_a_machine_that_is_gone_is_destroyed_without_an_error(rented: Backend) -> None:
@@ -140,7 +165,7 @@ def test_a_machine_that_is_gone_is_destroyed_without_an_error(rented: Backend) -
 
 
 def test_a_machine_that_goes_away_is_nobodys_fault(
-    service: E2BService, rented: Backend, prepared: PreparedEnvironment
+    service: Service, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     before = set(service.machines)
     sandbox = rented.open(prepared, LIMITS)
@@ -152,7 +177,7 @@ def test_a_machine_that_goes_away_is_nobodys_fault(
 
 @pytest.mark.requirement("S3")
 def test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_usage(
-    service: E2BService, rented: Backend, prepared: PreparedEnvironment
+    service: Service, rented: Backend, prepared: PreparedEnvironment
 ) -> None:
     for status, kind, words in (
         (429, InfrastructureError, f"cannot start a machine at {service.title}"),
@@ -188,31 +213,31 @@ def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, mon
 def test_a_rented_machine_conforms_in_recorded_builds(
     check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
 ) -> None:
-    check(Subject(rented, prepared, there, totals=True))
+    check(Subject(rented, prepared, there, totals=rented.describe().totals))
 
 
 def test_a_recipes_image_and_system_packages_make_the_machine(
-    service: E2BService, rented: Backend, there: EnvironmentRecipe
+    service: Service, rented: Backend, there: EnvironmentRecipe
 ) -> None:
     image = "debian@sha256:" + "0" * 64
     recipe = replace(there, image=image, system=("zip", "jq"))
     before = set(service.orders)
     rented.open(rented.prepare(recipe), LIMITS).close()
     (name,) = set(service.orders) - before
-    made = service.templates[service.orders[name]["templateID"]]["steps"]
-    assert made["fromImage"] == image
-    assert "bubblewrap jq zip" in str(made)
+    made = service.ordered(name).image
+    assert image in made
+    assert "bubblewrap jq zip" in made
     with pytest.raises(UsageError, match="is on a Docker daemon alone"):
         rented.prepare(replace(recipe, image="sha256:" + "0" * 64))
     with pytest.raises(UsageError, match="no name of a system package"):
         rented.prepare(replace(recipe, system=("jq; reboot",)))
 
 
-def test_what_it_does_not_promise_is_stated(service: E2BService, rented: Backend) -> None:
+def test_what_it_does_not_promise_is_stated(service: Service, rented: Backend) -> None:
     description = rented.describe()
-    assert (description.name, description.tier, description.totals) == (service.name, service.tier, True)
-    assert "it was never tried at E2B itself" in description.weaknesses
-    assert any("only bubblewrap keeps code away from it" in words for words in description.weaknesses)
+    assert (description.name, description.tier) == (service.name, service.tier)
+    assert f"it was never tried at {service.title} itself" in description.weaknesses
+    assert any(service.weakness in words for words in description.weaknesses)
 
 
 def test_the_stream_carries_every_byte(rented: Backend, prepared: PreparedEnvironment) -> None:
