@@ -41,12 +41,12 @@ ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing", "further_bu
 
 # What is run at Modal with every change, too.
 AT_MODAL = {
+    "test_a_machine_that_is_gone_is_destroyed_without_an_error",
     "test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_sandbox",
     "test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_usage",
     "test_the_stream_carries_every_byte",
 }
 E2B_ALONE = {
-    "test_a_machine_that_is_gone_is_destroyed_without_an_error",
     "test_a_sweep_destroys_the_machines_of_dead_runs_alone",
 }
 

@@ -3,13 +3,14 @@
 https://modal.com/docs/guide/sandbox
 """
 
+import contextlib
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 import modal
-from modal.exception import AuthError
+from modal.exception import AuthError, NotFoundError
 
 from codegate.sandbox.remote.backend import MachineProvider, Order
 from codegate.sandbox.remote.carrier import Machine
@@ -47,7 +48,8 @@ class _Modal(MachineProvider):
         return iter(())  # Modal's tags are too short for an owner
 
     def destroy(self, identity: str) -> None:
-        modal.Sandbox.from_id(identity).terminate()
+        with contextlib.suppress(NotFoundError):
+            modal.Sandbox.from_id(identity).terminate()
 
 
 class _Machine(Machine):
