@@ -56,6 +56,7 @@ class E2BService:
             seconds=order["timeout"],
             memory_mb=template["memoryMB"],
             image=str(template["steps"]),
+            labels=order["metadata"],
         )
 
     def close(self) -> None:

@@ -24,12 +24,14 @@ class Ordered:
         seconds: until the provider ends it.
         memory_mb: its size.
         image: how its image is made.
+        labels: what the provider keeps with it.
     """
 
     network: bool
     seconds: int
     memory_mb: int
     image: str
+    labels: dict[str, str]
 
 
 class Machine:

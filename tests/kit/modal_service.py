@@ -74,6 +74,7 @@ class ModalService:
             seconds=wanted.timeout_secs,
             memory_mb=wanted.resources.memory_mb,
             image="\n".join(self._images[wanted.image_id]),
+            labels={tag.tag_name: tag.tag_value for tag in self.orders[name].tags},
         )
 
     def close(self) -> None:

@@ -42,12 +42,10 @@ ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing", "further_bu
 # What is run at Modal with every change, too.
 AT_MODAL = {
     "test_a_machine_that_is_gone_is_destroyed_without_an_error",
+    "test_a_sweep_destroys_the_machines_of_dead_runs_alone",
     "test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_sandbox",
     "test_a_provider_that_refuses_is_infrastructure_and_a_key_that_it_refuses_is_usage",
     "test_the_stream_carries_every_byte",
-}
-E2B_ALONE = {
-    "test_a_sweep_destroys_the_machines_of_dead_runs_alone",
 }
 
 
@@ -55,8 +53,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "service" in metafunc.fixturenames:
         name = metafunc.function.__name__
         modal = pytest.param(ModalService, marks=() if name in AT_MODAL else pytest.mark.full)
-        kinds = [E2BService] if name in E2B_ALONE else [E2BService, modal]
-        metafunc.parametrize("service", kinds, indirect=True, scope="module", ids=lambda kind: kind.name)
+        metafunc.parametrize("service", [E2BService, modal], indirect=True, scope="module", ids=lambda kind: kind.name)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +115,7 @@ def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_san
         assert not order.network
         assert LIMITS.lifetime_seconds < order.seconds <= LIMITS.lifetime_seconds + 300
         assert order.memory_mb == 1024
+        assert "tests" in order.labels.values()
         assert "secret" not in str(service.orders[name]).lower()
     until_gone(service, name)
 

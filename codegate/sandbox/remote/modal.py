@@ -4,7 +4,7 @@ https://modal.com/docs/guide/sandbox
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 import modal
 from modal.exception import AuthError, NotFoundError
 
-from codegate.sandbox.remote.backend import MachineProvider, Order
+from codegate.sandbox.remote.backend import OWNER_LABEL, MachineProvider, Order
 from codegate.sandbox.remote.carrier import Machine
 
 _APP: Final = "codegate"
@@ -26,7 +26,6 @@ class _Modal(MachineProvider):
         "memory is limited for each process, and in total only by the machine's size",
         "the number of files is not limited",
         "too many processes end the sandbox as out of memory instead of being refused",
-        "what a killed run left behind ends by its time limit only",
     )
     refusals = (AuthError,)
 
@@ -35,7 +34,8 @@ class _Modal(MachineProvider):
         sandbox = modal.Sandbox.create(
             "sleep",
             str(order.seconds),
-            app=modal.App.lookup(_APP, create_if_missing=True),
+            app=_app(),
+            tags=_tags(order.labels),
             image=modal.Image.from_registry(order.image).apt_install(*order.packages),
             timeout=order.seconds,
             cpu=(float(order.cpus), float(order.cpus)),
@@ -45,11 +45,23 @@ class _Modal(MachineProvider):
         return _Machine(sandbox)
 
     def rented(self) -> Iterator[tuple[str, str]]:
-        return iter(())  # Modal's tags are too short for an owner
+        for sandbox in modal.Sandbox.list(app_id=_app().app_id):
+            with contextlib.suppress(NotFoundError):  # it ended meanwhile
+                tags = sandbox.get_tags()
+                yield str(sandbox.object_id), ":".join(tags.get(f"{OWNER_LABEL}-{n}", "") for n in range(4))
 
     def destroy(self, identity: str) -> None:
         with contextlib.suppress(NotFoundError):
             modal.Sandbox.from_id(identity).terminate()
+
+
+def _app() -> modal.App:
+    return modal.App.lookup(_APP, create_if_missing=True)
+
+
+def _tags(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels as Modal takes them: at most 63 letters, digits, dashes, periods and underscores each."""
+    return {f"{name}-{n}": part[:63] for name, text in labels.items() for n, part in enumerate(text.split(":"))}
 
 
 class _Machine(Machine):
