@@ -55,6 +55,7 @@ class E2BService:
             network=order["allow_internet_access"],
             seconds=order["timeout"],
             memory_mb=template["memoryMB"],
+            runtime=self.tier,  # there is no other
             image=str(template["steps"]),
             labels=order["metadata"],
         )

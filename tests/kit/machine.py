@@ -23,6 +23,7 @@ class Ordered:
         network: whether the machine has one.
         seconds: until the provider ends it.
         memory_mb: its size.
+        runtime: what contains the code.
         image: how its image is made.
         labels: what the provider keeps with it.
     """
@@ -30,6 +31,7 @@ class Ordered:
     network: bool
     seconds: int
     memory_mb: int
+    runtime: str
     image: str
     labels: dict[str, str]
 

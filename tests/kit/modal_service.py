@@ -73,6 +73,7 @@ class ModalService:
             network=wanted.network_access.network_access_type != api.NetworkAccess.BLOCKED,
             seconds=wanted.timeout_secs,
             memory_mb=wanted.resources.memory_mb,
+            runtime=wanted.runtime,
             image="\n".join(self._images[wanted.image_id]),
             labels={tag.tag_name: tag.tag_value for tag in self.orders[name].tags},
         )

@@ -115,6 +115,7 @@ def test_a_machine_has_no_network_and_a_time_limit_and_is_destroyed_with_its_san
         assert not order.network
         assert LIMITS.lifetime_seconds < order.seconds <= LIMITS.lifetime_seconds + 300
         assert order.memory_mb == 1024
+        assert order.runtime == rented.describe().tier
         assert "tests" in order.labels.values()
         assert "secret" not in str(service.orders[name]).lower()
     until_gone(service, name)

@@ -40,6 +40,7 @@ class _Modal(MachineProvider):
             timeout=order.seconds,
             cpu=(float(order.cpus), float(order.cpus)),
             memory=(memory, memory),
+            runtime=self.tier,
             block_network=True,
         )
         return _Machine(sandbox)
