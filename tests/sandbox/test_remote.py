@@ -226,6 +226,7 @@ def test_a_recipes_image_and_system_packages_make_the_machine(
     made = service.ordered(name).image
     assert image in made
     assert "bubblewrap jq zip" in made
+    assert service.name != "modal" or made.endswith("ENTRYPOINT []")  # the image's own may run something else
     with pytest.raises(UsageError, match="is on a Docker daemon alone"):
         rented.prepare(replace(recipe, image="sha256:" + "0" * 64))
     with pytest.raises(UsageError, match="no name of a system package"):

@@ -36,7 +36,7 @@ class _Modal(MachineProvider):
             str(order.seconds),
             app=_app(),
             tags=_tags(order.labels),
-            image=modal.Image.from_registry(order.image).apt_install(*order.packages),
+            image=modal.Image.from_registry(order.image).apt_install(*order.packages).entrypoint([]),
             timeout=order.seconds,
             cpu=(float(order.cpus), float(order.cpus)),
             memory=(memory, memory),
