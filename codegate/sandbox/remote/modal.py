@@ -16,7 +16,6 @@ from codegate.sandbox.remote.backend import OWNER_LABEL, MachineProvider, Order
 from codegate.sandbox.remote.carrier import Machine
 
 _APP: Final = "codegate"
-_PART: Final = 1 << 20
 
 
 class _Modal(MachineProvider):
@@ -71,16 +70,7 @@ class _Machine(Machine):
         self._sandbox = sandbox
 
     def upload(self, file: Path, target: str) -> None:
-        process = self._sandbox.exec("sh", "-c", f"cat > {target}", text=False)
-        with file.open("rb") as data:
-            while part := data.read(_PART):
-                process.stdin.write(part)
-                process.stdin.drain()
-        process.stdin.write_eof()
-        process.stdin.drain()
-        code = process.wait()
-        if code != 0:
-            raise OSError(f"writing {target} ended with {code}")
+        self._sandbox.filesystem.copy_from_local(file, target)
 
     def start(self, command: str) -> Iterator[str]:
         self._process = self._sandbox.exec("sh", "-c", f"exec 2>&1; {command}", text=True)
