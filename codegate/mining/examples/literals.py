@@ -1,6 +1,5 @@
 """Literals of tests: which of them are hidden, and others of the same kind in their place."""
 
-import ast
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -75,13 +74,6 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
         if len(text) >= MIN_HIDDEN and text not in public and text.lower() not in _MEANINGS
         and (not text.isdigit() or _DIGITS.fullmatch(text))
     )  # fmt: skip
-
-
-def templates(tests: Collection[ast.AST]) -> frozenset[str]:
-    """Return the texts between the values in f-strings of ``tests``."""
-    strings = (node for test in tests for node in ast.walk(test) if isinstance(node, ast.JoinedStr))
-    parts = (part.value for string in strings for part in string.values if isinstance(part, ast.Constant))
-    return frozenset(part.strip() for part in parts if isinstance(part, str))
 
 
 def shows(text: str, hidden: Collection[str]) -> str:

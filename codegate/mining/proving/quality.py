@@ -17,6 +17,7 @@ from codegate.mining.examples.search import differing, with_examples
 from codegate.mining.proving.outcomes import status_in
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.statements.gates import longest_words
 from codegate.suite import Changes, Quality
 
 MAX_UNSHOWN: Final = 3
@@ -137,7 +138,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sa
     """
     fixed, found = cut.base.overlay(cut.fix), list[str]()
     for number, text in enumerate(texts):
-        old = text.encode()
+        old = longest_words(text).strip().encode()
         changed = {
             path: replace(file, data=file.data.replace(old, old + b"x"))
             for path, file in cut.hidden.items()

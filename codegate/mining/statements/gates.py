@@ -1,17 +1,16 @@
 """What no statement may show, as one table of rules."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from codegate.languages.lines import dialect_of
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
-from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals, templates
+from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.statements.interface import Interface
-from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.vocabulary import (
     FixVocabulary,
     added_text,
@@ -22,6 +21,12 @@ from codegate.mining.statements.vocabulary import (
 )
 
 _EXACT_LENGTH: Final = 8
+_MESSAGE_WORDS: Final = 3
+ELLIPSIS: Final = "…"
+"""Stands for a value in a text that is expected exactly otherwise."""
+_QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n])+)\1""")
+#: A value in a message: ``{name}``, ``${name}``, ``{}``, ``%s``, ``%.2f``.
+_VALUE: Final = re.compile(r"\$?\{[^{}]*\}|%[-+#]?[\d.]*[a-zA-Z]")
 _MAX_BYTES: Final = 1 << 20
 _DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
 _CODE_LIKE: Final = re.compile(r"^_\w|[^_]_[^_]|[a-z][A-Z]")
@@ -84,21 +89,29 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     """Return the gates of one problem; its interface may show."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     whole = whole_literals(hidden, added_text(cut))
-    parts = templates(python_tests(cut, outcomes.fail_to_pass))
-    exact = _exact(hidden & (source_literals(cut) | whole | parts), parts, added_text(cut))
+    added = added_text(cut)
+    required = hidden & (source_literals(cut) | whole)
+    shared = {text for text in required if len(text) >= _EXACT_LENGTH and text in added}
+    messages = {text for text in _messages(cut, public) if not any(each in text for each in shared)}
+    exact = tuple(sorted(shared | messages))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})
     secret = hidden.difference(exact, whole)
     return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
-def _exact(required: frozenset[str], parts: frozenset[str], added: str) -> tuple[str, ...]:
-    """Return the texts that a fix needs word for word."""
-    # These are the ``required`` texts that the fix has too, and those ``parts`` of templates that contain a text of it.
-    new = {text for quote in "'\"" for text in re.findall(rf"{quote}([^{quote}\n]+){quote}", added) if text.strip()}
-    return tuple(sorted(
-        text for text in required
-        if len(text) >= _EXACT_LENGTH and (text in added or (text in parts and any(one in text for one in new)))
-    ))  # fmt: skip
+def _messages(cut: Cut, public: str) -> Iterator[str]:
+    """Yield messages that the fix adds and that hidden tests have words of, with an ellipsis in place of each value."""
+    hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
+    for _, literal in _QUOTED.findall(added_text(cut)):
+        message = _VALUE.sub(ELLIPSIS, literal)
+        words = longest_words(message).strip()
+        if len(words.split()) >= _MESSAGE_WORDS and words in hidden and words not in public:
+            yield message
+
+
+def longest_words(text: str) -> str:
+    """Return the longest part of an exact text that has no value in it."""
+    return max(text.split(ELLIPSIS), key=len)
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from codegate.mining.examples.example import MAX_SHOWN, UNSTABLE, Example, funct
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.gates import Gates, gates_of
+from codegate.mining.statements.gates import ELLIPSIS, Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import texts_about, titles_of
 from codegate.mining.statements.quotation import (
@@ -144,11 +144,13 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 
     These are new names, and texts that fix and failing tests share.
     """
-    exact = [text for text in exact if text not in statement]
+    exact = [text for text in exact if not all(part in statement for part in text.split(ELLIPSIS))]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
     if exact:
-        parts.append("## Required form\n\nThese texts are expected exactly:\n\n" + "\n".join(map(_listed, exact)))
+        values = f" (`{ELLIPSIS}` stands for a value)" if any(ELLIPSIS in text for text in exact) else ""
+        listed = "\n".join(map(_listed, exact))
+        parts.append(f"## Required form\n\nThese texts are expected exactly{values}:\n\n{listed}")
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
