@@ -141,8 +141,9 @@ def resolve_endpoint(
     if not key and direct:
         key = NO_KEY
     if not key:
+        others = "".join(f" {name} is not used: {why}." for name, why in found.not_keys.items() if os.environ.get(name))
         raise UsageError(
-            f"{provider} needs a key and the environment variable {variable} is not set.",
+            f"{provider} needs a key and the environment variable {variable} is not set.{others}",
             f"Set {variable}, or name another variable with `api_key_env` in codegate.yml; what else a provider "
             "takes is in docs/candidates.md.",
         )

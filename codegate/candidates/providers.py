@@ -6,8 +6,8 @@ point of ``codegate.providers``.
 
 import importlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +47,7 @@ class ModelProvider:
         protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
         own_key: returns the machine's own credentials for it, where no key is set; empty: there are none.
         snapshot_of: returns what answers call a model, where that is not the name that requests have.
+        not_keys: variables that people set instead of a key and that are none here, each with the reason.
         telemetry_name: what OpenTelemetry's GenAI conventions call it, where that is not its own name.
     """
 
@@ -59,6 +60,7 @@ class ModelProvider:
     protocols: tuple[str, ...] = ()
     own_key: Callable[[], str] | None = None
     snapshot_of: Callable[[str], str] = str
+    not_keys: Mapping[str, str] = field(default_factory=dict)
     telemetry_name: str | None = None
 
 

@@ -389,6 +389,10 @@ def test_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None
         open_provider(parse("openai:gpt-4o-2024-08-06"))
     with pytest.raises(UsageError, match="TEAM_KEY"):
         open_provider(parse("openai:gpt-4o-2024-08-06").model_copy(update={"api_key_env": "TEAM_KEY"}))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-none")
+    with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY is not set\. CLAUDE_CODE_OAUTH_TOKEN is not used: a sub"):
+        open_provider(parse("anthropic:claude-sonnet-4-20250514"))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "line\nbreak")
     with pytest.raises(UsageError, match="ANTHROPIC_API_KEY") as caught:
         open_provider(parse("anthropic:claude-sonnet-4-20250514"))
