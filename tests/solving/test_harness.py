@@ -83,6 +83,14 @@ def marked(mark: str, *, hostile: bool = False) -> dict[str, str]:
         ".codex/config.toml": (codex if hostile else "") + toml,
         ".codex/hooks.json": json.dumps(hooks),
         "opencode.json": json.dumps({"instructions": ["docs/*.md"], "mcp": listed} | (opencode if hostile else {})),
+        ".github/copilot-instructions.md": f"{mark}-copilot\n",
+        ".github/instructions/all.instructions.md": f'---\napplyTo: "**"\n---\n{mark}-applied\n',
+        ".github/skills/octo/SKILL.md": skill("octo"),
+        ".github/agents/peer.md": helper("peer"),
+        ".github/hooks/own.json": json.dumps({"version": 1, "hooks": {"sessionStart": [
+            {"type": "command", "bash": f"touch /tmp/{mark}-hook"},
+        ]}}),
+        ".github/copilot/settings.json": json.dumps({"model": "another"} if hostile else {}),
         ".opencode/plugin/own.js": f"require('fs').writeFileSync('/tmp/{mark}-hook', ''); export default () => ({{}})",
     }  # fmt: skip
 
@@ -91,17 +99,22 @@ BASE = Tree({**PLAIN_TREE, **{path: TreeFile(text.encode()) for path, text in ma
 SENT = {
     "claude-code": {"claude", "imported", "rule", "spells-offered", "spells-read", "aide-offered", "hook", "result"},
     "codex": {"agents", "shared-offered", "hook", "tool", "result"},
+    "copilot": {"agents", "claude", "copilot", "applied", "octo-offered", "shared-offered", "spells-offered", "hook"}
+    | {"peer-offered", "imported", "tool", "result"},
     "opencode": {"agents", "listed", "imported", "shared-offered", "spells-offered", "mate-offered", "hook", "tool"}
     | {"result"},
 }
 USES: dict[str, list[Run | Use]] = {
     "claude-code": [Use("Skill", {"skill": "spells"}), Use("mcp__own__look", {})],
     "codex": [Use("mcp__own.look", {})],
+    "copilot": [Use("own-look", {})],
     "opencode": [Use("own_look", {})],
 }
 USED = {
     "claude-code": {".claude/rules/one.md", "CLAUDE.md", "MCP server own", "skill spells"},
     "codex": {"AGENTS.md", "MCP server own"},
+    "copilot": {"AGENTS.md", "CLAUDE.md", "MCP server own"}
+    | {".github/copilot-instructions.md", ".github/instructions/all.instructions.md"},
     "opencode": {"AGENTS.md", "MCP server own"},
 }
 
@@ -135,7 +148,7 @@ def sent(model: ScriptedModel, mark: str) -> set[str]:
 
 @pytest.mark.bwrap
 @pytest.mark.parametrize(
-    "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.full) for name in ("codex", "opencode"))]
+    "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.full) for name in ("codex", "copilot", "opencode"))]
 )
 @pytest.mark.timeout(900)
 def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
@@ -285,8 +298,16 @@ def test_without_a_harness_nothing_of_the_base_is_there(agent: str, bwrap_backen
 
 
 @pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("agent", "shown"),
+    [
+        ("claude-code", {"claude", "imported", "shared-offered"}),
+        pytest.param("copilot", {"claude", "imported", "shared-offered", "tool"}, marks=pytest.mark.full),
+    ],
+)
+@pytest.mark.timeout(900)
 def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
-    bwrap_backend: Backend, tmp_path: Path
+    bwrap_backend: Backend, tmp_path: Path, agent: str, shown: set[str]
 ) -> None:
     here = repository(tmp_path / "here", marked("mine"))
     named = {
@@ -296,9 +317,9 @@ def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
         "hooks": False,
     }
     with ScriptedModel(lambda turn: Say("ok") if turn.results else Run("ls /tmp/*-hook")) as model:
-        spec = read_harness(agent_spec("claude-code", model, minutes=3, harness=named), here)
+        spec = read_harness(agent_spec(agent, model, minutes=3, harness=named), here)
         done = attempt(bwrap_backend, model, spec)
-    assert sent(model, "mine") == {"claude", "imported", "shared-offered"}
+    assert sent(model, "mine") == shown
     assert done.agent is not None
     assert set(done.agent.used) == {"CLAUDE.md", "MCP server own"}
 

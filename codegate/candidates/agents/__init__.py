@@ -14,6 +14,7 @@ from codegate.candidates.agents.claude_code import ClaudeCode
 from codegate.candidates.agents.codex import Codex
 from codegate.candidates.agents.command import OwnCommand
 from codegate.candidates.agents.contract import Agent, Start, Task
+from codegate.candidates.agents.copilot import Copilot
 from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
 from codegate.candidates.agents.programs import LangGraph, OpenAIAgents
@@ -37,7 +38,8 @@ OWN_COMMAND: Final = OwnCommand.name
 AGENTS: Final[dict[str, Agent]] = {
     agent.name: agent
     for agent in (
-        ClaudeCode(), Codex(), OpenCode(), MiniSweAgent(), Aider(), OpenAIAgents(), LangGraph(), OwnCommand(),
+        ClaudeCode(), Codex(), Copilot(), OpenCode(), MiniSweAgent(), Aider(), OpenAIAgents(), LangGraph(),
+        OwnCommand(),
     )
 }  # fmt: skip
 

@@ -1,11 +1,9 @@
 """Anthropic's Claude Code. Its exit status is no verdict: 0 was seen without any edit."""
 
 import json
-import posixpath
-import re
 from collections.abc import Iterable
 
-from codegate.candidates.agents.contract import MODULES, Agent, Start, Task
+from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, imported_texts
 
 _SMALL = ("SMALL_FAST", "DEFAULT_HAIKU")
 
@@ -57,6 +55,4 @@ class ClaudeCode(Agent):
     def imports(self, path: str, text: str) -> Iterable[str]:
         """See ``Agent.imports``: instructions take in ``@path``."""
         yield from super().imports(path, text)
-        if path.endswith(".md"):
-            names = re.findall(r"(?<![\w`])@([\w./-]+[\w/-])", text)
-            yield from (posixpath.join(posixpath.dirname(path), name) for name in names)
+        yield from imported_texts(path, text)

@@ -1,6 +1,8 @@
 """What an agent is to codegate."""
 
 import contextlib
+import posixpath
+import re
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -132,6 +134,13 @@ class Agent(ABC):
         """Return what the agent warned of, in its own words; nothing where its output has no format for it."""
         del output
         return ()
+
+
+def imported_texts(path: str, text: str) -> Iterator[str]:
+    """Yield the files that instructions in Markdown take in, as ``@path`` from their own folder."""
+    if path.endswith(".md"):
+        names = re.findall(r"(?<![\w`])@([\w./-]+[\w/-])", text)
+        yield from (posixpath.join(posixpath.dirname(path), name) for name in names)
 
 
 def _document(path: str, text: str) -> Any:
