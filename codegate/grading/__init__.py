@@ -8,7 +8,7 @@ and the model's own public test runs.
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.flips import find_flips, mark_tests
-from codegate.grading.grade import FailureClass, Grade, TestResult
+from codegate.grading.grade import FailureClass, Grade, OwnTests, TestResult
 from codegate.grading.grader import (
     GRADER_VERSION,
     grade,
@@ -18,7 +18,7 @@ from codegate.grading.grader import (
 )
 from codegate.grading.sandboxes import RunCount, Sandboxes, base_images, counted_runs
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
-from codegate.grading.testrun import run_hidden_tests, run_public_tests, run_tests
+from codegate.grading.testrun import run_hidden_tests, run_own_tests, run_public_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",
@@ -26,6 +26,7 @@ __all__ = [
     "Copies",
     "FailureClass",
     "Grade",
+    "OwnTests",
     "RunCount",
     "Sandboxes",
     "TestReport",
@@ -40,6 +41,7 @@ __all__ = [
     "is_outdated",
     "mark_tests",
     "run_hidden_tests",
+    "run_own_tests",
     "run_public_tests",
     "run_tests",
     "test_selection",

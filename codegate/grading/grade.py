@@ -72,6 +72,13 @@ class LintResult(Strict):
     rules: tuple[str, ...] = ()
 
 
+class OwnTests(Strict):
+    """What an answer's own tests show. It takes part in no grade."""
+
+    passed: int = Field(ge=0, description="Tests in the answer's test files that pass on the answer.")
+    proved: int = Field(ge=0, description="Tests among these that fail without the answer's source files.")
+
+
 class Grade(Strict):
     """What execution showed.
 

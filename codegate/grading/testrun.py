@@ -18,17 +18,19 @@ from typing import Final
 from codegate.grading.behaviour import merge_behaviour, observed_behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import TestResult
+from codegate.grading.grade import OwnTests, TestResult, file_of
 from codegate.grading.installed import installed_files
+from codegate.grading.policy import sort_patch
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes, add_to_count
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
+from codegate.languages import PathClassifier, path_language
 from codegate.sandbox import Command, FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
 from codegate.sandbox.session import ENVIRONMENT
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
-from codegate.suite import Changes, Problem, Tree
+from codegate.suite import Changes, Problem, Tree, apply_patch
 
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
@@ -118,14 +120,50 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
     """
     tree = base.overlay(changes)
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
+    try:
+        return _run_shown_tests(problem, tree, files, sandboxes).summary
+    except FilesRefused as error:  # caused by the model, so no infrastructure fault
+        return f"The tests could not be run: {error}"
+
+
+def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
+    """Run an answer's own tests with its ``patch`` and without it; return what they show.
+
+    No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
+
+    Raises:
+        PatchError: ``patch`` or ``tests`` does not apply to ``base``.
+        SandboxError: a sandbox failed.
+    """
+    written, classifier = apply_patch(base, tests), PathClassifier.of(base)
+    files = tuple(
+        path
+        for path, file in written.items()
+        if file is not None and not file.is_link and classifier.classify(path) == "test"
+        if (language := path_language(path)) is not None and problem.manifest.runner in language.runners
+    )
+    fixed = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied)
+    if not files:
+        return OwnTests(passed=0, proved=0)
+    try:
+        after = _run_shown_tests(problem, fixed.overlay(written), files, sandboxes)
+        passed = {test for test in after.results if after.proven and after.passes(test) and file_of(test) in files}
+        before = _run_shown_tests(problem, base.overlay(written), files, sandboxes) if passed else after
+    except FilesRefused:
+        return OwnTests(passed=0, proved=0)
+    failed = {test for test, result in before.results.items() if result.status in {"failed", "error"}}
+    unloaded = {file_of(error.id) for error in before.collection_errors}
+    missing = {test for test in passed if test not in before.results and file_of(test) in unloaded}
+    return OwnTests(passed=len(passed), proved=0 if before.forged else len(passed & (failed | missing)))
+
+
+def _run_shown_tests(problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes) -> TestReport:
+    """Run test files that a model may see on ``tree``; return the report."""
     service = problem.manifest.service
     # The expectations on calls are as hidden as the hidden tests.
     service = service.model_copy(update={"expects": ()}) if service else None
     selection = replace(test_selection(problem), files=files, service=service)
-    try:
-        return run_tests(partial(sandboxes.open, problem.environment, problem.manifest.limits), tree, selection).summary
-    except FilesRefused as error:  # caused by the model, so no infrastructure fault
-        return f"The tests could not be run: {error}"
+    return run_tests(partial(sandboxes.open, problem.environment, problem.manifest.limits), tree, selection)
 
 
 def put_tree(sandbox: Sandbox, tree: Tree) -> None:

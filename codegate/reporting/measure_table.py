@@ -187,7 +187,7 @@ _UNITS: Final[Mapping[str, Callable[[float | None], str]]] = {
     "number": partial(figures.number, digits=2),
 }
 _KINDS: Final = (
-    "Correctness", "Patch", "Cost", "Time", "Calls per attempt", "Tokens", "Reliability", "Weighted score",
+    "Correctness", "Patch", "Own tests", "Cost", "Time", "Calls per attempt", "Tokens", "Reliability", "Weighted score",
 )  # fmt: skip
 _MEASURES: Final[Sequence[tuple[str, Say]]] = sorted(
     (

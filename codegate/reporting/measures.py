@@ -61,6 +61,8 @@ class Measures:
     lint_clean: Estimate
     patch_lines: Estimate
     patch_outside: Estimate
+    own_written: Estimate
+    own_proved: Estimate
     model_median: Estimate
     model_p95: Estimate
     infrastructure_median: Estimate
@@ -221,6 +223,13 @@ MEASURES: Final = (
             "Patch: lines against the reference, median", "number"),
     Measure("patch_outside", "attempts", _share, lambda one: (one.size.outside > 0, 1) if one.size else None,
             "Patch: files outside the reference"),
+    # Of single shots nobody expects tests.
+    Measure("own_written", "attempts", _share,
+            lambda one: (any(drop.reason == "test" for drop in one.attempt.dropped), 1)
+            if one.attempt and one.size and one.attempt.solver in {"agent", "tool_loop"} else None,
+            "Own tests: written"),
+    Measure("own_proved", "attempts", _share, lambda one: (one.own_tests.proved > 0, 1) if one.own_tests else None,
+            "Own tests: proved by the fix"),
     # Model calls, all turns; retries and the waiting for them left out.
     Measure("model_median", "attempts", _MEDIAN, _model_seconds),
     Measure("model_p95", "attempts", _P95, _model_seconds),

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from codegate.candidates import Provider, redactor_for
-from codegate.grading import Grade, Sandboxes, grade, run_public_tests
+from codegate.grading import Grade, OwnTests, Sandboxes, grade, run_own_tests, run_public_tests
 from codegate.running.bases import base_trees, cached_contexts
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls, TimeLimit
@@ -27,7 +27,7 @@ from codegate.running.endings import (
     patch_size,
     verbatim_recall,
 )
-from codegate.running.engine import Engine
+from codegate.running.engine import Engine, Result, SandboxTask
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord
@@ -36,7 +36,7 @@ from codegate.running.progress import Doing, Progress
 from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
 from codegate.solving.attempt import ModelCall
-from codegate.suite import Environment, Problem, Suite, Tree, make_patch
+from codegate.suite import Environment, PatchError, Problem, Suite, Tree, make_patch
 
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
 
@@ -121,7 +121,7 @@ class Attempts:
                 if problem.manifest.answer is not None:
                     result = grade_question(problem, attempt)
                 else:
-                    result = with_retries(partial(self._grade, problem, attempt.patch), self._stop)
+                    result = self._in_sandboxes(partial(grade, patch=attempt.patch), problem)
                 result = explain_ending(result, attempt, job.candidate)
             except Faulted as error:
                 fault = error.fault
@@ -132,6 +132,7 @@ class Attempts:
                 self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
             self._write_problem(problem)
+        own_tests = self._own_tests(problem, attempt) if attempt is not None and result and result.tests else None
         base = self.base(problem.id)
         changes = changes_of(base, attempt.patch) if attempt is not None else None
         outcome = Outcome(
@@ -146,6 +147,7 @@ class Attempts:
             sandbox=self._engine.words,
             recall=verbatim_recall(base, problem.fix, changes),
             size=patch_size(base, problem.fix, changes),
+            own_tests=own_tests,
             harness_recall=harness_recall(base, problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
@@ -196,9 +198,24 @@ class Attempts:
         attempt = partial(agent_attempt, *what, python, self._open_for_agent, call, paid)
         return with_retries(attempt, self._stop, "agent")
 
-    def _grade(self, problem: Problem, patch: str) -> Grade:
-        with self._slots, self._doing.grading():
-            return self._engine.run(partial(grade, patch=patch), problem, self.base)
+    def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem) -> Result:
+        def run() -> Result:
+            with self._slots, self._doing.grading():
+                return self._engine.run(task, problem, self.base)
+
+        return with_retries(run, self._stop)
+
+    def _own_tests(self, problem: Problem, attempt: Attempt) -> OwnTests | None:
+        """Return what the tests of an answer show.
+
+        None if it has none, or if they could not be run: the grade counts without them.
+        """
+        if not attempt.tests or problem.manifest.answer is not None:
+            return None
+        try:
+            return self._in_sandboxes(partial(run_own_tests, patch=attempt.patch, tests=attempt.tests), problem)
+        except (Faulted, PatchError):
+            return None
 
     @contextmanager
     def _open_for_agent(self, problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:

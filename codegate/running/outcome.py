@@ -15,7 +15,7 @@ from codegate.candidates import CandidateSpec
 from codegate.durable import digest, write_atomic
 from codegate.gating import QUARANTINED
 from codegate.gating.policy import MAX_LOOKS
-from codegate.grading import Grade
+from codegate.grading import Grade, OwnTests
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
 from codegate.strict import Strict
@@ -85,6 +85,9 @@ class Outcome(Strict):
     )
     size: PatchSize | None = Field(
         default=None, exclude_if=lambda size: size is None, description="Missing where no source file is changed."
+    )
+    own_tests: OwnTests | None = Field(
+        default=None, exclude_if=lambda own: own is None, description="Missing where none were run."
     )
     harness_recall: float | None = Field(
         default=None,

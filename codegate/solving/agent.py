@@ -140,6 +140,7 @@ def agent_attempt(
         patch=frozen.patch,
         patch_error=left.error,
         dropped=frozen.dropped,
+        tests=frozen.tests,
         # Not the conversation's messages: an agent puts examples there, as if its model had written them.
         contains_code=bool(frozen.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),

@@ -16,10 +16,11 @@ MAX_FILES: Final = 10_000
 
 @dataclass(frozen=True)
 class Frozen:
-    """The patch of the changed source files, and every other path with the reason."""
+    """The patch of the changed source files, every other path with the reason, and the patch of test files."""
 
     patch: str
     dropped: tuple[DroppedPath, ...]
+    tests: str
 
 
 def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
@@ -40,24 +41,30 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 
 
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
-    """Return the patch of ``changes`` to ``base``, and the dropped paths.
+    """Return the patch of ``changes`` to ``base``, the dropped paths, and the patch of those dropped as tests.
 
-    Links that lead out of the tree are not, nor the largest files of a patch that is over its limit.
+    Links that lead out of the tree are in no patch, nor the largest files of one that is over its limit. Of tests over
+    that limit none are kept.
     """
     kept: dict[str, TreeFile | None] = {}
     others = list(dropped)
+    own = {drop.path for drop in others if drop.reason == "test"}
+    tests: dict[str, TreeFile | None] = {}
     for path, file in changes.items():
-        if file is not None and SandboxFile(path, file.data, file.mode).leads_out:
+        unsafe = file is not None and SandboxFile(path, file.data, file.mode).leads_out
+        if unsafe and path not in own:
             others.append(DroppedPath(path=show_path(path), reason="unsafe"))
-        else:
-            kept[path] = file
-    while len((patch := make_patch(base, kept)).encode("utf-8", "surrogateescape")) > MAX_PATCH_BYTES:
+        elif not unsafe:
+            (tests if path in own else kept)[path] = file
+    while _bytes(patch := make_patch(base, kept)) > MAX_PATCH_BYTES:
         sizes = {path: _size(base.get(path)) + _size(file) for path, file in kept.items()}
         weights = {path: len(path) + size for path, size in sizes.items()}  # a patch names empty files, too
         for path in largest(weights, sum(weights.values()) // 2):
             others.append(too_large(path, sizes[path], f"a patch may have {MAX_PATCH_BYTES} bytes"))
             del kept[path]
-    return Frozen(patch, tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED])
+    test_patch = make_patch(base, tests)
+    shown = tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED]
+    return Frozen(patch, shown, test_patch if _bytes(test_patch) <= MAX_PATCH_BYTES else "")
 
 
 def largest(sizes: Mapping[str, int], most: int) -> list[str]:
@@ -81,6 +88,10 @@ def show_path(path: str) -> str:
     if len(path) <= 200 and path.isprintable():
         return path
     return path[:200].encode("unicode_escape").decode("ascii")[:200]
+
+
+def _bytes(patch: str) -> int:
+    return len(patch.encode("utf-8", "surrogateescape"))
 
 
 def _size(file: TreeFile | None) -> int:

@@ -99,6 +99,7 @@ class Attempt(AttemptSummary):
     """A candidate's work on a problem.
 
     Attributes:
+        tests: unified diff of the test files that an agent or a tool loop changed; they do not cross into grading.
         messages: the transcript, in order.
         calls: the answered model calls; none where no model was called.
     """
@@ -106,6 +107,7 @@ class Attempt(AttemptSummary):
     problem: str
     candidate: str
     sample: int
+    tests: str = Field(default="", exclude_if=lambda tests: not tests)
     messages: tuple[Message, ...] = ()
     calls: tuple[CallRecord, ...] = ()
 

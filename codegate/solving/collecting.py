@@ -40,7 +40,7 @@ class Left:
     """What an agent left in the tree.
 
     Attributes:
-        changes: of source files.
+        changes: of source files, and of test files where all of them have room.
         dropped: the other changed paths, with the reasons.
         error: why what it left cannot be read, None where it can.
     """
@@ -84,6 +84,11 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Le
     sizes = {path: found[path][1] for path in sources if path in found}
     for path in largest(sizes, MAX_CHANGED_BYTES):
         dropped.append(too_large(path, sizes.pop(path), f"an answer's files may have {MAX_CHANGED_BYTES} bytes"))
+    changed = {*listing["gone"], *found}
+    own = [drop.path for drop in dropped if drop.reason == "test" and drop.path in changed][:MAX_FILES]
+    tests = {path: found[path][1] for path in own if path in found}
+    if sum(sizes.values()) + sum(tests.values()) <= MAX_CHANGED_BYTES and all(found[p][0] in _MODES for p in tests):
+        sources, sizes = [*sources, *own], {**sizes, **tests}
     # Base 64 takes four bytes for three.
     texts = _asked(sandbox, {"read": [*sizes]}, 2 * MAX_CHANGED_BYTES) if sizes else {}
     changes: dict[str, TreeFile | None] = {path: None for path in sources if path not in found}

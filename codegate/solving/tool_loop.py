@@ -54,6 +54,7 @@ def tool_loop(
         prompt_version=tool_loop_version(candidate),
         patch=frozen.patch if stop != "refusal" else "",
         dropped=frozen.dropped,
+        tests=frozen.tests,
         contains_code=toolbox.wrote
         or any(contains_code(message.text) for message in messages if message.role == "assistant"),
         stop=stop,

@@ -184,13 +184,14 @@ class Workspace:
         self._touched |= changes.keys()
 
     def freeze(self) -> Frozen:
-        """Return the patch of the changed source files, and the other paths that were written to."""
+        """Return the patches of the changed source and test files, and the other paths that were written to."""
         touched = sorted(self._touched)
         changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
         sources, dropped = sort_paths(self._base, changed)
+        tests = [drop.path for drop in dropped if drop.reason == "test" and drop.path in changed]
         dropped += [DroppedPath(path=path, reason="unchanged") for path in touched if path not in changed]
         dropped += [refused for path, refused in self._refused.items() if path not in changed]
-        return freeze_answer(self._base, {path: changed[path] for path in sources}, dropped)
+        return freeze_answer(self._base, {path: changed[path] for path in (*sources, *tests)}, dropped)
 
     def _file(self, name: str) -> TreeFile:
         file = self._files.get(name)

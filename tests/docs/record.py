@@ -2,9 +2,9 @@
 
 A model server on this machine plays two models and a judge over HTTP, in the tool loop, on the bundled suites pooled
 into one. ``careful`` knows the reference fixes of all but some problems of arbiter and tiers, where it has a wrong
-solution with an edge-case error, and needs a second try for some. ``hasty`` has wrong solutions for most of these, and
-code in most of its answers. What is graded is executed; times are the server's own and the machine's. Texts are left
-out of what is kept.
+solution with an edge-case error, needs a second try for some, and writes tests for some. ``hasty`` has wrong solutions
+for most of these, and code in most of its answers. What is graded is executed; times are the server's own and the
+machine's. Texts are left out of what is kept.
 """
 
 import json
@@ -78,6 +78,12 @@ def answer(model: str, problem: Problem, turn: int, place: int) -> dict[str, Any
     miss = place % 4 == 0 if careful else place % 3 != 0
     second = careful and place % 5 == 1
     files = files_of(problem, wrong if miss or (second and turn == 0) else ())
+    if careful and place % 3 == 0:
+        tests = {path: file for path, file in problem.hidden.items() if file and Path(path).name.startswith("test_")}
+        files |= {
+            str(Path(path).with_name(Path(path).name.replace("test_", "test_own_", 1))): file.data.decode()
+            for path, file in tests.items()
+        }
     if turn > second:
         return {"role": "assistant", "content": "Done."}
     calls = [

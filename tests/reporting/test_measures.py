@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
 from codegate.gating.estimates import Estimate
-from codegate.grading import Grade
+from codegate.grading import Grade, OwnTests
 from codegate.reporting import ReportTerms, measure
 from codegate.reporting.breakdown import cohorts, failure_shares
 from codegate.reporting.correctness import Graded, common_k, correctness
@@ -19,6 +19,7 @@ from codegate.reporting.weighted import weighted_score
 from codegate.running import Outcome
 from codegate.running.outcome import Fault, PatchSize
 from codegate.solving import AttemptSummary
+from codegate.solving.attempt import DroppedPath
 
 LOOP = CandidateSpec(provider="openai", model="m-2025-01-01", solver="tool_loop", max_iterations=5)
 PRICES = Prices(input=Decimal(1), output=Decimal(2))
@@ -130,6 +131,21 @@ def test_the_patch_is_measured_against_the_reference_where_both_are_known() -> N
     found = measured([made(f"p{i}", True).model_copy(update={"size": one}) for i, one in enumerate([*sizes, None])])
     assert (found.patch_lines.n, found.patch_lines.value) == (2, 1.0)
     assert found.patch_outside.value == pytest.approx(2 / 3)
+
+
+def test_own_tests_are_counted_of_attempts_that_can_write_some() -> None:
+    size = PatchSize(lines=3, reference_lines=2, files=2, outside=1)
+    wrote = {"dropped": (DroppedPath(path="tests/test_a.py", reason="test"),)}
+    outcomes = [made(f"p{i}", True).model_copy(update={"size": size}) for i in range(4)]
+    with_tests = [
+        one.model_copy(update={"attempt": one.attempt.model_copy(update=wrote)}) for one in outcomes[:3] if one.attempt
+    ]
+    shown = [OwnTests(passed=2, proved=1), OwnTests(passed=2, proved=0), None]  # of the third, the sandbox failed
+    known = [one.model_copy(update={"own_tests": own}) for one, own in zip(with_tests, shown, strict=True)]
+    single = outcomes[3].model_copy(update={"attempt": AttemptSummary(solver="single_shot", prompt_version="1")})
+    found = measured([*known, outcomes[3], single])
+    assert (found.own_written.n, found.own_written.value) == (4, 0.75)
+    assert (found.own_proved.n, found.own_proved.value) == (2, 0.5)
 
 
 def test_calls_per_attempt_are_of_the_attempts_that_called_a_model() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
-from codegate.grading import grade
+from codegate.grading import OwnTests, grade
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -21,7 +21,18 @@ from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
 from codegate.suite import Suite, load_suite, update_problem
 from tests.kit.remembered import FOUND
-from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here, serving, write_recipe
+from tests.running.world import (
+    NAMES,
+    ModelServer,
+    Said,
+    answer,
+    lines,
+    results,
+    run_here,
+    serving,
+    source,
+    write_recipe,
+)
 
 pytestmark = pytest.mark.bwrap
 
@@ -304,6 +315,33 @@ def test_what_a_model_does_wrong_is_its_own_failure(suite: Suite, server: ModelS
             assert (outcome.grade.resolved, outcome.grade.score) == (False, 0), text
     assert run_exit_code(run, ()) == 0
     assert not list(tmp_path.rglob("escape.py"))
+
+
+def test_own_tests_of_the_tool_loop_are_run_and_change_no_grade(
+    own_suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    proof = (
+        "from calc.{0} import {0}\n\ndef test_own():\n    assert {0}(8) == {1}\n\ndef test_known():\n    assert True\n"
+    )
+    right = {"double": 16, "half": 4, "square": 64}
+
+    def script(name: str, turn: int, request: dict[str, Any]) -> Said:
+        if turn:
+            return Said("Done.")
+        text = source(name, fixed=True) if name == "double" else f"def {name}(n):\n    return None\n"
+        calls = [use("write_file", path="tests/test_own.py", content=proof.format(name, right[name]))]
+        return Said(
+            tool_calls=calls if name == "half" else [*calls, use("write_file", path=f"calc/{name}.py", content=text)]
+        )
+
+    server.script = script
+    run = run_here(own_suite, tmp_path / "r", server.spec(solver="tool_loop"))
+    assert {one.problem: (one.grade.failure, one.own_tests) for one in run.outcomes if one.grade} == {
+        "calc-double": (None, OwnTests(passed=2, proved=1)),
+        "calc-half": ("no_patch", None),
+        "calc-square": ("logic_error", OwnTests(passed=1, proved=0)),
+    }
+    assert all("test_own" not in one.attempt.patch for one in run.outcomes if one.attempt)
 
 
 @pytest.mark.requirement("C2")

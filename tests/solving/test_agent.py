@@ -326,6 +326,11 @@ def test_a_hostile_agent_gets_nothing(both: Sandboxes) -> None:
         "tests/conftest.py": "test",
         "tests/test_maths.py": "test",
     }
+    assert apply_patch(PLAIN_TREE, done.tests) == {
+        "conftest.py": TreeFile(b"import os; os._exit(0)\n"),
+        "tests/conftest.py": None,
+        "tests/test_maths.py": None,
+    }
 
 
 def test_what_an_agent_leaves_is_its_answer_to_the_byte_the_mode_and_the_link(both: Sandboxes) -> None:

@@ -230,6 +230,23 @@ def test_the_base_is_never_changed() -> None:
     assert workspace.tree() == base
 
 
+def test_changed_tests_are_kept_in_a_patch_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace(small_tree())
+    workspace.write("src/pkg/new.py", "x = 1\n")
+    workspace.write("tests/test_new.py", "def test_new(): pass\n")
+    workspace.write("tests/data.txt", "1\n")
+    frozen = workspace.freeze()
+    assert set(apply_patch(small_tree(), frozen.patch)) == {"src/pkg/new.py"}
+    assert set(apply_patch(small_tree(), frozen.tests)) == {"tests/test_new.py", "tests/data.txt"}
+    assert {drop.path: drop.reason for drop in frozen.dropped} == {
+        "tests/test_new.py": "test",
+        "tests/data.txt": "test",
+    }
+    workspace.write("tests/test_new.py", "#" * 2000)
+    monkeypatch.setattr(answer, "MAX_PATCH_BYTES", 1000)
+    assert (workspace.freeze().patch, workspace.freeze().tests) == (frozen.patch, "")
+
+
 def test_empty_files_count_in_a_patch_that_is_over_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "MAX_PATCH_BYTES", 1000)
     files = {f"src/pkg/m{number}.py": TreeFile(b"") for number in range(20)}
