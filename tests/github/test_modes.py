@@ -357,7 +357,7 @@ class TestRuns:
         config = world.workspace / "codegate.yml"
         config.write_text(config.read_text().replace("min_problems: 2, ", ""))
         few = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-none", samples="4")
-        headline = "nightly, pass on too few problems: 3, and a gate's pass takes at least 16"
+        headline = "nightly, pass on too few problems: 3, and a gate's pass takes at least 10"
         assert few.summary.startswith(f"## codegate: {headline}\n")
         assert ("warning", "codegate") in few.annotations
         nights.put("codegate-nightly", archive, Run(78, event="schedule", path=NIGHTLY, conclusion="failure"))
