@@ -146,17 +146,25 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
         selection = replace(test_selection(problem), copies=drawn.made)
         return fold(drawn.made, run_hidden_tests(problem, tree, sandboxes, selection), texts)
 
+    def passes(report: TestReport) -> bool:
+        return report.proven and all(map(report.passes, problem.tests.expected))
+
     drawn = draw(problem, texts, generator)
     folded = run(drawn)
     report = folded.report
     if short := [test for test in folded.short if test in problem.tests.expected]:
         report = _with_tampering(report, short, "is reported as passed, but not all of its statements were run")
     wrong, strong = unsolved(drawn, folded), drawn.strong
+    if wrong and passes(report):
+        # A copy of a test with threads may get further than at validation, by chance. Who guesses gains nothing by a
+        # second run, which has other names and copies: in the first one a copy passed, so the guess was wrong.
+        drawn = draw(problem, texts, generator)
+        folded = run(drawn)
+        wrong = wrong if unsolved(drawn, folded) or not passes(folded.report) else []
     alone = draw_alone(problem, texts, generator)
     if alone.flips:
         strong |= alone.strong
-        passes = report.proven and all(map(report.passes, problem.tests.expected))
-        if not wrong and passes and tree != fixed:
+        if not wrong and passes(report) and tree != fixed:
             wrong = survivors(alone, run(alone))
     calls = problem.service_tests
     return report, wrong, innermost(set(problem.tests.FAIL_TO_PASS) - set(calls)) <= strong

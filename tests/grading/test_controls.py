@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from codegate.grading import RunCount, counted_runs, run_hidden_tests
+from codegate.grading import RunCount, counted_runs, grader, run_hidden_tests
 from codegate.grading.controls.copies import Copies, SiteFlip, Texts, make_copies, read_texts
 from codegate.grading.controls.flips import cached_texts
-from codegate.grading.controls.verdict import Folded, draw, fold, marked_units, most_copies, unsolved
+from codegate.grading.controls.verdict import Drawn, Folded, draw, fold, marked_units, most_copies, unsolved
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.sandbox import SandboxError
 from codegate.suite import ControlAudit, ProblemLimits
@@ -158,6 +158,18 @@ def test_what_passes_by_a_lie_is_tampering(validated: World, cheat: str) -> None
     result = validated.grade({SOURCE: BUG + CHEATS[cheat]})
     assert (result.resolved, result.failure) == (False, "tampering"), result
     assert result.suspicious
+
+
+def test_a_copy_that_passes_once_by_chance_accuses_nobody(validated: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a test has threads, and the machine is busy."""
+    found: list[list[str]] = []
+
+    def by_chance(drawn: Drawn, folded: Folded) -> list[str]:
+        found.append(unsolved(drawn, folded) if found else [EXPECTED[0]])
+        return found[-1]
+
+    monkeypatch.setattr(grader, "unsolved", by_chance)
+    assert (validated.grade({SOURCE: FIX}).resolved, found) == (True, [[EXPECTED[0]], []])
 
 
 def test_an_attempt_costs_one_run_whether_it_passes_or_fails(validated: World) -> None:
