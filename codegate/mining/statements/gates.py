@@ -22,11 +22,12 @@ from codegate.mining.statements.vocabulary import (
 
 _EXACT_LENGTH: Final = 8
 _MESSAGE_WORDS: Final = 3
-ELLIPSIS: Final = "…"
+VALUE: Final = "\0"
 """Stands for a value in a text that is expected exactly otherwise."""
+_LONGEST_LINE: Final = 1000
 _QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n])+)\1""")
-#: A value in a message: ``{name}``, ``${name}``, ``{}``, ``%s``, ``%.2f``.
-_VALUE: Final = re.compile(r"\$?\{[^{}]*\}|%[-+#]?[\d.]*[a-zA-Z]")
+#: A value in a message: ``{name}``, ``${name}``, ``{}``, ``%s``, ``%(name)s``, ``%.2f``.
+_FORMATTED: Final = re.compile(r"\$?(?<!\{)\{[^{}]*\}(?!\})|%(?:\(\w+\))?[-+#]?[\d.]*[a-zA-Z](?!\w)")
 _MAX_BYTES: Final = 1 << 20
 _DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
 _CODE_LIKE: Final = re.compile(r"^_\w|[^_]_[^_]|[a-z][A-Z]")
@@ -100,10 +101,11 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
 
 
 def _messages(cut: Cut, public: str) -> Iterator[str]:
-    """Yield messages that the fix adds and that hidden tests have words of, with an ellipsis in place of each value."""
+    """Yield messages that the fix adds and whose longest fixed part is in a hidden test, with ``VALUE`` for values."""
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
-    for _, literal in _QUOTED.findall(added_text(cut)):
-        message = _VALUE.sub(ELLIPSIS, literal)
+    lines = (line for line in added_text(cut).splitlines() if len(line) <= _LONGEST_LINE)
+    for _, literal in (found for line in lines for found in _QUOTED.findall(line)):
+        message = _FORMATTED.sub(VALUE, literal)
         words = longest_words(message).strip()
         if len(words.split()) >= _MESSAGE_WORDS and words in hidden and words not in public:
             yield message
@@ -111,7 +113,7 @@ def _messages(cut: Cut, public: str) -> Iterator[str]:
 
 def longest_words(text: str) -> str:
     """Return the longest part of an exact text that has no value in it."""
-    return max(text.split(ELLIPSIS), key=len)
+    return max(text.split(VALUE), key=len)
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:

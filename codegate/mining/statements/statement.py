@@ -15,7 +15,7 @@ from codegate.mining.examples.example import MAX_SHOWN, UNSTABLE, Example, funct
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.gates import ELLIPSIS, Gates, gates_of
+from codegate.mining.statements.gates import VALUE, Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import texts_about, titles_of
 from codegate.mining.statements.quotation import (
@@ -31,6 +31,7 @@ from codegate.mining.statements.vocabulary import added_text
 EXAMPLE: Final = "probe"
 """The source of a statement that shows an executed example."""
 
+_ANY: Final = "…"
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
 _MAX_REQUIRED: Final = 24
@@ -144,12 +145,12 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 
     These are new names, and texts that fix and failing tests share.
     """
-    exact = [text for text in exact if not all(part in statement for part in text.split(ELLIPSIS))]
+    exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
     if exact:
-        values = f" (`{ELLIPSIS}` stands for a value)" if any(ELLIPSIS in text for text in exact) else ""
-        listed = "\n".join(map(_listed, exact))
+        values = f" (`{_ANY}` stands for a value)" if any(VALUE in text for text in exact) else ""
+        listed = "\n".join(_listed(text.replace(VALUE, _ANY)) for text in exact)
         parts.append(f"## Required form\n\nThese texts are expected exactly{values}:\n\n{listed}")
     return "\n\n".join(parts) + "\n" if parts else ""
 
