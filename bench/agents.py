@@ -43,8 +43,10 @@ def attempt(boxes: Sandboxes, name: str) -> tuple[float, Completed]:
     done: list[Completed] = []
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Any]:
-        with boxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
+    def open_for_agent(
+        problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
+    ) -> Iterator[Any]:
+        with boxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
             yield Watched(sandbox, done)
 
     with ScriptedModel(part) as model:

@@ -296,9 +296,7 @@ class _Build:
                 kept.append(line)
                 continue
             failures.append(self._failure(line, done))
-            needed = not self._found or without_package(self._tree, failures[-1].package) is not None
-            # Tests show what was needed. Packages without a project have none: a failing network is no answer there.
-            if needed or (failures[-1].unreachable and not self._tree):
+            if not self._found or without_package(self._tree, failures[-1].package) is not None:
                 raise failures[-1]
         if failures and not kept:
             raise failures[0]

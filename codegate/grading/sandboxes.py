@@ -3,6 +3,7 @@
 An environment is prepared once and opened as often as needed.
 """
 
+import logging
 import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -10,10 +11,11 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
-from codegate.environments import obtain, recipe_of
+from codegate.environments import BuildFailed, obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import Texts
@@ -44,6 +46,7 @@ from codegate.suite import (
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 
+_LOG: Final = logging.getLogger(__name__)
 AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, disk_bytes=1 << 30, open_files=4096)
 """What an agent may use: the largest takes 0.7 GiB and 34 threads, beside the tests that it runs."""
 _GRACE_SECONDS: Final = 120.0
@@ -146,6 +149,7 @@ class Sandboxes:
         self._pool = SandboxPool(backend, ahead)
         self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
+        self._packages: Once[tuple[str, ...], Layer | None] = Once()
         self._pythons: Once[tuple[str, ...], str] = Once()
         self.texts: Once[tuple[str, ...], Texts] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
@@ -225,7 +229,7 @@ class Sandboxes:
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
         return self._recipes.get(manifest_key(environment), lambda: self._obtain(self._environments[environment.id]))
 
-    def _obtain(self, environment: Environment, *, found: bool = False) -> EnvironmentRecipe:
+    def _obtain(self, environment: Environment) -> EnvironmentRecipe:
         """Return a cached build, or build with its old versions."""
         manifest = environment.manifest
         if manifest.base is None:
@@ -235,7 +239,7 @@ class Sandboxes:
         else:
             tree = self._tree(manifest.base)
         recipe, resolved = recipe_of(environment), environment.resolved
-        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved, found=found).environment
+        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved).environment
 
     def _with_services(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
         servers = servers_of(recipe_of(self._environments[environment.id]))
@@ -262,18 +266,31 @@ class Sandboxes:
 
     @contextmanager
     def open_for_agent(
-        self, environment: EnvironmentManifest, beside: Mapping[str, Environment], seconds: float
+        self,
+        environment: EnvironmentManifest,
+        agent: Environment | None,
+        servers: Mapping[str, Environment],
+        seconds: float,
     ) -> Iterator[Sandbox]:
-        """Yield a fresh sandbox for an agent, with the builds of other environments beside; close it afterwards.
+        """Yield a fresh sandbox for an agent, with its packages beside the project's; close it afterwards.
 
-        It lives for ``seconds``.
+        Args:
+            environment: the problem's.
+            agent: what the agent is installed in; None: it is there already.
+            servers: what MCP servers are installed in, by the names of their folders. One that cannot be installed is
+                left out until this object is closed.
+            seconds: how long the sandbox lives.
 
         Raises:
-            BuildFailed: one of the others cannot be built.
-            SandboxError: it cannot be started.
+            UsageError: the agent cannot be installed.
+            SandboxError: an index cannot be reached, or the sandbox not be started.
         """
         self.prepare(environment)  # the isolation is tested once, whatever is installed
-        others = tuple((name, self._beside(other)) for name, other in beside.items())
+        others = tuple(
+            (name, layer)
+            for name, other in {**({"agent": agent} if agent else {}), **servers}.items()
+            if (layer := self._packages.get(manifest_key(other.manifest), partial(self._install, other))) is not None
+        )
         recipe = replace(self._recipe(environment), beside=others)
         key = (*manifest_key(environment), *(layer.sha256 for _, layer in others))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
@@ -281,9 +298,17 @@ class Sandboxes:
         with closing(self.backend.open(prepared, limits)) as sandbox:
             yield self._with_services(environment, sandbox)
 
-    def _beside(self, environment: Environment) -> Layer:
-        """Return what a build of packages left; one that cannot be installed beside others is left out."""
-        return self._recipes.get(manifest_key(environment.manifest), lambda: self._obtain(environment, found=True)).left
+    def _install(self, environment: Environment) -> Layer | None:
+        """Return the build of an agent's or a server's packages; None where a server's cannot be installed."""
+        try:
+            return self._obtain(environment).left
+        except BuildFailed as error:
+            if error.unreachable:
+                raise
+            if environment.id == "agent":
+                raise UsageError(f"the agent cannot be installed: {error.cause}", "Check its version.") from error
+            _LOG.warning("an MCP server is left out: %s", error.cause)
+            return None
 
     def stop(self) -> None:
         """Close every sandbox, and refuse new ones.

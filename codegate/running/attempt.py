@@ -218,8 +218,10 @@ class Attempts:
             return None
 
     @contextmanager
-    def _open_for_agent(self, problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:
-        with self._slots, self._sandboxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
+    def _open_for_agent(
+        self, problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
+    ) -> Iterator[Sandbox]:
+        with self._slots, self._sandboxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
             yield sandbox
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:

@@ -14,8 +14,7 @@ from codegate.candidates import CandidateSpec, Completion, Provider
 from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
-from codegate.environments import BuildFailed
-from codegate.errors import InfrastructureError, UsageError
+from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
 from codegate.sandbox import Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
@@ -26,13 +25,15 @@ from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_apart, lay_harness
-from codegate.solving.installing import agent_environment, server_programs, servers_environment
+from codegate.solving.installing import agent_environment, server_environments, server_programs
 from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
 from codegate.suite import Environment, Problem, Tree
 
-OpenForAgent: TypeAlias = Callable[[Problem, Mapping[str, Environment], float], AbstractContextManager[Sandbox]]
-"""Opens a sandbox of a problem's environment, with builds of others beside it by name, for so many seconds."""
+OpenForAgent: TypeAlias = Callable[
+    [Problem, Environment | None, Mapping[str, Environment], float], AbstractContextManager[Sandbox]
+]
+"""Opens a sandbox of a problem's environment for so many seconds, with what agent and servers are installed in."""
 
 KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
@@ -75,8 +76,7 @@ def agent_attempt(
     agent = _agent(candidate)
     given = lay_harness(base, candidate, problem)
     installed = agent_environment(candidate, python)
-    found = (installed, servers_environment(candidate, python))
-    beside = {environment.id: environment for environment in found if environment is not None}
+    servers = server_environments(candidate, python)
     protocol = protocol_of(candidate)
     limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
 
@@ -92,7 +92,7 @@ def agent_attempt(
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
     started = time.monotonic()
     try:
-        with open_for_agent(problem, beside, settings.minutes * 60) as sandbox:
+        with open_for_agent(problem, installed, servers, settings.minutes * 60) as sandbox:
             sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in given.items()))
             task = Task(
                 prompt=_prompt(problem, candidate),
@@ -108,10 +108,6 @@ def agent_attempt(
             done = sandbox.run(_command(agent, task, variables, programs, settings.minutes * 60, relay))
             seconds = time.monotonic() - started
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
-    except BuildFailed as error:
-        if error.unreachable:
-            raise
-        raise UsageError(f"{settings.name} cannot be installed. {error.cause}", "Check its version.") from error
     finally:
         relay.close()
     if gateway.failure is not None:

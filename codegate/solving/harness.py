@@ -113,6 +113,8 @@ def chosen_files(
         data, program = read(path)
         text = data.decode("utf-8", "replace")
         kind = "servers" if path == harness.mcp else part_of(path, agent.places)
+        if kind == "settings" and agent.hooks_in_settings and not harness.hooks:
+            continue
         if kind == "servers":
             try:
                 agent.servers(path, text)

@@ -1,15 +1,16 @@
-"""What an agent and its MCP servers are installed in: recorded builds of their packages, made when first asked for."""
+"""The recorded builds that hold an agent's packages, and those of its MCP servers."""
 
 import json
 import shlex
 from dataclasses import asdict
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
-from codegate.candidates.agents import AGENTS, server_packages
+from codegate.candidates.agents import AGENTS, ServerPackage, server_packages
 from codegate.environments import Recipe, environment_of, index_secrets
+from codegate.environments.variables import ROOT
 from codegate.errors import UsageError
 from codegate.sandbox.session import BESIDE
 from codegate.solving.drivers import driver_source
@@ -19,7 +20,7 @@ from codegate.suite import Environment
 
 _MAX_FILES: Final = 1 << 20
 _NODE: Final = "22"
-_SERVERS: Final = "/opt/env/servers"
+_PACKAGE: Final = f"{ROOT}/package"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
@@ -65,51 +66,55 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
         tools, install = {"node": _NODE}, f"npm install --ignore-scripts {agent.package}@{settings.version}"
     else:
         own = settings.install or (f"{agent.package}=={settings.version}", *agent.beside)
-        tools, install = {"python": python}, f"uv pip install -- {shlex.join(own)}"
-    return _environment("agent", settings.as_of, Recipe(tools=tools, setup=(install,), secrets=index_secrets()))
+        tools, install = {"python": python}, f"uv pip install --only-binary :all: -- {shlex.join(own)}"
+    return _environment("agent", candidate, Recipe(tools=tools, setup=(install,), secrets=index_secrets()))
 
 
-def servers_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return what the packages of a harness's MCP servers are installed in; None without any.
+def server_environments(candidate: CandidateSpec, python: str) -> dict[str, Environment]:
+    """Return what each package of the harness's MCP servers is installed in, by the name of its folder.
 
-    A pull request names them, so the build gets no credentials of an index. One that cannot be installed is left out.
+    A pull request names them: nothing of theirs runs in the build, which has no credentials of an index.
 
     Args:
         candidate: with an agent.
         python: as for ``agent_environment``.
     """
-    packages = server_packages(AGENTS[candidate.agent.name], candidate.harness) if candidate.agent else ()
-    if not packages:
-        return None
-    setup, tools = [f"mkdir -p {_SERVERS}"], dict[str, str]()
-    for number, package in enumerate(packages):
-        place, asked = f"{_SERVERS}/{number}", shlex.quote(package.asked)
+    found = {}
+    for name, package in _server_packages(candidate).items():
+        requirement = shlex.quote(package.requirement)
         if package.registry == "npm":
-            tools["node"] = _NODE
-            setup.append(f"mkdir {place} && npm install --ignore-scripts --prefix {place} {asked}")
+            node = f'cp -L "$(node -p process.execPath)" {ROOT}/node'
+            install = f"npm install --ignore-scripts --prefix {_PACKAGE} -- {requirement}"
+            recipe = Recipe(tools={"node": _NODE}, setup=(f"mkdir {_PACKAGE}", install, node))
         else:
-            tools["python"] = python
-            setup.append(f"uv pip install --target {place} -- {asked}")
-    if "node" in tools:
-        setup.append(f'cp -L "$(node -p process.execPath)" {_SERVERS}/node')
-    return _environment("servers", candidate.agent.as_of if candidate.agent else None, Recipe(tools=tools, setup=setup))
+            install = f"uv pip install --only-binary :all: --target {_PACKAGE} -- {requirement}"
+            recipe = Recipe(tools={"python": python}, setup=(install,))
+        found[name] = _environment(name, candidate, recipe)
+    return found
 
 
 def server_programs(candidate: CandidateSpec) -> dict[str, str]:
     """Return the files that stand for ``npx`` and ``uvx`` in the agent's sandbox, by name."""
-    packages = server_packages(AGENTS[candidate.agent.name], candidate.harness) if candidate.agent else ()
+    packages = _server_packages(candidate)
     if not packages:
         return {}
     table = [
-        {**asdict(package), "folder": f"{BESIDE}/servers/{_SERVERS.removeprefix('/opt/')}/{number}"}
-        for number, package in enumerate(packages)
+        {**asdict(package), "folder": f"{BESIDE}/{name}/env/{_PACKAGE.removeprefix(f'{ROOT}/')}"}
+        for name, package in packages.items()
     ]
     program = driver_source("server_driver")
     return {"npx": program, "uvx": program, "servers.json": json.dumps(table)}
 
 
-def _environment(name: str, as_of: date | None, recipe: Recipe) -> Environment:
-    """Return an environment whose packages were released before ``as_of``."""
+def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
+    packages = server_packages(AGENTS[candidate.agent.name], candidate.harness) if candidate.agent else ()
+    return {f"server-{number}": package for number, package in enumerate(packages)}
+
+
+def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
+    """Return an environment whose packages were released before the agent's ``as_of``, or by today."""
+    as_of, today = candidate.agent.as_of if candidate.agent else None, datetime.now(UTC).date()
     end = f"{as_of}T00:00:00Z"
-    dates = {"UV_EXCLUDE_NEWER": end, "npm_config_before": end} if as_of is not None else {}
-    return environment_of(name, recipe.model_copy(update={"env": dates}), "", day=as_of or datetime.now(UTC).date())
+    # Builds are found again by their recipes: without a date of its own, one of another day would be.
+    dates = {"UV_EXCLUDE_NEWER": end, "npm_config_before": end} if as_of is not None else {"CODEGATE_DAY": str(today)}
+    return environment_of(name, recipe.model_copy(update={"env": dates}), "", day=as_of or today)

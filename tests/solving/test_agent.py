@@ -150,8 +150,10 @@ def attempt(
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
+    def open_for_agent(
+        problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
+    ) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
             yield sandbox
 
     try:

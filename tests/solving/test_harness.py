@@ -19,7 +19,7 @@ from codegate.errors import UsageError
 from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, read_harness
 from codegate.solving.harness import lay_harness
-from codegate.solving.installing import agent_environment, servers_environment
+from codegate.solving.installing import agent_environment, server_environments
 from codegate.suite import Environment, Problem, Tree, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.problem import changes
@@ -130,8 +130,10 @@ def attempt(backend: Backend, model: ScriptedModel, spec: CandidateSpec, base: T
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, beside: Mapping[str, Environment], seconds: float) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, beside, seconds) as sandbox:
+    def open_for_agent(
+        problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
+    ) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
             yield sandbox
 
     with contextlib.closing(boxes), contextlib.closing(opened):
@@ -216,11 +218,11 @@ def test_the_build_of_servers_gets_no_credentials_of_an_index(monkeypatch: pytes
         "provider": "openai", "model": "m-1", "agent": {"name": "mini-swe-agent", "version": "2.4.6"},
         "harness": {"mcp": ".mcp.json", "laid": [{"path": ".mcp.json", "text": servers}]},
     })  # fmt: skip
-    agent, beside = agent_environment(candidate, PYTHON), servers_environment(candidate, PYTHON)
+    agent, (server,) = agent_environment(candidate, PYTHON), server_environments(candidate, PYTHON).values()
     assert agent is not None
-    assert beside is not None
     assert recipe_of(agent).secrets == ("UV_DEFAULT_INDEX",)
-    assert recipe_of(beside).secrets == ()
+    assert recipe_of(server).secrets == ()
+    assert all("--only-binary :all:" in line for one in (agent, server) for line in recipe_of(one).setup)
 
 
 @pytest.mark.parametrize(
@@ -237,10 +239,9 @@ def test_the_build_of_servers_gets_no_credentials_of_an_index(monkeypatch: pytes
             {"command": "uvx", "args": ["--from", "mcp[cli]==1.9", "mcp", "run"]},
             (("uvx", "--from", "mcp[cli]==1.9", "mcp"), "mcp[cli]==1.9", "mcp", "mcp"),
         ),
-        (
-            {"command": "uvx", "args": ["--python", "3.12", "tool@latest"]},
-            (("uvx", "--python", "3.12", "tool@latest"), "tool", "tool", "tool"),
-        ),
+        ({"command": "uvx", "args": ["-q", "tool@latest"]}, (("uvx", "-q", "tool@latest"), "tool", "tool", "tool")),
+        ({"command": "uvx", "args": ["--index-strategy", "first-index", "tool"]}, None),
+        ({"command": "npx", "args": ["-p", "one", "-p", "two", "run"]}, None),
         ({"command": "uvx", "args": ["tool@1.2"]}, (("uvx", "tool@1.2"), "tool==1.2", "tool", "tool")),
         ({"command": "uvx", "args": ["git+https://example.com/x"]}, None),
         ({"command": "npx", "args": ["../../etc"]}, None),
@@ -254,7 +255,9 @@ def test_what_a_server_is_started_from(
 ) -> None:
     text = json.dumps({"mcpServers": {"own": server}})
     harness = Harness.model_validate({"laid": [{"path": ".mcp.json", "text": text}]})
-    found = [(one.words, one.asked, one.name, one.program) for one in server_packages(AGENTS["claude-code"], harness)]
+    found = [
+        (one.words, one.requirement, one.name, one.program) for one in server_packages(AGENTS["claude-code"], harness)
+    ]
     assert found == ([] if expected is None else [expected])
 
 
@@ -302,7 +305,11 @@ def test_without_a_harness_nothing_of_the_base_is_there(agent: str, bwrap_backen
     ("agent", "shown"),
     [
         ("claude-code", {"claude", "imported", "shared-offered"}),
-        pytest.param("copilot", {"claude", "imported", "shared-offered", "tool"}, marks=pytest.mark.full),
+        pytest.param(
+            "copilot",
+            {"claude", "imported", "copilot", "applied", "octo-offered", "peer-offered", "shared-offered", "tool"},
+            marks=pytest.mark.full,
+        ),
     ],
 )
 @pytest.mark.timeout(900)
@@ -311,7 +318,7 @@ def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
 ) -> None:
     here = repository(tmp_path / "here", marked("mine"))
     named = {
-        "files": ["CLAUDE.md", "docs/**", "tools/*.py"],
+        "files": ["CLAUDE.md", "docs/**", "tools/*.py", ".github/**"],
         "mcp": ".mcp.json",
         "skills": ".agents/skills",
         "hooks": False,
@@ -321,7 +328,7 @@ def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
         done = attempt(bwrap_backend, model, spec)
     assert sent(model, "mine") == shown
     assert done.agent is not None
-    assert set(done.agent.used) == {"CLAUDE.md", "MCP server own"}
+    assert {"CLAUDE.md", "MCP server own"} <= set(done.agent.used)
 
 
 @pytest.mark.bwrap

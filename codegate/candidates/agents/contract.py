@@ -88,6 +88,7 @@ class Agent(ABC):
         leaves: names of files that it leaves in the tree and that are no part of its answer.
         places: what of a repository it reads by itself, each path with its meaning; the first that fits counts.
         roles: uses for which it accepts another model.
+        hooks_in_settings: whether nothing but leaving out its settings keeps the hooks in them from running.
         server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
     """
 
@@ -101,6 +102,7 @@ class Agent(ABC):
     leaves: ClassVar[tuple[str, ...]] = ()
     places: ClassVar[Mapping[str, Part]] = {}
     roles: ClassVar[tuple[Role, ...]] = ()
+    hooks_in_settings: ClassVar[bool] = False
     server_tools: ClassVar[str] = r"mcp__{}(?:__[\w-]+)?"
 
     @abstractmethod

@@ -1,6 +1,5 @@
 """GitHub's Copilot CLI. With a model provider of its own it needs no account at GitHub, and is told to stay offline."""
 
-import json
 from collections.abc import Iterable
 
 from codegate.candidates.agents.contract import HOME, MODULES, Agent, Start, Task, imported_texts
@@ -25,13 +24,13 @@ class Copilot(Agent):
         ".github/agents/": "sub-agent", ".mcp.json": "servers", ".github/mcp.json": "servers",
         ".github/hooks/": "settings", ".github/copilot/": "settings",
     }  # fmt: skip
+    hooks_in_settings = True
     server_tools = r"{}-[\w-]+"
 
     def start(self, task: Task) -> Start:
         """See ``Agent.start``. Variables win over the tree's settings: address, key and model are ours."""
         kind, wire = _WIRES[task.protocol]
         more = ["--no-custom-instructions"]
-        hooks = task.harness is not None and task.harness.hooks
         if task.harness is not None:
             more = ["--trust-folder"]
             if task.harness.mcp is not None and task.harness.file(task.harness.mcp) is not None:
@@ -50,7 +49,6 @@ class Copilot(Agent):
                 "COPILOT_MODEL": task.model,
                 **({"COPILOT_PROVIDER_WIRE_API": wire} if wire else {}),
             },
-            {".copilot/settings.json": json.dumps({"disableAllHooks": not hooks})},
         )  # fmt: skip
 
     def imports(self, path: str, text: str) -> Iterable[str]:

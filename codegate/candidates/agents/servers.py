@@ -10,8 +10,9 @@ from typing import Any, Final, Literal
 from codegate.candidates.agents.contract import Agent
 from codegate.candidates.harness import Harness, part_of
 
-_VALUED: Final = {"npx": ("-p", "--package", "-c", "--call"), "uvx": ("--from", "--with", "-p", "--python")}
 _NAMING: Final = {"npx": ("-p", "--package"), "uvx": ("--from",)}
+"""The option that names the package, where it is not what is to run."""
+_PLAIN: Final = ("-y", "--yes", "-q", "--quiet")
 _NPM: Final = re.compile(r"((?:@[a-z0-9~][\w.~-]{0,100}/)?[a-z0-9~][\w.~-]{0,100})(?:@[\w.^~*-]{1,60})?")
 _PYPI: Final = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?:\[[\w,.-]{1,100}\])?(?:(?:==|@)[\w.!+-]{1,60})?")
 _MOST: Final = 20
@@ -24,14 +25,14 @@ class ServerPackage:
     Attributes:
         words: the command line of the server, from ``npx`` or ``uvx`` to the name of what is to run.
         registry: where it is installed from.
-        asked: what is to be installed, as the registry's installer takes it.
+        requirement: what is to be installed, as the registry's installer takes it.
         name: of the package, without a version.
         program: the program of the package that is asked for, if it is named.
     """
 
     words: tuple[str, ...]
     registry: Literal["npm", "pypi"]
-    asked: str
+    requirement: str
     name: str
     program: str
 
@@ -60,15 +61,16 @@ def _package(server: Mapping[str, Any]) -> ServerPackage | None:
     listed = [*(command if isinstance(command, list) else [command]),
               *(arguments if isinstance(arguments, list) else [])]  # fmt: skip
     program, *words = [word for word in listed if isinstance(word, str)] or [""]
-    if program not in _VALUED:
+    if program not in _NAMING:
         return None
     at, named = 0, ""
     while at < len(words) and words[at].startswith("-"):
         option, _, value = words[at].partition("=")
-        if option in _VALUED[program]:
+        if option in _NAMING[program] and not named:
             at += not value
-            value = value or "".join(words[at : at + 1])
-            named = value if option in _NAMING[program] else named
+            named = value or "".join(words[at : at + 1])
+        elif option not in _PLAIN:
+            return None  # it may ask for another package, or for another index
         at += 1
     run = "".join(words[at : at + 1])
     asked = named or run
