@@ -3,7 +3,8 @@
 import json
 import shlex
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -111,9 +112,15 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
     return {f"server-{number}": package for number, package in enumerate(packages)}
 
 
+@cache
+def _today() -> date:
+    """Return the day on which this process first asked: a run over midnight installs one agent."""
+    return datetime.now(UTC).date()
+
+
 def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
     """Return an environment whose packages were released before the agent's ``as_of``, or by today."""
-    as_of, today = candidate.agent.as_of if candidate.agent else None, datetime.now(UTC).date()
+    as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"
     # Builds are found again by their recipes: without a date of its own, one of another day would be.
     dates = {"UV_EXCLUDE_NEWER": end, "npm_config_before": end} if as_of is not None else {"CODEGATE_DAY": str(today)}

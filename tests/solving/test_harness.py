@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from codegate.candidates.harness import Harness, fits
 from codegate.environments import recipe_of
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Sandbox
-from codegate.solving import Attempt, agent_attempt, read_harness
+from codegate.solving import Attempt, agent_attempt, installing, read_harness
 from codegate.solving.harness import lay_harness
 from codegate.solving.installing import agent_environment, server_environments
 from codegate.suite import Environment, Problem, Tree, TreeFile, apply_patch
@@ -209,6 +210,20 @@ def test_servers_of_npm_and_pypi_start_from_packages_that_lie_beside_the_agent(
     assert set(done.agent.used) == {"MCP server memory", "MCP server clock"}
     said = json.dumps(model.requests[-1].body)
     assert [text for text in ("entities", "timezone", "other2") if text not in said] == []
+
+
+def test_a_run_over_midnight_installs_one_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = {"name": "codex", "version": "0.169.0"}
+    candidate = CandidateSpec.model_validate({"provider": "openai", "model": "m-1", "agent": agent})
+    first = agent_environment(candidate, PYTHON)
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Later":
+            return cls(2100, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(installing, "datetime", Later)
+    assert agent_environment(candidate, PYTHON) == first
 
 
 def test_the_build_of_servers_gets_no_credentials_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
