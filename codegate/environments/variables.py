@@ -11,8 +11,6 @@ from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from requests.utils import DEFAULT_CA_BUNDLE_PATH
-
 from codegate.environments.locks import NODE
 from codegate.environments.recipe import Recipe
 from codegate.environments.services import service_variables
@@ -211,6 +209,8 @@ def version_variables(pyproject: bytes) -> dict[str, str]:
 
 def authorities() -> bytes:
     """Return this machine's trusted certificates, as PEM."""
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH  # noqa: PLC0415 - slow to import, and only builds need it
+
     paths = (os.environ.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile, DEFAULT_CA_BUNDLE_PATH)
     return next(Path(path).read_bytes() for path in paths if path and Path(path).is_file())
 

@@ -43,7 +43,7 @@ def take_environments(job: Job, lock: Lock | None) -> None:
         if artifact is None or job.github is None:
             return
         data = download_artifact(job.github, artifact, _MAX_ARTIFACT_BYTES)
-        names = {f"{key}{suffix}" for key in lock.environments for suffix in (".tar", ".json")}
+        names = {f"{key}{suffix}" for key in lock.environments for suffix in (".tar", ".json", ".ruff")}
         with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as folder:
             for name, content in read_members(data, names.__contains__, _MAX_BYTES, str(artifact)):
                 Path(folder, name).write_bytes(content)

@@ -505,7 +505,7 @@ class TestRuns:
             offline.setenv("UV_OFFLINE", "1")
             offline.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
             first = world.step("pull_request", pull(base), environments=name)
-        assert "environments taken from artifact 'codegate-environments'" in first.log
+        assert "1 environment taken from artifact 'codegate-environments'" in first.log
         assert (first.code, first.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), first.log
 
         (key,) = (
