@@ -9,7 +9,7 @@ of its largest process. The attempt before, which installs the agent, is not cou
 import argparse
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from codegate.candidates import open_provider
@@ -43,10 +43,8 @@ def attempt(boxes: Sandboxes, name: str) -> tuple[float, Completed]:
     done: list[Completed] = []
 
     @contextlib.contextmanager
-    def open_for_agent(
-        problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
-    ) -> Iterator[Any]:
-        with boxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
+    def open_for_agent(problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Any]:
+        with boxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
             yield Watched(sandbox, done)
 
     with ScriptedModel(part) as model:

@@ -1,9 +1,8 @@
 """Export and import built environments as a folder of archives.
 
 A machine that imports them builds nothing and needs no package index. A recorded build is two files there: ``KEY.tar``,
-its archive, and ``KEY.json``, its description. ``KEY`` is the SHA-256 of the latter, so whoever trusts a key and the
-archive's SHA-256 trusts both. ``KEY.ruff`` is the linter, which every sandbox has. ``environments.json`` beside them
-has the SHA-256 of each archive, recorded when it was written.
+its archive, and ``KEY.json``, its description; ``KEY`` is the SHA-256 of the description. ``KEY.ruff`` is the linter,
+which every sandbox has. ``environments.json`` beside them has the SHA-256 of each archive: who trusts it trusts all.
 """
 
 import contextlib
@@ -24,6 +23,8 @@ from codegate.sandbox.tools import MACHINES, RUFF_VERSION, program_place
 from codegate.strict import Strict
 
 INDEX: Final = "environments.json"
+SUFFIXES: Final = (".tar", ".json", ".ruff")
+"""Ends of the names of files whose names begin with a key."""
 _INDEX_BYTES: Final = 1 << 20
 _DAY: Final = 24 * 3600
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -54,7 +55,7 @@ def export_built(target: Path) -> dict[str, str]:
 
     Raises:
         UsageError: ``target`` has an index that cannot be read.
-        InfrastructureError: the disk refused, or an environment is no longer what was built.
+        InfrastructureError: the disk refused.
     """
     known = read_index(target / INDEX).sha256 if (target / INDEX).exists() else {}
     found: dict[str, str] = {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import export_built, import_built
+from codegate.environments import SUFFIXES, export_built, import_built
 from codegate.errors import CodegateError
 from codegate.gating import Lock
 from codegate.github.artifacts import (
@@ -43,7 +43,7 @@ def take_environments(job: Job, lock: Lock | None) -> None:
         if artifact is None or job.github is None:
             return
         data = download_artifact(job.github, artifact, _MAX_ARTIFACT_BYTES)
-        names = {f"{key}{suffix}" for key in lock.environments for suffix in (".tar", ".json", ".ruff")}
+        names = {f"{key}{suffix}" for key in lock.environments for suffix in SUFFIXES}
         with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as folder:
             for name, content in read_members(data, names.__contains__, _MAX_BYTES, str(artifact)):
                 Path(folder, name).write_bytes(content)

@@ -156,8 +156,8 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
         report = _with_tampering(report, short, "is reported as passed, but not all of its statements were run")
     wrong, strong = unsolved(drawn, folded), drawn.strong
     if wrong and passes(report):
-        # A copy of a test with threads may get further than at validation, by chance. Other names and copies: whoever
-        # needs this run has passed a copy in the first, and a mix of both is right once in ``GUESSES`` times at most.
+        # Threads may let a copy get further than at validation. Only what happens twice, under other names, accuses. A
+        # guess gets no second chance by it: in the first run a copy passed, so that guess was wrong.
         drawn = draw(problem, texts, generator)
         folded = run(drawn)
         wrong = wrong if unsolved(drawn, folded) or not passes(folded.report) else []

@@ -6,7 +6,7 @@ An environment is prepared once and opened as often as needed.
 import logging
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
@@ -266,19 +266,14 @@ class Sandboxes:
 
     @contextmanager
     def open_for_agent(
-        self,
-        environment: EnvironmentManifest,
-        agent: Environment | None,
-        servers: Mapping[str, Environment],
-        seconds: float,
+        self, environment: EnvironmentManifest, packages: Sequence[Environment], seconds: float
     ) -> Iterator[Sandbox]:
         """Yield a fresh sandbox for an agent, with its packages beside the project's; close it afterwards.
 
         Args:
             environment: the problem's.
-            agent: what the agent is installed in; None: it is there already.
-            servers: what MCP servers are installed in, by the names of their folders. One that cannot be installed is
-                left out until this object is closed.
+            packages: what the agent and its MCP servers are installed in; ids are the names of their folders. A server
+                that cannot be installed is left out until this object is closed.
             seconds: how long the sandbox lives.
 
         Raises:
@@ -286,13 +281,13 @@ class Sandboxes:
             SandboxError: an index cannot be reached, or the sandbox not be started.
         """
         self.prepare(environment)  # the isolation is tested once, whatever is installed
-        others = tuple(
-            (name, layer)
-            for name, other in {**({"agent": agent} if agent else {}), **servers}.items()
-            if (layer := self._packages.get(manifest_key(other.manifest), partial(self._install, other))) is not None
-        )
-        recipe = replace(self._recipe(environment), beside=others)
-        key = (*manifest_key(environment), *(layer.sha256 for _, layer in others))
+        beside = []
+        for one in packages:
+            layer = self._packages.get(manifest_key(one.manifest), partial(self._install, one))
+            if layer is not None:
+                beside.append((one.id, layer))
+        recipe = replace(self._recipe(environment), beside=tuple(beside))
+        key = (*manifest_key(environment), *(f"{name} {layer.sha256}" for name, layer in beside))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:

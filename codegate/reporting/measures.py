@@ -223,7 +223,7 @@ MEASURES: Final = (
             "Patch: lines against the reference, median", "number"),
     Measure("patch_outside", "attempts", _share, lambda one: (one.size.outside > 0, 1) if one.size else None,
             "Patch: files outside the reference"),
-    # Of single shots nobody expects tests.
+    # A single shot is not asked for tests.
     Measure("own_written", "attempts", _share,
             lambda one: (any(drop.reason == "test" for drop in one.attempt.dropped), 1)
             if one.attempt and one.size and one.attempt.solver in {"agent", "tool_loop"} else None,

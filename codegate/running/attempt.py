@@ -7,7 +7,7 @@ is paid for twice.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -218,10 +218,8 @@ class Attempts:
             return None
 
     @contextmanager
-    def _open_for_agent(
-        self, problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
-    ) -> Iterator[Sandbox]:
-        with self._slots, self._sandboxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
+    def _open_for_agent(self, problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:
+        with self._slots, self._sandboxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
             yield sandbox
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:

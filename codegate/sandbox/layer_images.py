@@ -6,7 +6,7 @@ import os
 import re
 import tarfile
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -179,10 +179,7 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
 
 def layer_entries(layer: Layer) -> Iterator[Entry]:
     """Yield the members of a layer's archive at their places in an image, as the sandboxes' user's."""
-    for entry, data in read_layer(layer):
-        entry.name = _placed(entry.name)
-        if entry.type == tarfile.LNKTYPE:
-            entry.linkname = _placed(entry.linkname)
+    for entry, data in _moved(layer, _placed):
         yield _owned(entry), data
 
 
@@ -191,11 +188,17 @@ def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
     place = f"{BESIDE}/{name}".lstrip("/")
     for folder in ("opt", BESIDE.lstrip("/"), place):
         yield archive_entry(folder, tarfile.DIRTYPE), None
-    for entry, data in read_layer(layer):
-        entry.name = f"{place}/{entry.name}"
-        if entry.type == tarfile.LNKTYPE:
-            entry.linkname = f"{place}/{entry.linkname}"
+    for entry, data in _moved(layer, lambda name: f"{place}/{name}"):
         entry.mode |= 0o555 if entry.isdir() or entry.mode & 0o100 else 0o444
+        yield entry, data
+
+
+def _moved(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
+    """Yield the members of a layer's archive under the names that ``place`` gives them."""
+    for entry, data in read_layer(layer):
+        entry.name = place(entry.name)
+        if entry.type == tarfile.LNKTYPE:
+            entry.linkname = place(entry.linkname)
         yield entry, data
 
 

@@ -6,7 +6,7 @@ What it leaves in the tree is its answer. Neither its exit status nor what it sa
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, cast
 
@@ -25,14 +25,12 @@ from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_apart, lay_harness
-from codegate.solving.installing import agent_environment, server_environments, server_programs
+from codegate.solving.installing import agent_environment, server_environments, server_table
 from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
 from codegate.suite import Environment, Problem, Tree
 
-OpenForAgent: TypeAlias = Callable[
-    [Problem, Environment | None, Mapping[str, Environment], float], AbstractContextManager[Sandbox]
-]
+OpenForAgent: TypeAlias = Callable[[Problem, Sequence[Environment], float], AbstractContextManager[Sandbox]]
 """Opens a sandbox of a problem's environment for so many seconds, with what agent and servers are installed in."""
 
 KEY: Final = "no-key-is-needed-here"
@@ -76,7 +74,7 @@ def agent_attempt(
     agent = _agent(candidate)
     given = lay_harness(base, candidate, problem)
     installed = agent_environment(candidate, python)
-    servers = server_environments(candidate, python)
+    packages = [*([] if installed is None else [installed]), *server_environments(candidate, python)]
     protocol = protocol_of(candidate)
     limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
 
@@ -92,7 +90,7 @@ def agent_attempt(
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
     started = time.monotonic()
     try:
-        with open_for_agent(problem, installed, servers, settings.minutes * 60) as sandbox:
+        with open_for_agent(problem, packages, settings.minutes * 60) as sandbox:
             sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in given.items()))
             task = Task(
                 prompt=_prompt(problem, candidate),
@@ -104,8 +102,8 @@ def agent_attempt(
                 harness=candidate.harness,
             )
             variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
-            programs = server_programs(candidate)
-            done = sandbox.run(_command(agent, task, variables, programs, settings.minutes * 60, relay))
+            table = server_table(candidate)
+            done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
             seconds = time.monotonic() - started
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
     finally:
@@ -183,7 +181,7 @@ def _command(
     agent: Agent,
     task: Task,
     variables: Mapping[str, str],
-    programs: Mapping[str, str],
+    table: Sequence[Mapping[str, object]],
     seconds: float,
     relay: Relay,
 ) -> Command:
@@ -192,8 +190,8 @@ def _command(
         "home": _HOME,
         "argv": start.argv,
         "environment": {**variables, **start.environment},
-        "files": dict(start.files),
-        "programs": programs,
+        "files": {**start.files, **({"bin/servers.json": json.dumps(table)} if table else {})},
+        "programs": dict.fromkeys(("npx", "uvx"), driver_source("server_driver")) if table else {},
     }
     return Command(
         ("{python}", "-I", "-S", "-c", driver_source("start_driver")),

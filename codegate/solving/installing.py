@@ -1,6 +1,5 @@
 """The recorded builds that hold an agent's packages, and those of its MCP servers."""
 
-import json
 import shlex
 from dataclasses import asdict
 from datetime import UTC, date, datetime
@@ -14,7 +13,6 @@ from codegate.environments import Recipe, environment_of, index_secrets
 from codegate.environments.variables import ROOT
 from codegate.errors import UsageError
 from codegate.sandbox.session import BESIDE
-from codegate.solving.drivers import driver_source
 from codegate.solving.prompts import check_named_file
 from codegate.strict import read_text
 from codegate.suite import Environment
@@ -71,8 +69,8 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
     return _environment("agent", candidate, Recipe(tools=tools, setup=(install,), secrets=index_secrets()))
 
 
-def server_environments(candidate: CandidateSpec, python: str) -> dict[str, Environment]:
-    """Return what each package of the harness's MCP servers is installed in, by the name of its folder.
+def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
+    """Return what each package of the harness's MCP servers is installed in.
 
     A pull request names them: nothing of theirs runs in the build, which has no credentials of an index.
 
@@ -80,7 +78,7 @@ def server_environments(candidate: CandidateSpec, python: str) -> dict[str, Envi
         candidate: with an agent.
         python: as for ``agent_environment``.
     """
-    found = {}
+    found = []
     for name, package in _server_packages(candidate).items():
         requirement = shlex.quote(package.requirement)
         if package.registry == "npm":
@@ -90,21 +88,16 @@ def server_environments(candidate: CandidateSpec, python: str) -> dict[str, Envi
         else:
             install = f"uv pip install --only-binary :all: --target {_PACKAGE} -- {requirement}"
             recipe = Recipe(tools={"python": python}, setup=(install,))
-        found[name] = _environment(name, candidate, recipe)
+        found.append(_environment(name, candidate, recipe))
     return found
 
 
-def server_programs(candidate: CandidateSpec) -> dict[str, str]:
-    """Return the files that stand for ``npx`` and ``uvx`` in the agent's sandbox, by name."""
-    packages = _server_packages(candidate)
-    if not packages:
-        return {}
-    table = [
+def server_table(candidate: CandidateSpec) -> list[dict[str, object]]:
+    """Return what stands for ``npx`` and ``uvx`` in the agent's sandbox looks packages up in: each, with its folder."""
+    return [
         {**asdict(package), "folder": f"{BESIDE}/{name}/env/{_PACKAGE.removeprefix(f'{ROOT}/')}"}
-        for name, package in packages.items()
+        for name, package in _server_packages(candidate).items()
     ]
-    program = driver_source("server_driver")
-    return {"npx": program, "uvx": program, "servers.json": json.dumps(table)}
 
 
 def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:

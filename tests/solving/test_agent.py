@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,10 +150,8 @@ def attempt(
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(
-        problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
-    ) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
+    def open_for_agent(problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
             yield sandbox
 
     try:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -131,10 +131,8 @@ def attempt(backend: Backend, model: ScriptedModel, spec: CandidateSpec, base: T
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(
-        problem: Problem, agent: Environment | None, servers: Mapping[str, Environment], seconds: float
-    ) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, agent, servers, seconds) as sandbox:
+    def open_for_agent(problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:
+        with boxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
             yield sandbox
 
     with contextlib.closing(boxes), contextlib.closing(opened):
@@ -233,7 +231,7 @@ def test_the_build_of_servers_gets_no_credentials_of_an_index(monkeypatch: pytes
         "provider": "openai", "model": "m-1", "agent": {"name": "mini-swe-agent", "version": "2.4.6"},
         "harness": {"mcp": ".mcp.json", "laid": [{"path": ".mcp.json", "text": servers}]},
     })  # fmt: skip
-    agent, (server,) = agent_environment(candidate, PYTHON), server_environments(candidate, PYTHON).values()
+    agent, (server,) = agent_environment(candidate, PYTHON), server_environments(candidate, PYTHON)
     assert agent is not None
     assert recipe_of(agent).secrets == ("UV_DEFAULT_INDEX",)
     assert recipe_of(server).secrets == ()

@@ -59,17 +59,9 @@ def _with_packages(command: tuple[str, ...]) -> tuple[str, ...]:
         case ("{python}", "-m", *arguments):
             return (*PYTHON_MODULE, *arguments)
         case ("{python}", "-c", code, *arguments):
-            return (
-                "{python}",
-                "-I",
-                "-c",
-                f"import sys; sys.path.insert(0, {SITE!r} % sys.version_info[:2])\n{code}",
-                *arguments,
-            )
+            return ("{python}", "-I", "-c", f"import sys; sys.path.insert(0, {SITE})\n{code}", *arguments)
         case ("{python}", *arguments):
-            beside = (
-                f"import os, runpy, sys; sys.path[:0] = [os.path.dirname(sys.argv[1]), {SITE!r} % sys.version_info[:2]]"
-            )
+            beside = f"import os, runpy, sys; sys.path[:0] = [os.path.dirname(sys.argv[1]), {SITE}]"
             run = "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
             return ("{python}", "-I", "-c", f"{beside}; {run}", *arguments)
     return command

@@ -16,8 +16,8 @@ from codegate.strict import parse_json
 WORKSPACE = "/workspace"
 HOME = "/tmp/home"  # noqa: S108 - inside the sandbox
 FOLDER = "/opt/codegate/agent"
-SITE = f"{FOLDER}/env/venv/lib/python%d.%d/site-packages"
-"""The agent's own packages; the minor version of the interpreter goes in."""
+SITE = f"'{FOLDER}/env/venv/lib/python%d.%d/site-packages' % sys.version_info[:2]"
+"""The folder of the agent's own packages, as an expression of Python."""
 MODULES = f"{FOLDER}/tree/node_modules"
 _RUN = ("command", "args")
 _SERVERS = ("mcpServers", "mcp_servers", "mcp")
@@ -25,7 +25,7 @@ _SERVERS = ("mcpServers", "mcp_servers", "mcp")
 #: Runs an installed module, or a file, with the agent's own packages: what it starts gets the environment's instead.
 PYTHON_MODULE = (
     "{python}", "-I", "-c",
-    f"import runpy, sys; sys.path.insert(0, {SITE!r} % sys.version_info[:2]); sys.argv = sys.argv[1:]; "
+    f"import runpy, sys; sys.path.insert(0, {SITE}); sys.argv = sys.argv[1:]; "
     "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)",
 )  # fmt: skip
 PYTHON_FILE = (*PYTHON_MODULE[:3], PYTHON_MODULE[3].replace("run_module", "run_path").replace(", alter_sys=True", ""))

@@ -1,4 +1,4 @@
-"""GitHub's Copilot CLI. With a model provider of its own it needs no account at GitHub, and is told to stay offline."""
+"""GitHub's Copilot CLI. It is given a provider of models, so it needs no account at GitHub and stays offline."""
 
 from collections.abc import Iterable
 

@@ -89,21 +89,21 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return the gates of one problem; its interface may show."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
-    whole = whole_literals(hidden, added_text(cut))
     added = added_text(cut)
+    whole = whole_literals(hidden, added)
     required = hidden & (source_literals(cut) | whole)
     shared = {text for text in required if len(text) >= _EXACT_LENGTH and text in added}
-    messages = {text for text in _messages(cut, public) if not any(each in text for each in shared)}
+    messages = {text for text in _messages(cut, added, public) if not any(each in text for each in shared)}
     exact = tuple(sorted(shared | messages))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})
     secret = hidden.difference(exact, whole)
     return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
-def _messages(cut: Cut, public: str) -> Iterator[str]:
-    """Yield messages that the fix adds and whose longest fixed part is in a hidden test, with ``VALUE`` for values."""
+def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
+    """Yield messages in ``added`` whose longest fixed part is in a hidden test, with ``VALUE`` for values."""
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
-    lines = (line for line in added_text(cut).splitlines() if len(line) <= _LONGEST_LINE)
+    lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
     for _, literal in (found for line in lines for found in _QUOTED.findall(line)):
         message = _FORMATTED.sub(VALUE, literal)
         words = longest_words(message).strip()

@@ -14,13 +14,12 @@ def main() -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    own = os.path.join(home, "bin")
+    folder, path = os.path.join(home, "bin"), os.environ["PATH"]
     for name, text in asked["programs"].items():
-        os.makedirs(own, exist_ok=True)
-        with open(os.path.join(own, name), "w", encoding="utf-8") as file:
-            file.write("#!" + sys.executable + " -IS\n" + text if "." not in name else text)
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write("#!" + sys.executable + " -IS\n" + text)
         os.chmod(file.name, 0o755)
-    path = os.pathsep.join([own] * bool(asked["programs"]) + [os.environ["PATH"]])
+        path = folder + os.pathsep + os.environ["PATH"]
     program, *arguments = asked["argv"]
     if program == "{python}":
         program = sys.executable
