@@ -145,7 +145,7 @@ def command(
         workflows, used = False, ""
         say(f"no workflows were written: {error}")
     files = _workflows(used, matrix=matrix) if workflows else {}
-    proposals = [one for one in (project.proposals if project is not None else ()) if not one.light]
+    proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
     config = _TEXT.format(

@@ -11,7 +11,7 @@ from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, parts_of
 from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of, recipe_text
 from codegate.environments.store import Built
-from codegate.environments.tools import had_by, on_machine
+from codegate.environments.tools import Has, had_by, on_machine
 from codegate.environments.travel import INDEX, SUFFIXES, export_built, import_built, prune_built, read_index
 from codegate.environments.variables import VENV, index_secrets
 from codegate.environments.yaml_text import recipe_yaml
@@ -23,6 +23,7 @@ __all__ = [
     "BuildFailed",
     "Built",
     "FoundRecipe",
+    "Has",
     "Recipe",
     "ServiceRecipe",
     "environment_of",

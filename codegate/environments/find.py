@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
 from codegate.environments.expressions import text_value
-from codegate.environments.locks import PYTEST, implied, languages_of
+from codegate.environments.locks import PYTEST, implied, languages_of, tests_of
 from codegate.environments.recipe import Recipe, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import PACKAGE, Has, declared_version, nearest_version, read_action
@@ -37,6 +37,8 @@ _LONGEST: Final = 20_000  # of a step
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,99}")
 _MOST_JOBS: Final = 3
 
+Origin = Literal["job", "light", "files"]
+
 
 @dataclass(frozen=True)
 class FoundRecipe:
@@ -47,14 +49,15 @@ class FoundRecipe:
         sources: where each part is written, by its key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
         left_out: parts left out or rewritten, a clause with its reason each.
         place: the job or file that it comes from, for people.
-        light: set-up is less than the job's, so that nine of ten tests have to pass with it.
+        origin: ``job``: all that a job of CI does; ``light``: its tests, with the set-up that files imply, so that nine
+            of ten tests have to pass; ``files``: set-up and tests are what files imply.
     """
 
     recipe: Recipe
     sources: Mapping[str, str]
     left_out: tuple[str, ...]
     place: str = ""
-    light: bool = False
+    origin: Origin = "job"
 
     def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
         """Return it with a recipe that lacks some steps."""
@@ -78,7 +81,7 @@ class _Draft:
         sources, left_out: see ``FoundRecipe``.
         doubts: number of parts of the job that are not understood.
         test: the command that runs the tests.
-        light: see ``FoundRecipe``.
+        origin: see ``FoundRecipe``.
     """
 
     place: str
@@ -95,7 +98,7 @@ class _Draft:
     left_out: list[str] = field(default_factory=list)
     doubts: int = 0
     test: TestCommand | None = None
-    light: bool = False
+    origin: Origin = "job"
 
     def add(self, key: str, values: Mapping[str, str], place: str) -> None:
         """Add entries of ``tools`` or ``env``."""
@@ -147,7 +150,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     jobs, broken = read_jobs(tree)
     drafts = [_draft_of_job(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
     languages = languages_of(tree, path)
-    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages))
+    tests = list(tests_of(tree))
+    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages, tests))
     of_jobs: dict[str, _Draft] = {}
     for draft in fitting:
         of_jobs.setdefault(draft.place, draft)
@@ -170,7 +174,7 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
     for draft in drafts:
         steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
         if tests and draft.steps:
-            lighter = replace(deepcopy(draft), steps=[], light=True)
+            lighter = replace(deepcopy(draft), steps=[], origin="light")
             lighter.left_out += [f"`{short(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
             for text, place in steps:
                 lighter.run(text, draft.test.folder if draft.test is not None else "", {}, place)
@@ -270,8 +274,8 @@ def _is_of(draft: _Draft, path: str) -> bool:
     return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
 
 
-def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
-    """Return the sort key; the plainest run comes first."""
+def _rank(draft: _Draft, languages: list[str], tests: list[str]) -> tuple[object, ...]:
+    """Return the sort key; the plainest run of most tests comes first."""
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
     words = shlex.join(test.words)
@@ -285,12 +289,20 @@ def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
         languages.index(language) if language in languages else len(languages),
         not draft.stable,
         len(draft.services),
+        _runs_few(test, tests),
         draft.doubts,
         bool(draft.image),
         bool(test.folder),
         test.rewritten,
         len(test.words),
     )
+
+
+def _runs_few(test: TestCommand, tests: list[str]) -> bool:
+    """Return whether a command names less than half of the tests."""
+    paths = [posixpath.normpath(posixpath.join(test.folder, word)) for word in test.words]
+    named = [sum(f"{one}/".startswith(f"{path}/") for one in tests) for path in paths]
+    return 0 < sum(named) < len(tests) / 2
 
 
 def _toolchain_of(test: TestCommand) -> str:
@@ -301,7 +313,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
     """Return the recipe that lock files imply."""
     # Without any: the set-up for agents or of a development container.
     commands, tests = implied(tree, path)
-    draft = _Draft("")
+    draft = _Draft("", origin="files")
     for text, place in commands:
         draft.place = draft.place or place
         draft.run(text, path, {}, place)
@@ -383,7 +395,7 @@ def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Fo
     sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
     place = draft.place or sources.get("tests", "no set-up")
-    return FoundRecipe(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.light)
+    return FoundRecipe(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.origin)
 
 
 def _plain_json(text: str) -> dict[str, Any]:

@@ -71,9 +71,14 @@ def languages_of(tree: Tree, folder: str) -> list[str]:
     Only files below ``folder`` count.
     """
     inside = f"{folder}/" if folder else ""
-    paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
-    counts = Counter({name: sum(1 for path in paths if like.search(path)) for name, like in _TESTS.items()})
-    return [name for name, count in counts.most_common() if count]
+    counts = Counter(name for path, name in tests_of(tree).items() if path.startswith(inside))
+    return [name for name, _ in counts.most_common()]
+
+
+def tests_of(tree: Tree) -> dict[str, str]:
+    """Return the paths that look like test files, with languages."""
+    paths = [path for path in tree if "node_modules/" not in path]
+    return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}
 
 
 def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:

@@ -237,6 +237,16 @@ def test_of_several_test_jobs_the_plainest_one_is_tried_first_and_then_what_file
     ]
 
 
+def test_a_job_that_runs_few_of_the_tests_comes_after_one_that_runs_most() -> None:
+    package = "{runs-on: ubuntu-latest, steps: [{run: pytest --check-build=dist tests/build}]}"
+    whole = "{runs-on: ubuntu-latest, steps: [{uses: some/action@v1}, {run: pytest tests}]}"
+    files = {f"tests/test_{name}.py": "" for name in "abc"} | {"tests/build/test_package.py": ""}
+    found = find_recipes(tree({CI: f"on: push\njobs:\n  a: {package}\n  b: {whole}\n", **files}))
+    assert [one.recipe.tests for one in found] == [
+        "pytest tests", "pytest --check-build=dist tests/build", "python -m pytest",
+    ]  # fmt: skip
+
+
 def test_recipes_that_are_equal_are_tried_once() -> None:
     jobs = "on: push\njobs:\n  a: {runs-on: x, steps: [{run: pytest}]}\n  b: {runs-on: x, steps: [{run: pytest}]}\n"
     assert [found.place for found in find_recipes(tree({CI: jobs}))] == [f"`{CI}`, job `a`"]
@@ -563,7 +573,7 @@ def test_the_light_set_up_of_a_job_has_what_is_named_for_tests_alone() -> None:
     pyproject = "[dependency-groups]\ntests = []\ndocs = []\n[project]\noptional-dependencies = {dev = [], gpu = []}\n"
     files = {CI: workflow("- run: pip install tox\n- run: pytest"), "uv.lock": "", "pyproject.toml": pyproject}
     first, *_, last = find_recipes(tree({**files, "tests/test_a.py": ""}))
-    assert first.light
+    assert first.origin == "light"
     assert first.recipe.setup == ("uv sync --frozen --extra dev --group tests",)
     assert last.recipe.setup == ("uv sync --frozen --all-extras --all-groups",), "where that was too little"
 
@@ -571,7 +581,7 @@ def test_the_light_set_up_of_a_job_has_what_is_named_for_tests_alone() -> None:
 def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
     steps = "- run: cargo clippy --locked --all-targets\n- run: cargo test --locked"
     first, second = find_recipes(tree({CI: workflow(steps), "Cargo.toml": "", "Cargo.lock": "", "tests/a.rs": ""}))[:2]
-    assert (first.light, first.recipe.setup) == (True, ("cargo test --no-run --locked",))
+    assert (first.origin, first.recipe.setup) == ("light", ("cargo test --no-run --locked",))
     assert second.recipe.setup == ("cargo clippy --locked --all-targets", "cargo test --no-run --locked")
 
 

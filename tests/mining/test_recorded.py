@@ -15,7 +15,7 @@ from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import recorded
-from codegate.mining.environments.opening import builds_of_written, files_to_try, recorded_of
+from codegate.mining.environments.opening import builds_of_written, files_to_try, recipes_of_older_tree, recorded_of
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, known_runner
 from codegate.mining.languages import RunnerSettings, known_languages, names_by
 from codegate.mining.profile import Steps
@@ -382,6 +382,20 @@ def test_a_test_run_may_take_the_recipes_seconds_of_the_processor(monkeypatch: p
         processor_seconds=4.0,
     )  # fmt: skip
     assert tried == Rejected("timeout", "the fixed tests took over 4 s of processor time")
+
+
+def test_an_older_tree_is_tried_with_a_whole_job_where_quicker_recipes_do_not_fit() -> None:
+    steps = [{"run": "pip install -r needs/tests.txt"}, {"run": "pytest --cov=shop"}]
+    workflow = yaml.safe_dump({"on": "push", "jobs": {"test": {"runs-on": "ubuntu-latest", "steps": steps}}})
+    files = {".github/workflows/ci.yml": workflow, "pyproject.toml": "[project]\n", "tests/test_shop.py": ""}
+    tree = Tree({path: TreeFile(text.encode()) for path, text in files.items()})
+    found = recipes_of_older_tree(tree, "", lambda *_: True)
+    project = ("uv pip install -e .", "uv pip install pytest")
+    assert [(one.setup, one.tests) for one in found] == [
+        (project, "pytest --cov=shop"),
+        (project, "python -m pytest"),
+        (("pip install -r needs/tests.txt",), "pytest --cov=shop"),
+    ]
 
 
 def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import VENV, BuildFailed, FoundRecipe, Recipe, find_recipes, had_by, recipe_of
+from codegate.environments import VENV, BuildFailed, FoundRecipe, Has, Recipe, find_recipes, had_by, recipe_of
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
@@ -32,7 +32,7 @@ from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
-_OF_OLDER: Final = 2  # recipes that an older tree may propose: each one that does not fit costs a build
+_OF_OLDER: Final = 3  # recipes that an older tree may propose: each one that does not fit costs a build
 _LINE: Final = 300  # characters of a failed build's message
 _CHECK: Final = "Correct `environment` in codegate.yml."
 _WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins with what was found."
@@ -201,14 +201,7 @@ def choose_recipe(
         SandboxError: the sandbox failed.
     """
     has = had_by(sandboxes.backend)
-
-    def proposed(tree: Tree) -> list[Recipe]:
-        fitting = [found for found in find_recipes(tree, path, has=has) if found.recipe != Recipe()]
-        light = [
-            found for found in fitting if found.light
-        ]  # a whole job may check and publish for minutes, tree by tree
-        return [found.recipe for found in (light or fitting)[:_OF_OLDER]]
-
+    proposed = partial(recipes_of_older_tree, path=path, has=has)
     best: ChosenRecipe | None = None
     reason: UsageError | SandboxError | None = None
     for found in find_recipes(head.tree, path, has=has):
@@ -223,7 +216,7 @@ def choose_recipe(
             continue
         builds.recipe = tried.recipe
         one = ChosenRecipe(found.reduced(tried.recipe, "it failed; tests pass without it"), builds, tried)
-        if tried.full if found.light else tried.ready:
+        if tried.full if found.origin == "light" else tried.ready:
             return one
         say(f"{found.place}: {tried.words}")
         best = one if best is None or tried.passed > best.tried.passed else best
@@ -231,6 +224,13 @@ def choose_recipe(
         cause = reason.cause if reason is not None else "neither CI nor lock files say how the project is set up."
         raise UsageError(f"no recipe was found that works: {cause}", _WRITE) from reason
     return best
+
+
+def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
+    """Return the recipes to try where the chosen one does not fit."""
+    # A whole job may check and publish for minutes, so the quick ones come first.
+    found = sorted(find_recipes(tree, path, has=has), key=lambda one: one.origin == "job")
+    return [one.recipe for one in found if one.recipe != Recipe()][:_OF_OLDER]
 
 
 def try_recipe(
