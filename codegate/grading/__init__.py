@@ -8,7 +8,7 @@ and the model's own public test runs.
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.flips import find_flips, mark_tests
-from codegate.grading.grade import FailureClass, Grade, OwnTests, TestResult
+from codegate.grading.grade import FailureClass, Grade, OwnTests, Regressions, TestResult
 from codegate.grading.grader import (
     GRADER_VERSION,
     grade,
@@ -16,9 +16,16 @@ from codegate.grading.grader import (
     grade_reference,
     is_outdated,
 )
-from codegate.grading.sandboxes import RunCount, Sandboxes, base_images, counted_runs
+from codegate.grading.sandboxes import Once, RunCount, Sandboxes, base_images, counted_runs
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
-from codegate.grading.testrun import run_hidden_tests, run_own_tests, run_public_tests, run_tests
+from codegate.grading.testrun import (
+    find_regressions,
+    run_full_test_suite,
+    run_hidden_tests,
+    run_own_tests,
+    run_public_tests,
+    run_tests,
+)
 
 __all__ = [
     "GRADER_VERSION",
@@ -26,7 +33,9 @@ __all__ = [
     "Copies",
     "FailureClass",
     "Grade",
+    "Once",
     "OwnTests",
+    "Regressions",
     "RunCount",
     "Sandboxes",
     "TestReport",
@@ -35,11 +44,13 @@ __all__ = [
     "base_images",
     "counted_runs",
     "find_flips",
+    "find_regressions",
     "grade",
     "grade_answer",
     "grade_reference",
     "is_outdated",
     "mark_tests",
+    "run_full_test_suite",
     "run_hidden_tests",
     "run_own_tests",
     "run_public_tests",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
-from codegate.grading.grade import TestResult
+from codegate.grading.grade import TestResult, TestStatus
 from codegate.grading.records import Crash
 from codegate.service import Service
 from codegate.suite import Problem, RunnerName
@@ -149,10 +149,13 @@ class TestReport:
         """Return, by test, the builtin parents of its exception."""
         return {test: crash.parents for test, crash in self.crashes.items()}
 
+    def status(self, test: str) -> TestStatus:
+        """Return the reported status of a test, or ``missing``."""
+        return self.results[test].status if test in self.results else "missing"
+
     def passes(self, test: str) -> bool:
         """Return whether a test is reported as passed."""
-        result = self.results.get(test)
-        return result is not None and result.status == "passed"
+        return self.status(test) == "passed"
 
     @property
     def proven(self) -> bool:

@@ -8,7 +8,7 @@ environment too.
 import json
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Final
 from codegate.grading.behaviour import merge_behaviour, observed_behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import OwnTests, TestResult, file_of
+from codegate.grading.grade import OwnTests, Regressions, TestResult, file_of
 from codegate.grading.installed import installed_files
 from codegate.grading.policy import sort_patch
 from codegate.grading.records import Crash
@@ -35,6 +35,7 @@ from codegate.suite import Changes, Problem, Tree, apply_patch
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
 _LISTED: Final = 64 << 20
+_NAMED: Final = 20
 _LOOK_SECONDS: Final = 30.0
 _LIST: Final = """
 import os, sys
@@ -135,13 +136,8 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
         PatchError: ``patch`` or ``tests`` does not apply to ``base``.
         SandboxError: a sandbox failed.
     """
-    written, classifier = apply_patch(base, tests), PathClassifier.of(base)
-    files = tuple(
-        path
-        for path, file in written.items()
-        if file is not None and not file.is_link and classifier.classify(path) == "test"
-        if (language := path_language(path)) is not None and problem.manifest.runner in language.runners
-    )
+    written = apply_patch(base, tests)
+    files = _runnable(problem, base, written)
     fixed = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied)
     if not files:
         return OwnTests(passed=0, proved=0)
@@ -157,12 +153,97 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
     return OwnTests(passed=len(passed), proved=0 if before.forged else len(passed & (failed | missing)))
 
 
-def _run_shown_tests(problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes) -> TestReport:
-    """Run test files that a model may see on ``tree``; return the report."""
+def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
+    """Return the repository's tests that pass before and after the fix.
+
+    They pass in two runs with the reference fix and its tests, and in one of the base tree, in half of the time that an
+    answer gets. Fail-to-pass tests and quarantined ones are left out.
+
+    Raises as ``run_tests``.
+    """
+    fixed = base.overlay(problem.fix).overlay(problem.hidden)
+    files = tuple(file for file in _runnable(problem, base, base) if file in fixed)
+    passing: list[frozenset[str]] = []
+    for tree in (fixed, fixed, base):
+        found = [report for _, report in _run_batches(problem, tree, files, sandboxes, share=0.5)]
+        passed = {test for report in found for test in report.results if report.passes(test)}
+        passing.append(frozenset(test for test in passed if file_of(test) in files))
+        files = _files_of(passing[-1])
+    others = {*problem.tests.FAIL_TO_PASS, *(test.id for test in problem.tests.QUARANTINED)}
+    return frozenset.intersection(*passing) - others
+
+
+def find_regressions(
+    problem: Problem, base: Tree, patch: str, passing: frozenset[str], sandboxes: Sandboxes
+) -> Regressions | None:
+    """Return which tests of the repository fail with ``patch``.
+
+    Only source files of the patch count. The first test file that runs into its limits is the last. None: no test was
+    compared, or the run was forged, or its limits ended it before a test failed.
+
+    Args:
+        problem: the problem.
+        base: its base tree.
+        patch: unified diff, as written by a suspect.
+        passing: what ``run_full_test_suite`` returned.
+        sandboxes: where the tests run.
+
+    Raises:
+        PatchError: ``patch`` does not apply to ``base``.
+        SandboxError: a sandbox failed.
+    """
+    tree = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied).overlay(problem.hidden)
+    failing = passing
+    for _ in range(2):  # a test that passes in the second run is flaky
+        found: set[str] = set()
+        for files, report in _run_batches(problem, tree, _files_of(failing), sandboxes):
+            cut = report.timed_out or report.memory_exceeded
+            bad = {"failed", "error"} if cut else {"failed", "error", "missing"}
+            found |= {test for test in failing if file_of(test) in files and report.status(test) in bad}
+            if report.forged or (cut and not found):
+                return None
+            if cut:
+                break
+        failing = frozenset(found)
+    first = tuple(sorted(failing)[:_NAMED])
+    return Regressions(compared=len(passing), failing=len(failing), first=first) if passing else None
+
+
+def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:
+    """Return the test files among ``paths`` that the problem's runner runs."""
+    classifier = PathClassifier.of(base)
+    return tuple(
+        path
+        for path, file in paths.items()
+        if file is not None and not file.is_link and classifier.classify(path) == "test"
+        if (language := path_language(path)) is not None and problem.manifest.runner in language.runners
+    )
+
+
+def _files_of(tests: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({file_of(test) for test in tests}))
+
+
+def _run_batches(
+    problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
+) -> Iterator[tuple[tuple[str, ...], TestReport]]:
+    """Yield the files of each batch and their report: limits made for the hidden tests hold for each of them."""
+    for batch in find_runner(problem.manifest.runner).batches(files):
+        yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)
+
+
+def _run_shown_tests(
+    problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
+) -> TestReport:
+    """Run test files of ``tree`` without the service's expectations.
+
+    They have this share of the time limit.
+    """
+    # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
     service = problem.manifest.service
-    # The expectations on calls are as hidden as the hidden tests.
     service = service.model_copy(update={"expects": ()}) if service else None
-    selection = replace(test_selection(problem), files=files, service=service)
+    selection = test_selection(problem)
+    selection = replace(selection, files=files, service=service, timeout_seconds=share * selection.timeout_seconds)
     return run_tests(partial(sandboxes.open, problem.environment, problem.manifest.limits), tree, selection)
 
 

@@ -14,7 +14,7 @@ from codegate.operations.rules import Project
 from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
 from codegate.running.config import Samples, config_file, load_config, priced
 from codegate.running.engine import EngineName
-from codegate.running.plan import RunLimits
+from codegate.running.plan import FullTestSuite, RunLimits
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Folder, Strict
@@ -112,6 +112,7 @@ class RunRequest(RunLimits, SuiteRequest):
         default=None, description="Take answers that earlier runs paid for from this folder, and add new ones."
     )
     engine: EngineName | None = None
+    full_test_suite: FullTestSuite | None = None
     sandbox: Annotated[Choice, AfterValidator(check_choice)] = "auto"
 
     def _conflicts(self) -> Conflicts:

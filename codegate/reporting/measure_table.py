@@ -23,7 +23,8 @@ def measures(view: ReportView) -> Table:
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))
     known = tuple(row for row in rows if any(cell != figures.UNKNOWN for cell in row[1:]))
-    unknown = [row[0] for row in rows if row not in known]
+    optional = {measure.row for measure in MEASURES if measure.optional}
+    unknown = [row[0] for row in rows if row not in known and row[0] not in optional]
     note = f"Unknown: {', '.join(unknown)}." if unknown else ""
     return Table("measures", "Measures", ("Measure [95% interval]", *labels), known, note)
 

@@ -61,6 +61,7 @@ class Measures:
     lint_clean: Estimate
     patch_lines: Estimate
     patch_outside: Estimate
+    regressions: Estimate
     own_written: Estimate
     own_proved: Estimate
     model_median: Estimate
@@ -159,6 +160,7 @@ class Measure:
         take: the value of an outcome, of a share its part and its whole; None says nothing.
         row: its row in the table of measures; empty where it stands in another's.
         unit: how the table writes it.
+        optional: it needs a setting; where nothing is known of it, reports do not name it.
     """
 
     name: str
@@ -167,6 +169,7 @@ class Measure:
     take: Callable[[Outcome], Any]
     row: str = ""
     unit: Literal["share", "seconds", "count", "number"] = "share"
+    optional: bool = False
 
     def estimate(self, found: Outcomes) -> Estimate:
         """Return the measure of a candidate's outcomes by problem."""
@@ -223,6 +226,9 @@ MEASURES: Final = (
             "Patch: lines against the reference, median", "number"),
     Measure("patch_outside", "attempts", _share, lambda one: (one.size.outside > 0, 1) if one.size else None,
             "Patch: files outside the reference"),
+    Measure("regressions", "attempts", _share,
+            lambda one: (one.regressions.failing > 0, 1) if one.regressions else None,
+            "Patch: regressions in the full test suite", optional=True),
     # A single shot is not asked for tests.
     Measure("own_written", "attempts", _share,
             lambda one: (any(drop.reason == "test" for drop in one.attempt.dropped), 1)

@@ -15,7 +15,18 @@ from functools import partial
 from typing import Final
 
 from codegate.candidates import Provider, redactor_for
-from codegate.grading import Grade, OwnTests, Sandboxes, grade, run_own_tests, run_public_tests
+from codegate.grading import (
+    Grade,
+    Once,
+    OwnTests,
+    Regressions,
+    Sandboxes,
+    find_regressions,
+    grade,
+    run_full_test_suite,
+    run_own_tests,
+    run_public_tests,
+)
 from codegate.running.bases import base_trees, cached_contexts
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls, TimeLimit
@@ -97,6 +108,7 @@ class Attempts:
         self._slots = threading.Semaphore(options.jobs)
         self._redactor = redactor_for(setup.journal.manifest.candidates)
         self._known: set[str] = set()
+        self._passing: Once[str, frozenset[str]] = Once()
         self.base = base_trees(setup.suite, options.repository, options.models + options.jobs)
         self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
@@ -133,6 +145,8 @@ class Attempts:
         if attempt is not None:
             self._write_problem(problem)
         own_tests = self._own_tests(problem, attempt) if attempt is not None and result and result.tests else None
+        compiled = attempt is not None and result is not None and result.compiled
+        regressions = self._regressions(problem, attempt.patch) if attempt is not None and compiled else None
         base = self.base(problem.id)
         changes = changes_of(base, attempt.patch) if attempt is not None else None
         outcome = Outcome(
@@ -148,6 +162,7 @@ class Attempts:
             recall=verbatim_recall(base, problem.fix, changes),
             size=patch_size(base, problem.fix, changes),
             own_tests=own_tests,
+            regressions=regressions,
             harness_recall=harness_recall(base, problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
@@ -215,6 +230,19 @@ class Attempts:
         try:
             return self._in_sandboxes(partial(run_own_tests, patch=attempt.patch, tests=attempt.tests), problem)
         except (Faulted, PatchError):
+            return None
+
+    def _regressions(self, problem: Problem, patch: str) -> Regressions | None:
+        """Return what the repository's full test suite shows about a patch.
+
+        None if it is not to be run, or could not be: the grade counts without it.
+        """
+        if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
+            return None
+        try:
+            passing = self._passing.get(problem.id, lambda: self._in_sandboxes(run_full_test_suite, problem))
+            return self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem)
+        except Faulted:
             return None
 
     @contextmanager

@@ -29,7 +29,7 @@ from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.running.engine import EngineName
-from codegate.running.plan import RunLimits, RunOptions
+from codegate.running.plan import FullTestSuite, RunLimits, RunOptions
 from codegate.sandbox import Choice, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
 from codegate.strict import Strict
@@ -108,6 +108,7 @@ class Config(RunLimits):
     sandbox: Annotated[Choice, AfterValidator(_choice)] = "auto"
     engine: EngineName = "local"
     concurrency: Concurrency = Concurrency()
+    full_test_suite: FullTestSuite = False
     budget_usd_per_month: Price | None = Field(
         default=None,
         description="The same limit for all runs together that lie in the run's folder and began in this month (UTC).",
@@ -135,6 +136,7 @@ class Config(RunLimits):
             "jobs": self.concurrency.sandboxes,
             "budget_usd_per_month": self.budget_usd_per_month,
             "engine": self.engine,
+            "full_test_suite": self.full_test_suite,
             **{name: getattr(self, name) for name in RunLimits.model_fields},
         }
         return RunOptions(**{**options, **given})

@@ -74,6 +74,8 @@ def confirm_regressions(
         if record is not None:
             fresh.record_soundness(record)
         # Without a probe: a pinned model that does not answer leaves a verdict, and does not end the run.
-        options = setup.options.model_copy(update={"spent_before": journal.calls.spending()})
+        options = setup.options.model_copy(
+            update={"spent_before": journal.calls.spending(), "full_test_suite": False}  # no report shows it
+        )
         execute(replace(setup, journal=fresh, options=options, cache=None), probe=False)
     return journal.load()

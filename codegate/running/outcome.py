@@ -15,7 +15,7 @@ from codegate.candidates import CandidateSpec
 from codegate.durable import digest, write_atomic
 from codegate.gating import QUARANTINED
 from codegate.gating.policy import MAX_LOOKS
-from codegate.grading import Grade, OwnTests
+from codegate.grading import Grade, OwnTests, Regressions
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
 from codegate.strict import Strict
@@ -88,6 +88,11 @@ class Outcome(Strict):
     )
     own_tests: OwnTests | None = Field(
         default=None, exclude_if=lambda own: own is None, description="Missing where none were run."
+    )
+    regressions: Regressions | None = Field(
+        default=None,
+        exclude_if=lambda found: found is None,
+        description="Missing where the repository's full test suite was not run, or showed nothing.",
     )
     harness_recall: float | None = Field(
         default=None,

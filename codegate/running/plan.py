@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -48,10 +48,19 @@ class RunLimits(Strict):
     )
 
 
+FullTestSuite = Annotated[
+    bool,
+    Field(
+        description="Run the repository's full test suite on each answer that compiles, and report which answers break "
+        "it; no verdict depends on it."
+    ),
+]
+
+
 class RunOptions(RunLimits):
     """How a run is carried out.
 
-    Only ``transcripts``, ``precheck`` and ``cache`` change its results.
+    Only ``transcripts``, ``precheck``, ``cache`` and ``full_test_suite`` change its results.
 
     Attributes:
         models: model calls under way at once.
@@ -63,6 +72,7 @@ class RunOptions(RunLimits):
         precheck: check first that every candidate answers, and that every problem is sound here.
         cache: folder that answers of earlier runs are taken from, and new ones are kept in; None: no answer is reused.
         engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents' always are on this one.
+        full_test_suite: whether the repository's test files are run on each answer, beside the hidden ones.
     """
 
     models: int = 4
@@ -74,6 +84,7 @@ class RunOptions(RunLimits):
     precheck: bool = True
     cache: Path | None = None
     engine: EngineName = "local"
+    full_test_suite: FullTestSuite = False
 
     @property
     def budgeted(self) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from codegate.candidates import CandidateSpec, Message, Prices
 from codegate.gating import Flip, Verdict
 from codegate.gating.verdict import Cohort
+from codegate.grading import Regressions
 from codegate.reporting import (
     Evidence,
     ReportTerms,
@@ -113,6 +114,16 @@ def test_draws_and_turns_are_said_where_there_are_several(name: str) -> None:
     once = plainly(PEOPLE[name](build_view([run_of({"a": {"p": [True]}})])))
     assert "pass^" not in once
     assert "tool loop" not in once
+
+
+@people
+def test_regressions_are_shown_only_where_the_full_test_suite_was_run(name: str) -> None:
+    run = looped()
+    assert "full test suite" not in plainly(PEOPLE[name](build_view([run])))
+    shown = [Regressions(compared=9, failing=2), *[Regressions(compared=9, failing=0)] * 3]
+    outcomes = [one.model_copy(update={"regressions": found}) for one, found in zip(run.outcomes, shown, strict=False)]
+    page = plainly(PEOPLE[name](build_view([run.model_copy(update={"outcomes": (*outcomes, *run.outcomes[4:])})])))
+    assert re.search(r"egressions in the full test suite\W*25\.0% \[\d+–\d+%\] n=4", page)
 
 
 def test_the_draws_are_as_many_as_the_baseline_has_too() -> None:

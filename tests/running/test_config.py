@@ -44,6 +44,7 @@ samples: 3
 sandbox: bwrap
 engine: ray
 concurrency: {models: 8, sandboxes: 3}
+full_test_suite: true
 max_model_calls: 100
 max_minutes: 45.5
 budget_usd: 20.5

@@ -13,13 +13,13 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
-from codegate.grading import OwnTests, grade
+from codegate.grading import OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
-from codegate.suite import Suite, load_suite, update_problem
+from codegate.suite import Problem, Suite, Tree, load_suite, update_problem
 from tests.kit.remembered import FOUND
 from tests.running.world import (
     NAMES,
@@ -342,6 +342,30 @@ def test_own_tests_of_the_tool_loop_are_run_and_change_no_grade(
         "calc-square": ("logic_error", OwnTests(passed=1, proved=0)),
     }
     assert all("test_own" not in one.attempt.patch for one in run.outcomes if one.attempt)
+
+
+def test_answers_that_break_a_test_elsewhere_are_found_where_this_is_wanted(
+    own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaking = "calc/half.py\n<<<<<<< SEARCH\n    return n // 3\n=======\n    return 1\n>>>>>>> REPLACE\n"
+    server.script = lambda name, turn, request: Said(
+        {"double": answer(name) + breaking, "half": answer(name), "square": "No idea."}[name]
+    )
+    proved: list[str] = []
+
+    def counted(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
+        proved.append(problem.id)
+        return run_full_test_suite(problem, base, sandboxes)
+
+    monkeypatch.setattr("codegate.running.attempt.run_full_test_suite", counted)
+    run = run_here(own_suite, tmp_path / "r", server.spec(), samples=2, full_test_suite=True)
+    assert {(one.problem, one.grade and one.grade.resolved, one.regressions) for one in run.outcomes} == {
+        ("calc-double", True, Regressions(compared=1, failing=1, first=("tests/test_public.py::test_zero",))),
+        ("calc-half", True, Regressions(compared=1, failing=0)),
+        ("calc-square", False, None),
+    }
+    assert sorted(proved) == ["calc-double", "calc-half"], "once for both samples"
+    assert not any(one.regressions for one in run_here(own_suite, tmp_path / "q", server.spec()).outcomes)
 
 
 @pytest.mark.requirement("C2")

@@ -1,0 +1,97 @@
+"""Which tests of the repository an answer breaks, beside those of the fix."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import count
+
+import pytest
+
+from codegate.grading import Regressions, TestReport, TestSelection, find_regressions, run_full_test_suite, testrun
+from codegate.sandbox import Sandbox
+from codegate.suite import ProblemLimits, Tree, make_patch
+from tests.grading.conftest import MakeWorld
+from tests.grading.worlds import FIX, SOURCE, Files, World
+from tests.kit.problem import changes
+
+pytestmark = pytest.mark.bwrap
+TAX = "def tax():\n    return 1\n"
+OTHERS: Files = {
+    "shop/tax.py": TAX,
+    "tests/test_tax.py": "from shop.tax import tax\n\ndef test_tax():\n    assert tax() == 1\n"
+    "\ndef test_known():\n    assert tax() == 2\n",
+}
+ONE = "tests/test_tax.py::test_tax"
+NOTHING = "tests/test_price.py::test_nothing"
+MakeOther = Callable[..., World]
+OpenSandbox = Callable[[], AbstractContextManager[Sandbox]]
+
+
+@pytest.fixture
+def make_other(make_world: MakeWorld) -> MakeOther:
+    """Make problems with a source file and a test file that the fix does not touch."""
+
+    def make(base: Files | None = None, **options: object) -> World:
+        return make_world(base={**OTHERS, **(base or {})}, known=[NOTHING], **options)
+
+    return make
+
+
+def found(world: World, change: Files, passing: frozenset[str] | None = None) -> Regressions | None:
+    patch = make_patch(world.base, changes(change))
+    run = partial(run_full_test_suite, world.problem, world.base, sandboxes=world.sandboxes)
+    known = passing if passing is not None else run()
+    return find_regressions(world.problem, world.base, patch, known, sandboxes=world.sandboxes)
+
+
+def test_a_test_that_the_fix_does_not_touch_is_a_regression(make_other: MakeOther) -> None:
+    world = make_other()
+    passing = run_full_test_suite(world.problem, world.base, sandboxes=world.sandboxes)
+    assert passing == {ONE, NOTHING}, "no fail-to-pass test, and none that fails with the fix"
+    assert found(world, {SOURCE: FIX}, passing) == Regressions(compared=2, failing=0)
+    broken = {SOURCE: FIX, "shop/tax.py": TAX.replace("1", "3")}
+    assert world.grade(broken).resolved, "the hidden tests do not see it"
+    assert found(world, broken, passing) == Regressions(compared=2, failing=1, first=(ONE,))
+    unloaded = {SOURCE: FIX, "shop/tax.py": None}
+    assert found(world, unloaded, passing) == Regressions(compared=2, failing=1, first=(ONE,))
+
+
+def test_an_answers_own_changes_of_tests_are_no_regressions(make_other: MakeOther) -> None:
+    failing = {"tests/test_tax.py": "def test_tax():\n    assert False\n", "tests/conftest.py": "raise SystemExit\n"}
+    assert found(make_other(), {SOURCE: FIX, **failing}) == Regressions(compared=2, failing=0)
+
+
+@pytest.mark.parametrize(
+    ("passes", "compared", "failing"),
+    [
+        pytest.param({0, 1, 2}, 3, 1, id="steady until the answer"),
+        pytest.param({0}, 2, 0, id="fails in the second run with the fix"),
+        pytest.param({0, 1, 2, 4}, 3, 0, id="passes in the second run with the answer"),
+    ],
+)
+def test_a_flaky_test_is_no_regression(
+    make_other: MakeOther, monkeypatch: pytest.MonkeyPatch, passes: set[int], compared: int, failing: int
+) -> None:
+    test = f"def test_a():\n    assert int(open('run.txt').read()) in {passes}\n"
+    world, numbers, run_tests = make_other({"tests/test_a.py": test}), count(), testrun.run_tests
+
+    def run_numbered(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
+        if selection.files == ("tests/test_a.py",):
+            tree = tree.overlay(changes({"run.txt": str(next(numbers))}))
+        return run_tests(opened, tree, selection)
+
+    monkeypatch.setattr(testrun, "run_tests", run_numbered)
+    assert found(world, {SOURCE: FIX}) == Regressions(
+        compared=compared, failing=failing, first=("tests/test_a.py::test_a",) * failing
+    )
+
+
+def test_a_run_that_its_limits_end_is_unknown_without_a_failing_test(make_other: MakeOther) -> None:
+    world = make_other(limits=ProblemLimits(seconds=5, memory_mb=256))
+    hanging = {SOURCE: FIX, "shop/tax.py": "while True:\n    pass\n"}
+    passing = frozenset({ONE, NOTHING})
+    assert found(world, hanging, passing) is None
+    assert found(
+        world, {SOURCE: "def total(prices):\n    raise KeyError\n", "shop/tax.py": hanging["shop/tax.py"]}, passing
+    ) == Regressions(compared=2, failing=1, first=(NOTHING,))
+    assert found(world, {SOURCE: FIX}, frozenset()) is None
