@@ -135,7 +135,14 @@ def _is_changed_by_hand(spec: CandidateSpec) -> bool:
 
 def _model(lists: dict[tuple[str, str | None], tuple[ListedModel, ...]], spec: CandidateSpec) -> Upgrade | None:
     account = spec.provider, spec.api_key_env
-    models = lists[account] = lists.get(account) or listed_models(spec)
+    if account not in lists:
+        try:
+            lists[account] = listed_models(spec)
+        except InfrastructureError:
+            lists[account] = ()  # asking again for each candidate would only take its time again
+            raise
+    if not (models := lists[account]):
+        return None
     entry, newer = listed_as(spec, models), successor(spec, models)
     ends = entry.ends if entry is not None else None
     if newer is None and ends is None and entry is not None:

@@ -29,6 +29,7 @@ MODELS = {
     "gpt-5.6-mini-2026-10-01": None, "gpt-5.6-mini": None, "gpt-5.7-mini-2026-11-01": "2999-01-01", "gpt-6.1-sol": None,
     "gpt-image-7": None, "gpt-4.1-nano-2025-04-14": None, "gpt-5.4-nano-2026-03-17": None,
 }  # fmt: skip
+PROXY = ("HTTPS_PROXY", "https_proxy")
 MODEL = "Upgrade openai:gpt-5.4-mini-2026-03-17 to gpt-5.6-mini-2026-10-01"
 
 
@@ -119,6 +120,22 @@ def test_what_does_not_answer_is_named_and_the_rest_is_looked_up(
     assert "canary" not in done.stderr + done.stdout
     assert len(done.document["upgrades"]) >= 2
     assert "Traceback" not in done.stderr
+
+
+def test_a_provider_that_fails_is_asked_once(environment: dict[str, str], tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def refuse(request: Request) -> Reply:
+        asked.append(request.host)
+        return Reply(status=502)
+
+    proxy = Server(refuse)
+    names = ", ".join(f"'openai:gpt-{number}'" for number in range(3))
+    (tmp_path / "codegate.yml").write_text(f"candidates: [{names}]\n")
+    done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment | dict.fromkeys(PROXY, proxy.url))
+    proxy.close()
+    assert (done.code, done.document["failed"]) == (4, ["openai gave no list of models."]), done.stderr
+    assert asked == ["api.openai.com"]
 
 
 def test_a_provider_without_a_list_is_named_and_is_no_failure(environment: dict[str, str], tmp_path: Path) -> None:
