@@ -8,7 +8,7 @@ is left out has a reason, and flaky tests are quarantined with their evidence.
 
 from codegate.mining.importing import ImportFormat, import_proven
 from codegate.mining.miner import mine_repository
-from codegate.mining.options import KINDS, MineRequest
+from codegate.mining.options import KINDS, MineRequest, check_options
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
 from codegate.mining.selection import choose_problems, write_selection
@@ -30,6 +30,7 @@ __all__ = [
     "UnitResult",
     "ValidationReport",
     "assess",
+    "check_options",
     "choose_problems",
     "fetch_pull_heads",
     "find_slug",

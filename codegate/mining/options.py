@@ -12,6 +12,7 @@ from codegate.candidates import CandidateSpec, check_snapshot, parse_candidate
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.mining.languages import NameOf, names_by
+from codegate.mining.sources.enrichment import open_forge
 from codegate.mining.sources.history import project_name
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Strict
@@ -120,6 +121,8 @@ def check_options(repository: Path, out: Path, options: MineRequest) -> str:
         raise UsageError(f"--path {options.path!r} is not a folder of the repository.", "Give it from the root.")
     if options.rewrite is not None:
         check_snapshot(options.rewrite)
+    if options.github is not None:
+        open_forge(repository, options.github)
     if not options.kinds:
         raise UsageError("there is no kind of change to keep.", "Name one, such as bugfix.")
     if (

@@ -54,6 +54,7 @@ def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[
     it is found.
     """
     recipe = request.recipe or read_recipe(repository, request.config)
+    mining.check_options(repository, out, request)  # before anything is started
     with opened_backend(request.sandbox, new_run_id()) as backend:
         return mining.mine_repository(repository, out, request.model_copy(update={"recipe": recipe}), backend, progress)
 

@@ -19,6 +19,9 @@ SUITE, RUN = "SUITE", "RUN"
 
 DATED = "openai:m-2025-01-01"
 
+NO_SANDBOX = {"DOCKER_HOST": "unix:///nonexistent"}
+"""Where a sandbox would be opened, the message would be about Docker."""
+
 
 class Mistake(NamedTuple):
     """What was typed, the words of the message, and what was there."""
@@ -69,8 +72,11 @@ MISTAKES: list[Any] = [
     Mistake("mine x --out o --kind wish", "'wish' is not one of"),
     pytest.param(Mistake("mine SUITE --out o", "is a suite, not a repository. |--refresh` adds its newest fixes."),
                  marks=pytest.mark.sandbox),
-    pytest.param(Mistake("mine x --out o --rewrite openai:gpt-5", "'gpt-5' is a floating alias"),
-                 marks=pytest.mark.sandbox),
+    Mistake("mine x --rewrite openai:gpt-5 --sandbox docker", "'gpt-5' is a floating alias", environment=NO_SANDBOX),
+    Mistake("mine x --github nonsense --sandbox docker", "'nonsense' is not a repository. Give it as owner/name.",
+            environment=NO_SANDBOX | {"GITHUB_TOKEN": "t"}),
+    Mistake("mine . --github auto --sandbox docker", "the origin of . is not on https://api.github.com. Give",
+            environment=NO_SANDBOX),
     Mistake("review SUITE --drop calc-nothing", "has no problem calc-nothing"),
     Mistake("review SUITE --drop calc-half --keep calc-half", "calc-half: both dropped and kept"),
     Mistake("report RUN", "no folder for the reports was given. Give --out."),
