@@ -15,7 +15,7 @@ from codegate.gating import worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.cells import Name, Title
 from codegate.reporting.figures import Figure
-from codegate.reporting.measure_table import cost_and_time
+from codegate.reporting.measure_table import cost_and_time, optional_measures
 from codegate.reporting.plain import one_line
 from codegate.reporting.view import ReportView
 
@@ -129,6 +129,7 @@ def markdown_template(name: str) -> "Template":
         warnings=table.warnings,
         failures=table.failures,
         cost_and_time=cost_and_time,
+        optional_measures=optional_measures,
         everything=lambda view: (*table.warnings(view), table.matrix(view), *table.details(view)),
     )
     return environment.get_template(name)

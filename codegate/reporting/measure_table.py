@@ -23,8 +23,7 @@ def measures(view: ReportView) -> Table:
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))
     known = tuple(row for row in rows if any(cell != figures.UNKNOWN for cell in row[1:]))
-    optional = {measure.row for measure in MEASURES if measure.optional}
-    unknown = [row[0] for row in rows if row not in known and row[0] not in optional]
+    unknown = [row[0] for row in rows if row not in known and row[0] not in _OPTIONAL]
     note = f"Unknown: {', '.join(unknown)}." if unknown else ""
     return Table("measures", "Measures", ("Measure [95% interval]", *labels), known, note)
 
@@ -59,6 +58,7 @@ def ranking(view: ReportView) -> Table:
     return Table("ranking", "Ranking", header, tuple(rows), note)
 
 
+_OPTIONAL: Final = frozenset(measure.row for measure in MEASURES if measure.optional)
 _TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
     lambda entry: entry.measures.lint_clean,
     lambda entry: entry.judged.solved_passed_share if entry.judged else Estimate(),
@@ -101,6 +101,12 @@ def judge_table(entries: Iterable[CandidateView]) -> Table:
         "Solved and broken are what the hidden tests showed. The judge saw statement and patch, no test. It gates "
         "nothing.",
     )  # fmt: skip
+
+
+def optional_measures(view: ReportView) -> Table:
+    """Return the measures alone that a setting turned on."""
+    whole = measures(view)
+    return replace(whole, rows=tuple(row for row in whole.rows if row[0] in _OPTIONAL), note="")
 
 
 def cost_and_time(view: ReportView) -> Table:

@@ -22,6 +22,7 @@ from codegate.reporting import (
     build_view,
     figures,
     gather,
+    render_comment,
     render_console,
     render_csv,
     render_html,
@@ -116,13 +117,13 @@ def test_draws_and_turns_are_said_where_there_are_several(name: str) -> None:
     assert "tool loop" not in once
 
 
-@people
-def test_regressions_are_shown_only_where_the_full_test_suite_was_run(name: str) -> None:
+@pytest.mark.parametrize("render", [*PEOPLE.values(), render_comment], ids=[*PEOPLE, "comment"])
+def test_regressions_are_shown_only_where_the_full_test_suite_was_run(render: Callable[[ReportView], str]) -> None:
     run = looped()
-    assert "full test suite" not in plainly(PEOPLE[name](build_view([run])))
+    assert "full test suite" not in plainly(render(build_view([run])))
     shown = [Regressions(compared=9, failing=2), *[Regressions(compared=9, failing=0)] * 3]
     outcomes = [one.model_copy(update={"regressions": found}) for one, found in zip(run.outcomes, shown, strict=False)]
-    page = plainly(PEOPLE[name](build_view([run.model_copy(update={"outcomes": (*outcomes, *run.outcomes[4:])})])))
+    page = plainly(render(build_view([run.model_copy(update={"outcomes": (*outcomes, *run.outcomes[4:])})])))
     assert re.search(r"egressions in the full test suite\W*25\.0% \[\d+–\d+%\] n=4", page)
 
 
