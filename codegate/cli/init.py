@@ -107,7 +107,7 @@ def command(
 
     It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
     source. --try executes it in a sandbox, which says whether the repository is ready to mine; where it is not, the
-    command ends with 2.
+    command ends with 2. A recipe that nobody tried is a comment: mining tries it, and others where it does not work.
 
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
@@ -148,16 +148,18 @@ def command(
     proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
+    tries = sys.stdin.isatty() and not json_wanted() if tries is None else tries
     config = _TEXT.format(
         schema=_SCHEMA,
-        environment=section.rstrip("\n") or _NO_RECIPE,
+        environment=(section if tries else _as_comment(section)).rstrip("\n") or _NO_RECIPE,
         candidate=_entry(spec),
         limit=_limit(out.parent / _SUITE, spec),
     )
     lacking = present and out.is_file() and not out.is_symlink() and not _WRITTEN.search(read_text(out, _MOST_READ))
     written = [path for path, text in {out: config, **files}.items() if _write(path, text, force=force and path != out)]
     if section and (out in written or lacking):
-        first = "the recipe that was found" if out in written else f"{out} has no recipe; this one was found"
+        untried = "" if tries else ", as a comment: mining tries it, and others where it does not work"
+        first = f"the recipe that was found{untried}" if out in written else f"{out} has no recipe; this one was found"
         say(f"{first}:\n{section}")
         for line in _others(proposals):
             say(line)
@@ -165,7 +167,7 @@ def command(
         written.append(out.with_name(".gitignore"))
         say(f"wrote {written[-1]}: git ignores {_IGNORED}")
     tried, correct = None, False
-    if found is not None and (sys.stdin.isatty() and not json_wanted() if tries is None else tries):
+    if found is not None and tries:
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
         taken, tried = _try(own, found, part, sandbox)
         if taken is not None and taken != found and out in written:
@@ -196,6 +198,10 @@ def command(
         }
     )
     return ExitCode.USAGE if correct and tries else ExitCode.PASS
+
+
+def _as_comment(section: str) -> str:
+    return "".join(f"# {line}" for line in section.splitlines(keepends=True))
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:

@@ -15,7 +15,7 @@ import yaml
 import codegate
 from codegate.candidates import EXAMPLE_CANDIDATE, parse_candidate
 from codegate.cli.init import PLACEHOLDER, command
-from codegate.environments import Recipe
+from codegate.environments import Recipe, parse_recipe
 from codegate.errors import UsageError
 from codegate.operations.project import look_at
 from codegate.running.config import load_config
@@ -184,16 +184,19 @@ MONOREPO = {
 }
 
 
-def test_the_recipe_that_was_found_is_written_and_shown(
+def test_a_recipe_that_nobody_tried_is_a_comment_and_shown(
     empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_repository(empty / "own", {path: text.encode() for path, text in MONOREPO.items()})
     monkeypatch.chdir(empty / "own")
     init()
     out = capsys.readouterr().out
-    recipe = load_config(Path("codegate.yml")).environment
-    assert recipe == Recipe(folder="api", setup=("pip install -e .",), env={"KEY": "dummy"}, tests="pytest -q")
-    section = Path("codegate.yml").read_text().partition("\nenvironment:")[2].partition("\ncandidates:")[0]
+    assert load_config(Path("codegate.yml")).environment is None, "mining takes the first that works"
+    comment = Path("codegate.yml").read_text().partition("\n# environment:")[2].partition("\ncandidates:")[0]
+    section = "environment:" + comment.replace("\n# ", "\n")
+    assert parse_recipe(yaml.safe_load(section)["environment"], "codegate.yml") == Recipe(
+        folder="api", setup=("pip install -e .",), env={"KEY": "dummy"}, tests="pytest -q"
+    )
     assert section in out
     assert "# left out: `pip install .` is rewritten with `-e`" in section
     assert "  --path api: python\n  --path web: javascript\n" in out
@@ -209,9 +212,9 @@ def test_a_part_of_a_repository_has_its_own_recipe(
         init("--path", "app")
     init("--path", "web/")
     assert "codegate mine . --out suites/mine --path web\n" in capsys.readouterr().out
-    recipe = load_config(Path("codegate.yml")).environment
-    assert recipe is not None
-    assert (recipe.folder, recipe.tests) == ("web", "vitest run")
+    text = Path("codegate.yml").read_text()
+    assert "\n#   tests: vitest run" in text
+    assert "\n#   folder: web" in text
 
 
 OWN_TESTS = """
