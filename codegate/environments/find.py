@@ -18,7 +18,7 @@ from codegate.environments.expressions import text_value
 from codegate.environments.locks import PYTEST, implied, languages_of, tests_of
 from codegate.environments.recipe import Recipe, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
-from codegate.environments.tools import PACKAGE, Has, declared_version, nearest_version, read_action
+from codegate.environments.tools import PACKAGE, Has, declared_version, in_index, nearest_version, read_action
 from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
 from codegate.suite.declared import at, mapping, read_json, read_text, strings
@@ -111,7 +111,7 @@ class _Draft:
         A version that is not available is replaced by the nearest one.
         """
         for name, version in versions.items():
-            nearest = nearest_version(name, version, has) if has is not None else version
+            nearest = nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
             if nearest != version:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
@@ -142,7 +142,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     Args:
         tree: of the whole repository.
         path: the part of it whose tests are run; empty: all of it.
-        has: whether a toolchain is to be had: one that is not gives way to the nearest that is. None: all are.
+        has: whether a toolchain is to be had: one that is not gives way to the nearest that is. None: all that images
+            and package indexes may have are.
 
     Raises:
         UsageError: a part of it is nothing that a recipe may say.

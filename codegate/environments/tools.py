@@ -42,6 +42,10 @@ _PARTS: Final = {"python": 2, "go": 2, "ruby": 2, "php": 2, "node": 1, "java": 1
 _OLDEST: Final = {"python": 8}
 """Minor version that the drivers of tests run on."""
 _NEWEST: Final = 30
+_OLDEST_IN_INDEX: Final = {"node": 20, "go": 21}
+"""Major version of Node and minor version of Go: package indexes have no older ones."""
+_FIRST: Final = {"python": "3.", "go": "1."}
+"""What all versions of a tool begin with."""
 _LONG_TERM: Final = "24"
 """Of Node: what ``lts/*`` and other nicknames are here, as any version of a machine is ``stable``."""
 _NAMES: Final = {"nodejs": "node", "golang": "go"}
@@ -73,7 +77,14 @@ def on_machine(name: str, version: str) -> bool:
             check_system((version,))
             return True
         return False
-    return name in INSTALLABLE or find_toolchain(Toolchain(name, version)) is not None
+    installable = name in INSTALLABLE and in_index(name, version)
+    return installable or find_toolchain(Toolchain(name, version)) is not None
+
+
+def in_index(name: str, version: str) -> bool:
+    """Return whether an index or image may have a toolchain."""
+    number = re.match(r"\d+", version.removeprefix(_FIRST.get(name, "")))
+    return number is None or int(number[0]) >= _OLDEST_IN_INDEX.get(name, 0)
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
@@ -153,7 +164,9 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
     for table in ("volta", "engines"):
         named = at(data, table, tool)
         if isinstance(named, str):
-            return clean_version(tool, named)
+            version = clean_version(tool, named)
+            open_ended = tool == "node" and ">" in named and "<" not in named
+            return max(version, _LONG_TERM, key=int) if version and open_ended else version
     return ""
 
 
@@ -162,7 +175,7 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 
     Of two equally near ones the newer; ``version`` itself if none is available.
     """
-    first = "3." if tool == "python" else ""
+    first = _FIRST.get(tool, "")
     wanted = re.match(r"\d+", version.removeprefix(first))
     if wanted is None or has(tool, version):
         return version

@@ -262,6 +262,24 @@ def test_a_version_that_is_not_to_be_had_gives_way_to_the_nearest_that_is() -> N
 
 
 @pytest.mark.parametrize(
+    ("engines", "files", "tools"),
+    [
+        (">= 18", {}, {"node": "24"}),
+        ("^20.19.0 || ^22.12.0 || >=23", {}, {"node": "24"}),
+        (">=26.1", {}, {"node": "26"}),
+        (">=20 <23", {}, {"node": "20"}),
+        ("", {".nvmrc": "v16.3"}, {"node": "20"}),
+        ("", {"go.mod": "module a\n\ngo 1.17\n", "a_test.go": "", "b_test.go": ""}, {"go": "1.21"}),
+    ],
+)
+def test_a_lower_bound_is_no_pin_and_what_no_index_has_gives_way(
+    engines: str, files: dict[str, str], tools: dict[str, str]
+) -> None:
+    package = json.dumps({"scripts": {"test": "mocha"}, "engines": {"node": engines}})
+    assert find_recipe(tree({"package.json": package, "test/a.js": "", **files})).recipe.tools == tools
+
+
+@pytest.mark.parametrize(
     ("files", "version"),
     [
         ({"setup.py": "'Programming Language :: Python :: 3.9', 'Programming Language :: Python :: 3.8'"}, "3.9"),
