@@ -316,8 +316,8 @@ def _plain(command: TestCommand) -> TestCommand:
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
     if start >= 0 and words[start + 1 : start + 2] == ["run"]:
         ends = (index for index in range(start, len(words)) if words[index] == "-m" or words[index].endswith(".py"))
-        led_by = words[: start - 2] if words[start - 1] == "-m" else words[:start]
-        words = [*led_by, "python", *words[next(ends, start) :]]
+        led_by = words[: start - 1] if words[start - 1] == "-m" else [*words[:start], "python"]
+        words = [*led_by, *words[next(ends, start) :]]
     if program in {"mvn", "mvnw", "gradle", "gradlew"}:
         valued = {"-P", "-pl", "-f", "-s", "-T", "-p", "-b", "--projects", "--file", "--activate-profiles"}
         words = [words[0], *(word for last, word in pairwise(words) if word[0] == "-" or last in valued), "test"]

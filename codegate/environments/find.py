@@ -301,7 +301,7 @@ def _rank(draft: _Draft, languages: list[str], tests: list[str]) -> tuple[object
 
 def _runs_few(test: TestCommand, tests: list[str]) -> bool:
     """Return whether a command names less than half of the tests."""
-    paths = [posixpath.normpath(posixpath.join(test.folder, word)) for word in test.words]
+    paths = [posixpath.normpath(posixpath.join(test.folder, word.removesuffix("/..."))) for word in test.words]
     named = [sum(f"{one}/".startswith(f"{path}/") for one in tests) for path in paths]
     return 0 < sum(named) < len(tests) / 2
 

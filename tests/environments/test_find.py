@@ -553,7 +553,7 @@ def test_a_command_that_installs_a_runner_runs_no_tests() -> None:
     [
         ("coverage run --omit='*/x/*' --source=shop manage.py test -v 2", "python manage.py test -v 2"),
         ("uv run coverage run -m pytest -q", "uv run python -m pytest -q"),
-        ("python -m coverage run -m unittest", "python -m unittest"),
+        ("python -b -m coverage run -m unittest", "python -b -m unittest"),
         ("mvn -B -Pfast clean verify", "mvn -B -Pfast test"),
         ("./gradlew --info build", "./gradlew --info test"),
     ],
