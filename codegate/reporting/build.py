@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from codegate.candidates import CandidateSpec, names_one_model
+from codegate.candidates.agents import AGENTS, harness_parts
+from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
 from codegate.reporting.correctness import Samples, common_k, correctness, graded_baseline
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
-from codegate.reporting.harness import harness_changes, harness_use
 from codegate.reporting.judged import JudgeCounts, judge_counts
 from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
 from codegate.reporting.plain import one_line
@@ -24,12 +25,15 @@ from codegate.reporting.view import (
     RunView,
 )
 from codegate.running import Outcome, Run
+from codegate.suite import Tree, TreeFile, make_patch
 from codegate.wording import count_of
 
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
 _TOLD = 0.5  # of them, in a harness, which has no reason to hold any
 _TRANSCRIPT_ROOM = 8_000_000  # characters of its own: a conversation must not crowd out patches and outputs
+_DIFFERENCE_LINES: Final = 400
+_DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file", "--- /dev/null", "+++ /dev/null")
 
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
@@ -179,7 +183,7 @@ def _candidate(
         served=_served(spec, models),
         judged=judged,
         refused=_refused(everything),
-        harness=harness_use(spec, everything),
+        harness=_harness_use(spec, everything),
         harness_changes=harness_changes(evidence.harness, spec.harness) if evidence.baseline is not None else (),
     )
 
@@ -272,3 +276,39 @@ def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
         if outcome.fault is not None:
             messages.setdefault(one_line(outcome.fault.cause), []).append(outcome.fault.message)
     return tuple(FaultCount(cause, len(said), one_line(said[0], 300)) for cause, said in sorted(messages.items()))
+
+
+def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
+    """Return how many parts of the candidate's harness were used in any attempt, and which were not."""
+    if spec.agent is None or spec.harness is None:
+        return ""
+    attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]
+    used = {name for attempt in attempts if attempt.agent for name in attempt.agent.used}
+    asked = {spec.model, *(model for attempt in attempts for model in attempt.usage.helpers)}
+    models = [(f"{role} model {model}", model) for role, model in spec.harness.models.items()]
+    used |= {name for name, model in models if model in asked}
+    parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness), *models)]
+    unused = [one_line(name) for name in parts if name not in used]
+    more = f" and {len(unused) - FEW} more" if len(unused) > FEW else ""
+    never = f"; never: {', '.join(unused[:FEW])}{more}" if unused else ""
+    return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"
+
+
+def harness_changes(before: Harness | None, after: Harness | None) -> tuple[str, ...]:
+    """Return the lines of the difference between the baseline's harness and a candidate's, as a unified diff."""
+    old, new = _harness_files(before), _harness_files(after)
+    changes: dict[str, TreeFile | None] = {**dict.fromkeys(old), **new}
+    try:
+        lines = make_patch(Tree(old), changes).split("\n")
+    except UsageError:  # paths of a run of somebody else's
+        return ()
+    shown = [line for line in lines if line and not line.startswith(_DIFFERENCE_HEADERS)]
+    more = [f"{len(shown) - _DIFFERENCE_LINES} more lines"] if len(shown) > _DIFFERENCE_LINES else []
+    return tuple(one_line(line, 200) for line in (*shown[:_DIFFERENCE_LINES], *more))
+
+
+def _harness_files(harness: Harness | None) -> dict[str, TreeFile]:
+    return {
+        file.path: TreeFile(file.content(), "100755" if file.program else "100644")
+        for file in (harness.laid if harness else None) or ()
+    }

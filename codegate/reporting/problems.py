@@ -1,5 +1,6 @@
 """What a report shows of each problem: its cells, and in them the attempts with their long texts."""
 
+import difflib
 import math
 import statistics
 from collections import Counter
@@ -12,7 +13,6 @@ from codegate.candidates import CandidateSpec, Message
 from codegate.grading import Behaviour
 from codegate.reporting.evidence import Evidence
 from codegate.reporting.plain import one_line, plain
-from codegate.reporting.unapplied import unapplied_edits
 from codegate.reporting.view import (
     AttemptView,
     BehaviourView,
@@ -24,6 +24,7 @@ from codegate.reporting.view import (
     TranscriptMessage,
 )
 from codegate.running import Outcome, ProblemOrigin, ProblemRecord, Run
+from codegate.solving import BlockEdit, parse_edits
 
 FEW: Final = 5
 MOST_LISTED: Final = 50
@@ -32,6 +33,12 @@ _STATEMENT_LIMIT: Final = 12_000
 _OUTPUT_LIMIT: Final = 12_000
 _MESSAGE_LIMIT: Final = 8_000
 _TEST_MESSAGE_LIMIT: Final = 2_000
+# An answer may be any text, and comparing two long texts line by line takes quadratic time.
+_BLOCKS: Final = 8
+_SEARCHED: Final = 100
+_SHOWN: Final = 6000
+_COMPARED: Final = 1000
+_LONGEST: Final = 500  # characters of a line that are compared
 
 
 @dataclass
@@ -146,7 +153,7 @@ def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: Room, ro
         stop=attempt.stop if attempt else None,
         patch=room.take(attempt.patch, _PATCH_LIMIT) if attempt else "",
         patch_error=one_line(attempt.patch_error, 1000) if attempt and attempt.patch_error else None,
-        unapplied=room.take(unapplied_edits(said), _PATCH_LIMIT) if attempt and attempt.patch_error else "",
+        unapplied=room.take(_unapplied_edits(said), _PATCH_LIMIT) if attempt and attempt.patch_error else "",
         dropped=tuple(one_line(path, 300) for path in dropped[:MOST_LISTED]),
         failing=tuple(
             FailingTest(
@@ -193,6 +200,39 @@ def _finite(value: float | None) -> float | None:
 
 def _optional(text: str | None) -> str | None:
     return None if text is None else one_line(text)
+
+
+def _unapplied_edits(messages: Sequence[Message]) -> str:
+    """Return the edits of the last answer in the form of a diff, empty without any.
+
+    A SEARCH part is compared with what the model was shown: ``-`` is in the file, ``+`` in the answer.
+    """
+    last = next((number for number in reversed(range(len(messages))) if messages[number].role == "assistant"), None)
+    if last is None:
+        return ""
+    shown = "\n".join(message.text for message in messages[:last]).split("\n")[-_SHOWN:]
+    parts = []
+    for edit in parse_edits(messages[last].text).edits[:_BLOCKS]:
+        if isinstance(edit, BlockEdit):
+            parts += [f"+++ {edit.path}", "@@ SEARCH, against the closest lines that the model was shown @@"]
+            parts += _closest_lines(edit.search[:_SEARCHED], shown)
+            parts += ["@@ REPLACE @@", *(f"+{line}" for line in edit.replace)]
+        else:
+            parts.append(edit.diff)
+    return "\n".join(parts)
+
+
+def _closest_lines(search: Sequence[str], shown: Sequence[str]) -> list[str]:
+    same = difflib.SequenceMatcher(None, shown, search, autojunk=False).find_longest_match()
+    start = max(same.a - same.b, 0)
+    if not same.size:
+        longest, lines = max(search, key=len, default=""), [line[:_LONGEST] for line in shown[-_COMPARED:]]
+        near = difflib.get_close_matches(longest[:_LONGEST], lines, 1, 0.4)
+        if not near:
+            return [f"+{line}" for line in search]
+        start = len(shown) - len(lines) + lines.index(near[0])
+    lines = list(difflib.unified_diff(shown[start : start + len(search)], search, lineterm="", n=len(search)))[3:]
+    return lines or [f" {line}" for line in search]
 
 
 def with_counts(names: Iterable[str]) -> list[tuple[str, int]]:

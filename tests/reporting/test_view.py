@@ -22,7 +22,7 @@ from codegate.reporting import (
     render_markdown,
 )
 from codegate.reporting.bugs import links
-from codegate.reporting.harness import harness_changes
+from codegate.reporting.build import harness_changes
 from codegate.running import ProblemRecord
 from codegate.solving.attempt import AgentRecord
 from tests.reporting.example import example, example_view, grade, outcome, run_of
