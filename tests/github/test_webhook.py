@@ -3,7 +3,7 @@
 import pytest
 
 from codegate.errors import CodegateError, InfrastructureError, UsageError
-from codegate.github.webhook import WEBHOOK_VARIABLE, post_message
+from codegate.github.publish import WEBHOOK_VARIABLE, post_message
 from tests.kit.http import Reply, Request, Server
 
 
