@@ -8,7 +8,6 @@ from functools import partial
 import pytest
 
 from codegate.languages.go.environments import Go
-from codegate.languages.go.narrowing import without_errors
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.validation import Trial, Validated, try_cut
@@ -118,5 +117,5 @@ def test_tests_of_new_names_are_left_out_where_others_fail_too(bwrap_backend: Bu
 def test_only_the_file_that_the_compiler_names_is_narrowed() -> None:
     test = TreeFile(b"package shop\n\nfunc TestName(t *testing.T) {\n\tName()\n}\n")
     tests = {"x_test.go": test, "sub/x_test.go": test}
-    assert list(without_errors(tests, "./x_test.go:4:2: undefined: Name")) == ["x_test.go"]
-    assert list(without_errors(tests, "sub/x_test.go:4:2: undefined: Name")) == ["sub/x_test.go"]
+    assert list(Go().narrowed(tests, "./x_test.go:4:2: undefined: Name")) == ["x_test.go"]
+    assert list(Go().narrowed(tests, "sub/x_test.go:4:2: undefined: Name")) == ["sub/x_test.go"]

@@ -1,11 +1,18 @@
 """Go, as mining sees it."""
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
 
-from codegate.languages.go.narrowing import without_errors
+from codegate.languages.syntax import decode, edited, parse, walk
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.suite import Tree, TreeFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 
 class Go(LanguageSupport):
@@ -17,6 +24,33 @@ class Go(LanguageSupport):
         """See ``LanguageSupport.runner``: there is one, and it takes a module."""
         return RunnerSettings("go") if any(PurePosixPath(path).name == "go.mod" for path in tree) else None
 
-    def narrowed(self, tests: Mapping[str, TreeFile | None], said: str) -> Mapping[str, TreeFile]:
-        """See ``LanguageSupport.narrowed``: one new name in a test, and no test of its package runs."""
-        return without_errors(tests, said)
+    def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
+        """See ``LanguageSupport.narrowed``: one new name in a test, and no test of its package runs.
+
+        The declarations and imports that the compiler names are left out; its paths are relative to the module.
+        """
+        found: dict[str, set[int]] = {}
+        for name, line in _PLACE.findall(message):
+            # Of files in nested folders the outermost is the one that is named from its module.
+            path = min((path for path in tests if f"/{path}".endswith(f"/{name}")), key=len, default="")
+            if path:
+                found.setdefault(path, set()).add(int(line) - 1)
+        changed: dict[str, TreeFile] = {}
+        for path, lines in found.items():
+            file = tests[path]
+            if file is not None:
+                root = parse(decode(file.data), "go")
+                edits = {node: "" for node in _parts(root) if any(_has(node, line) for line in lines)}
+                changed[path] = TreeFile(edited(root, edits).encode("utf-8"), file.mode)
+        return {path: file for path, file in changed.items() if file != tests[path]}
+
+
+def _parts(root: "Node") -> "list[Node]":
+    """Return the declarations of a file, and each of its imports."""
+    imports = [node for node in root.named_children if node.type == "import_declaration"]
+    others = [node for node in root.named_children if node.type.endswith("_declaration") and node not in imports]
+    return others + [each for node in imports for each in walk(node) if each.type == "import_spec"]
+
+
+def _has(node: "Node", line: int) -> bool:
+    return node.start_point.row <= line <= node.end_point.row
