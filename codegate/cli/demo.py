@@ -2,19 +2,27 @@
 
 A small library's git history is unpacked and mined; a pinned candidate makes the baseline; a good and a worse one
 are compared with it. The candidates are transcripts written by hand, and say so: nothing here measures a model.
+With ``--agent``, a repository's AGENTS.md is gated: the agent is a small one, and its model is a server on loopback in
+this process, which knows each problem's fix and does what AGENTS.md says.
 """
 
+import json
+import shlex
 import shutil
+import threading
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 import codegate
 from codegate.candidates import CandidateSpec
-from codegate.cli.demo_agent import PROBLEMS, gate_instructions
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import columns, json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
@@ -24,12 +32,26 @@ from codegate.mining import MineRequest
 from codegate.operations import Report, gate, mine, mining_words, pin, samples_of
 from codegate.reporting import render_console, render_json
 from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, new_run_id, run_suite
+from codegate.running.bases import base_trees
 from codegate.sandbox import Choice, SandboxUnavailable, cache_folder, select_backend
-from codegate.suite import git
+from codegate.solving import read_agent_files, read_harness
+from codegate.suite import Changes, Suite, Tree, git, load_suite, make_patch
 
 _PROBLEMS: Final = 30
 _MARK: Final = ".codegate-demo"
 _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "codegate.lock")
+# Of the demo with --agent: a model that plays a part, and AGENTS.md by the name of the run.
+_MODEL: Final = "plays-a-part-2025-06-01"
+_AGENT_PROBLEMS: Final = 16
+_AGENT_POLICY: Final = GatePolicy(min_problems=_AGENT_PROBLEMS, margin=0.2)
+"""So few problems can show that a drop of 20 percentage points is ruled out, and none of 10."""
+_STEPS: Final = "# Working here\n\nReproduce the bug, fix its cause, and run the tests.\n"
+_SHORT: Final = "Keep every change to a single line."
+_AGENTS_MD: Final[Mapping[str, str]] = {
+    "pinned": _STEPS,
+    "worse": f"{_STEPS}{_SHORT}\n",
+    "good": f"{_STEPS}Write comments in British English.\n",
+}
 
 
 @click.command()
@@ -58,7 +80,7 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
         memory = cache_folder() / "mining"
         request = MineRequest(
             name="quickstart",
-            max_problems=PROBLEMS if agent else _PROBLEMS,
+            max_problems=_AGENT_PROBLEMS if agent else _PROBLEMS,
             jobs=jobs,
             rounds=1,
             memory=memory,
@@ -68,7 +90,7 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
         mined = mine(out / "repository", out / "suite", request, progress)
     for line in mining_words(mined):
         say(f"   {line}")
-    reports = dict(gate_instructions(out, _bundle(), chosen, say)) if agent else {"": _gate_models(out, chosen)}
+    reports = dict(_gate_instructions(out, chosen)) if agent else {"": _gate_models(out, chosen)}
     for report in reports.values():
         say(render_console(report.view, width=columns()))
         for verdict in report.verdicts:
@@ -87,12 +109,16 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
 def _gate_models(out: Path, chosen: Choice) -> Report:
     """Return the gate's report on two candidates that answer from a file."""
     say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
-    pinned, _ = _run(out, "pinned", ("pinned",), chosen)
+    pinned, _ = _run(out, "pinned", [_handwritten("pinned")], chosen)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
     baseline, _ = pin([samples_of(pinned)], out / "baseline.json", out / "codegate.lock", min_samples=1)
     say("4. A good and a worse candidate, compared with it")
-    _, journal = _run(out, "upgrade", ("good", "worse"), chosen)
+    _, journal = _run(out, "upgrade", [_handwritten("good"), _handwritten("worse")], chosen)
     return gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
+
+
+def _handwritten(name: str) -> CandidateSpec:
+    return CandidateSpec(provider="replay", model=f"{name}.jsonl", name=f"{name} (handwritten)")
 
 
 def _quick_sandbox() -> Choice:
@@ -130,12 +156,100 @@ def _unpack(repository: Path) -> None:
     git(repository, "reset", "--quiet", "--hard", "main")
 
 
-def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) -> tuple[Run, Journal]:
-    candidates = [
-        CandidateSpec(provider="replay", model=f"{transcript}.jsonl", name=f"{transcript} (handwritten)")
-        for transcript in transcripts
-    ]
+def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice) -> tuple[Run, Journal]:
     options = RunOptions(transcripts=_bundle() / "transcripts")
     wanted = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
         return run_suite(wanted, progress, lambda text: say(f"   {text}"))
+
+
+def _gate_instructions(out: Path, sandbox: Choice) -> Iterator[tuple[str, Report]]:
+    """Pin an agent with its AGENTS.md, then yield the gate's report on each change of that file.
+
+    ``out`` holds the repository and the suite that was mined from it.
+    """
+    suite = load_suite(out / "suite")
+    with _played(suite) as address:
+        say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")
+        made, _ = _run(out, "pinned", [_agent(out, address, "pinned")], sandbox)
+        baseline, _ = pin([samples_of(made)], out / "baseline.json", out / "codegate.lock", min_samples=1)
+        for number, name in enumerate(("worse", "good"), start=4):
+            say(f"{number}. AGENTS.md is changed: {_AGENTS_MD[name].splitlines()[-1]!r}")
+            _, journal = _run(out, name, [_agent(out, address, name)], sandbox)
+            yield name, gate(journal, Gate(baseline, _AGENT_POLICY), reports=out / "reports" / name)
+
+
+def _agent(out: Path, address: str, name: str) -> CandidateSpec:
+    """Return the agent, after writing AGENTS.md as it is in the run called ``name``."""
+    (out / "repository" / "AGENTS.md").write_text(_AGENTS_MD[name], encoding="utf-8")
+    agent = {"name": "command", "command": ["{python}", "{files}/agent.py"], "files": ["agent.py"]}
+    spec = CandidateSpec.model_validate(
+        {
+            "name": f"{name} AGENTS.md (a model that plays a part)", "agent": agent, "harness": ".",
+            "provider": "openai", "model": _MODEL, "base_url": f"{address}/v1",
+        }
+    )  # fmt: skip
+    return read_harness(read_agent_files(spec, _bundle()), out / "repository")
+
+
+@contextmanager
+def _played(suite: Suite) -> Iterator[str]:
+    """Give the address of a model that knows how each problem of ``suite`` is fixed."""
+    bases = base_trees(suite, None, 1)
+    fixes = {one.statement.strip(): _Fix.of(bases(one.id), one.fix) for one in suite.problems}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.dumps(_answer(asked["messages"], fixes)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@dataclass(frozen=True)
+class _Fix:
+    """The shell command that writes a fix, and how many lines it adds."""
+
+    command: str
+    lines: int
+
+    @classmethod
+    def of(cls, base: Tree, fix: Changes) -> "_Fix":
+        written = [
+            f"mkdir -p {shlex.quote(str(Path(path).parent))} && printf %s {shlex.quote(file.data.decode())} > {path}"
+            for path, file in fix.items()
+            if file is not None
+        ]
+        added = [line for line in make_patch(base, fix).split("\n") if line[:1] == "+" and line[:4] != "+++ "]
+        return cls(" && ".join(written), len(added))
+
+
+def _answer(messages: list[dict[str, Any]], fixes: Mapping[str, _Fix]) -> dict[str, Any]:
+    """Return the answer of the model to a conversation, as chat completions has it."""
+    prompt = next((message["content"] for message in messages if message["role"] == "user"), "")
+    fix = next((own for statement, own in fixes.items() if statement in prompt), _Fix("true", 0))
+    single_line = any(_SHORT in str(message["content"]) for message in messages if message["role"] == "system")
+    message: dict[str, Any] = {"role": "assistant", "content": "Done."}
+    if single_line and fix.lines > 1:
+        message["content"] = "The fix takes more than one line, so I leave it."
+    elif messages[-1]["role"] == "user":
+        function = {"name": "shell", "arguments": json.dumps({"command": fix.command})}
+        message |= {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": function}]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
+    usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": 50, "total_tokens": len(prompt) // 4 + 50}
+    return {"id": "1", "object": "chat.completion", "created": 1, "model": _MODEL, "choices": [choice], "usage": usage}
