@@ -29,8 +29,9 @@ from codegate.candidates.redaction import Redactor, environment_secrets, redacto
 from codegate.candidates.registry import endings, open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.sdk import Forwarded
+from codegate.candidates.short_form import answers_in_file
 from codegate.candidates.snapshots import check_snapshot, ending, names_one_model
-from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file, parse_candidate
+from codegate.candidates.spec import CandidateSpec, SolverName, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
 __all__ = [

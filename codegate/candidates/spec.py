@@ -1,8 +1,4 @@
-"""Candidate: provider, dated model snapshot, sampling and solver, with one digest over all.
-
-The short form is ``provider:model[@base_url]`` (``openai:gpt-5.4-mini-2026-03-17``, ``openai:my-model@http://127.0.0.1:8080/v1``,
-``replay:transcripts.jsonl``, ``reference``, ``empty``); ``codegate.yml`` has the long form.
-"""
+"""Candidate: provider, dated model snapshot, sampling and solver, with one digest over all."""
 
 import re
 from collections.abc import Iterable
@@ -26,14 +22,12 @@ from codegate.candidates.conversation import Sampling
 from codegate.candidates.endpoint import check_base_url, is_own_address
 from codegate.candidates.harness import Harness
 from codegate.candidates.prices import Price, Prices
-from codegate.candidates.providers import EXAMPLE_CANDIDATE, provider_names
+from codegate.candidates.providers import provider_names
+from codegate.candidates.short_form import WITHOUT_MODEL, known_providers, read_short_form
 from codegate.durable import digest
 from codegate.errors import UsageError
 
-_WITHOUT_MODEL: Final = ("replay", "predictions", "reference", "empty")
 SolverName = Literal["single_shot", "tool_loop", "agent"]
-
-SHORT_FORM: Final = f"A candidate is written provider:model[@base_url], for example {EXAMPLE_CANDIDATE}."
 
 MAX_PROMPT: Final = 100_000
 """Characters of a prompt's text."""
@@ -43,10 +37,7 @@ NO_ANSWER: Final = {
 }  # fmt: skip
 """Fields that change no answer."""
 
-# The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
-# A model's own name may hold an @, but then neither a port nor localhost follows.
 _REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,200}\])?==[0-9A-Za-z.+!_-]{1,60}$"
-_BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za-z0-9.-]+:\d)")
 
 
 def _no_runner_variable(name: str) -> str:
@@ -239,11 +230,10 @@ class CandidateSpec(BaseModel):
             data["agent"] = {"name": data["agent"], **own}
         if "provider" not in data and isinstance(data.get("model"), str):
             try:
-                short = parse_candidate(data["model"])
+                short = read_short_form(data["model"])
             except UsageError as error:
                 raise ValueError(str(error).rstrip(".")) from error
-            data |= {"provider": short.provider, "model": short.model}
-            data["base_url"] = data.get("base_url") or short.base_url
+            data |= {**short._asdict(), "base_url": data.get("base_url") or short.base_url}
         return data
 
     @model_validator(mode="after")
@@ -289,7 +279,7 @@ class CandidateSpec(BaseModel):
     @field_validator("provider")
     @classmethod
     def _provider_is_known(cls, name: str) -> str:
-        if name not in {*_WITHOUT_MODEL, *provider_names()}:
+        if name not in {*WITHOUT_MODEL, *provider_names()}:
             near = get_close_matches(name, known_providers(), 1)
             message = f"unknown provider {name[:100]!r}{f', did you mean {near[0]}' if near else ''}"
             raise ValueError(message)
@@ -351,7 +341,7 @@ class CandidateSpec(BaseModel):
     @property
     def calls_a_model(self) -> bool:
         """Return whether its answers take model calls."""
-        return self.provider not in _WITHOUT_MODEL
+        return self.provider not in WITHOUT_MODEL
 
     def key(self) -> str:
         """Return the 16-digit digest of all fields that can change its answers."""
@@ -391,58 +381,12 @@ class CandidateSpec(BaseModel):
         return {name: str(value) for name, value in fields.items()}
 
 
-def known_providers() -> tuple[str, ...]:
-    """Return the providers that have a short form."""
-    return (*provider_names(), *(name for name in _WITHOUT_MODEL if name != "predictions"))
-
-
 def parse_candidate(text: str) -> CandidateSpec:
     """Return the candidate that the short form ``provider:model[@base_url]`` names.
 
     Snapshot rules are not applied here: ``check_snapshot`` does.
 
     Raises:
-        UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
+        UsageError: as ``read_short_form``.
     """
-    provider, _, rest = text.strip().partition(":")
-    if provider == "predictions":
-        raise answers_in_file(f"candidate {_shown(text)}")
-    known = known_providers()
-    if provider not in known:
-        near = get_close_matches(provider, known, 1)
-        raise UsageError(
-            f"candidate {_shown(text)}: unknown provider {_shown(provider)}.",
-            (f"Did you mean {near[0]}? " if near else "") + f"Known providers: {', '.join(known)}. {SHORT_FORM}",
-        )
-    if provider in {"reference", "empty"}:
-        if rest:
-            raise UsageError(f"candidate {_shown(text)}: {provider} takes no model.", f"Write {provider} alone.")
-        return CandidateSpec(provider=provider)
-    if provider == "replay":
-        if not rest:
-            raise UsageError(
-                f"candidate {_shown(text)}: replay needs the file of its transcripts.",
-                "Write replay:transcripts.jsonl.",
-            )
-        return CandidateSpec(provider=provider, model=rest)
-    model, base_url = rest, None
-    if at := _BASE_URL.search(rest):
-        model, base_url = rest[: at.start()], rest[at.end() :]
-        check_base_url(base_url)
-    if not model or not model.isprintable() or " " in model:
-        raise UsageError(f"candidate {_shown(text)}: the model's name is missing or malformed.", SHORT_FORM)
-    return CandidateSpec(provider=provider, model=model, base_url=base_url)
-
-
-def answers_in_file(place: str) -> UsageError:
-    """Return the error for a ``predictions`` candidate where a model would have to be called."""
-    return UsageError(
-        f"{place}: `predictions` has its answers in a file; there is no model to call.",
-        "Pass the file: codegate run SUITE --predictions FILE.",
-    )
-
-
-def _shown(text: str) -> str:
-    # What stands before an "@" of an address may be a password.
-    text = re.sub(r"://[^/\s]*@", "://***@", text)
-    return repr(text if len(text) <= 120 else text[:117] + "...")
+    return CandidateSpec(**read_short_form(text)._asdict())

@@ -3,10 +3,14 @@
 Only candidates have no default.
 """
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import product
+from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator
 
@@ -15,6 +19,7 @@ from codegate.candidates import (
     CandidateSpec,
     Price,
     Prices,
+    Sampling,
     ScoreWeights,
     answers_in_file,
     check_snapshot,
@@ -24,7 +29,7 @@ from codegate.candidates import (
     worst_case_call_cost,
 )
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.matrix import MATRIX_SCHEMA, expanded
+from codegate.candidates.spec import NO_ANSWER, AgentSettings
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
@@ -37,6 +42,28 @@ from codegate.suite import is_plain_path, read_yaml
 
 CONFIG_NAME = "codegate.yml"
 
+_MOST_CANDIDATES: Final = 64
+"""Candidates that one matrix may make."""
+
+_OF_SAMPLING: Final = tuple(Sampling.model_fields)
+_MATRIX_KEYS: Final = (
+    *_OF_SAMPLING,
+    *(
+        name
+        for name in dict.fromkeys((*CandidateSpec.model_fields, *AgentSettings.model_fields))
+        if name not in NO_ANSWER and name != "sampling"
+    ),
+)
+"""Keys of a matrix: whatever can change an answer. Where a key belongs, the expansion knows."""
+
+_MATRIX_SCHEMA: Final = {
+    "type": "object",
+    "description": f"Values by setting: one candidate for each combination, at most {_MOST_CANDIDATES}.",
+    "minProperties": 1,
+    "propertyNames": {"enum": list(_MATRIX_KEYS)},
+    "additionalProperties": {"type": "array", "minItems": 1},
+}
+
 
 def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     """Return the candidates of one entry or matrix."""
@@ -46,7 +73,7 @@ def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         except UsageError as error:
             raise ValueError(str(error)) from error
     if isinstance(value, dict) and "matrix" in value:
-        return tuple(map(handler, expanded(value)))
+        return tuple(map(handler, _expanded(value)))
     return handler(value)
 
 
@@ -254,7 +281,7 @@ def config_schema() -> dict[str, Any]:
     For editors and for ``docs/schema/codegate.schema.json``.
     """
     schema = Config.model_json_schema()
-    schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = MATRIX_SCHEMA
+    schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = _MATRIX_SCHEMA
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": f"provider:model[@base_url], for example {EXAMPLE_CANDIDATE}."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form, _agent_form(schema["$defs"])]}
@@ -278,6 +305,60 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
         "anyOf": [{"required": ["model"]}, {"required": ["matrix"]}],
         "additionalProperties": False,
     }
+
+
+def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the long form of one candidate for each combination of an entry's ``matrix``.
+
+    Their names end with the combination.
+
+    Raises:
+        ValueError: the matrix has an unknown key, a key that the entry sets too, no values, or too many combinations.
+    """
+    base = {name: value for name, value in entry.items() if name != "matrix"}
+    sampling = base.pop("sampling", None) or {}
+    matrix = _checked_matrix(entry["matrix"], base, sampling)
+    own = base.get("name") or " ".join(str(base[part]) for part in ("agent", "model") if part in base)
+    agent = base.get("agent")
+    for values in product(*matrix.values()):
+        chosen = dict(zip(matrix, values, strict=True))
+        others = {name: value for name, value in chosen.items() if name not in _OF_SAMPLING}
+        if isinstance(agent, dict):
+            of_agent = {name: others.pop(name) for name in tuple(others) if name in AgentSettings.model_fields}
+            others["agent"] = {**agent, **of_agent}
+        yield {
+            **base,
+            **others,
+            "sampling": {**sampling, **{name: value for name, value in chosen.items() if name in _OF_SAMPLING}},
+            "name": " ".join([own or str(base.get("provider", "")), *(f"{k}={_shown(v)}" for k, v in chosen.items())]),
+        }
+
+
+def _checked_matrix(matrix: Any, base: Mapping[str, Any], sampling: Any) -> dict[str, list[Any]]:
+    if not isinstance(matrix, dict) or not matrix:
+        raise ValueError("`matrix` is a table of settings, each with a list of values")
+    if not isinstance(sampling, dict):
+        raise ValueError("`sampling` is a table")
+    for name, values in matrix.items():
+        if name not in _MATRIX_KEYS:
+            near = get_close_matches(str(name), _MATRIX_KEYS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else "it takes keys of `sampling`, a candidate or its agent"
+            raise ValueError(f"`matrix` has no setting {str(name)[:100]!r}; {hint}")
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"`matrix.{name}` is a list of values")
+        agent = base.get("agent")
+        if name in base or name in sampling or (isinstance(agent, dict) and name in agent):
+            raise ValueError(f"`{name}` is set twice: in `matrix` and beside it")
+    count = prod(map(len, matrix.values()))
+    if count > _MOST_CANDIDATES:
+        raise ValueError(f"`matrix` makes {count:,} candidates, at most {_MOST_CANDIDATES} are allowed; remove values")
+    return matrix
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "default"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
