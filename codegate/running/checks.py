@@ -3,22 +3,29 @@
 Environments and problems take minutes to check, a candidate a second or two.
 """
 
+import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import (
     CandidateSpec,
     Completion,
+    Forwarded,
     ListedModel,
     ListsModels,
+    Message,
+    ProblemKey,
     Provider,
     check_snapshot,
     cost,
     ending,
     nothing_listens,
 )
+from codegate.candidates.protocols import PROTOCOLS
+from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls
@@ -28,7 +35,7 @@ from codegate.running.faults import Faulted
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault
 from codegate.running.plan import RunOptions, jobs
-from codegate.solving import FirstRequest, smallest_request
+from codegate.solving import request_bytes, tool_specs
 from codegate.suite import Suite
 from codegate.wording import count_of
 
@@ -39,6 +46,10 @@ _QUIET_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.05
 _OUR_LIMIT: Final = "output limit", "max_tokens", "max_completion_tokens", "max_output_tokens"
 """In refusals of the output limit, which in the first request is not the candidate's own."""
+_FirstRequest: TypeAlias = tuple[Callable[[], Completion], int, int]
+_QUESTION: Final = "Reply with the single word OK."
+_OUTPUT_TOKENS: Final = 256
+"""Enough for a model that reasons a little; it bounds one that does not end."""
 
 
 def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
@@ -97,9 +108,9 @@ def check_answering(
     faults: dict[str, Fault] = {}
     failures: list[Exception] = []
 
-    def ask(candidate: CandidateSpec, request: FirstRequest) -> None:
+    def ask(candidate: CandidateSpec, request: _FirstRequest) -> None:
         try:
-            answers[candidate.key()] = calls.check(candidate, request.send, request.size, request.output_limit)
+            answers[candidate.key()] = calls.check(candidate, *request)
         except Faulted as error:
             faults[candidate.key()] = error.fault
         except Interrupted:  # the run has ended meanwhile
@@ -111,7 +122,7 @@ def check_answering(
     for one, candidate in asked:
         provider = providers[candidate.key()]
         if provider is not None:
-            arguments = (one, smallest_request(one, provider))
+            arguments = (one, _smallest_request(one, provider))
             threads.append(threading.Thread(target=ask, args=arguments, name="codegate-check", daemon=True))
             threads[-1].start()
     begun, announced = time.monotonic(), False
@@ -208,3 +219,30 @@ def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fa
     dollars = cost(answer.usage, candidate.prices)
     spent = "" if dollars is None else f", ${dollars:.4f}"
     return f"{candidate.label} answers ({answer.seconds:.1f} s{spent})"
+
+
+def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstRequest:
+    """Return the smallest request to the candidate's model: what sends it, its bytes, its output limit.
+
+    Tools and parameters are as in every other request.
+    An agent's goes through its provider in the agent's protocol; no agent starts. Only the output limit is lower.
+    """
+    sampling = candidate.sampling
+    # A budget for thinking has to be below the limit.
+    limit = sampling.output_limit if isinstance(sampling.thinking, int) else min(_OUTPUT_TOKENS, sampling.output_limit)
+    sampling = sampling.model_copy(update={"max_output_tokens": limit})
+    if candidate.agent is None:
+        messages = (Message(role="user", text=_QUESTION),)
+        tools = tool_specs() if candidate.solver == "tool_loop" else ()
+        key = ProblemKey(problem="", sample=0)
+        send = partial(provider.complete, key, messages, tools, sampling)
+        return send, request_bytes(messages, tools), limit
+    spoken = PROTOCOLS[name := protocol_of(candidate)]
+    conversation: dict[str, Any] = {spoken.conversation_fields[-1]: [{"role": "user", "content": _QUESTION}]}
+    request = spoken.clean({"model": candidate.model, **conversation}, candidate.model, sampling).request
+
+    def forward() -> Completion:
+        answer: Forwarded = cast("Any", provider).forward(name, request, {})
+        return answer.completion
+
+    return forward, len(json.dumps(request)), limit

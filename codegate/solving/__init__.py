@@ -5,7 +5,6 @@ this room.
 """
 
 from codegate.solving.agent import agent_attempt
-from codegate.solving.asking import FirstRequest, smallest_request
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
 from codegate.solving.context import Shown, show_context
 from codegate.solving.edits import BlockEdit, contains_code, parse_edits
@@ -22,7 +21,6 @@ __all__ = [
     "AttemptStop",
     "AttemptSummary",
     "BlockEdit",
-    "FirstRequest",
     "Shown",
     "agent_attempt",
     "contains_code",
@@ -36,7 +34,6 @@ __all__ = [
     "record_attempt",
     "request_bytes",
     "show_context",
-    "smallest_request",
     "solve",
     "tool_specs",
 ]
