@@ -8,7 +8,7 @@ import yaml
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, json_wanted, note
 from codegate.errors import ExitCode
-from codegate.running import Journal, record_run
+from codegate.operations import record_run
 
 
 @click.command()
@@ -20,7 +20,7 @@ def command(run: Path, out: Path) -> ExitCode:
 
     Replaying needs no network and no key, and is graded like any run. For an agent, its patch is replayed.
     """
-    written = record_run(Journal.open(run), out)
+    written = record_run(run, out)
     candidates = [spec.model_dump(mode="json", exclude_defaults=True) for spec in written.values()]
     note(f"wrote {', '.join(str(path) for path in written)}")
     emit({"schema": "codegate.recorded/1", "candidates": candidates})

@@ -11,7 +11,7 @@ from codegate.operations.plan import plan
 from codegate.operations.pooling import pool_suites
 from codegate.operations.project import Repository, look_at, try_on_head
 from codegate.operations.requests import PlanRequest, RunRequest, asked_run, continued, project_here
-from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep_runs
+from codegate.operations.runs import Report, gate, judge, merge, record_run, report, run, sweep_runs
 from codegate.operations.suites import (
     check_policy,
     comparable_places,
@@ -54,6 +54,7 @@ __all__ = [
     "proof_words",
     "read_recipe",
     "read_runs",
+    "record_run",
     "refresh",
     "report",
     "reset",

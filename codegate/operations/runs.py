@@ -1,13 +1,15 @@
-"""Run, gate and merge; each ends with a ``Report``.
+"""Run, gate, merge, report and record.
 
-Its verdicts are computed here and nowhere else.
+Verdicts are computed here and nowhere else.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, transcript_header
+from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.operations.suites import check_policy
@@ -37,6 +39,7 @@ from codegate.running import (
 )
 from codegate.running.gate import check_cutoffs
 from codegate.running.judge import judge_run
+from codegate.solving import record_attempt
 from codegate.suite import load_suite
 
 
@@ -130,6 +133,42 @@ def judge(
             f"{folder} has no attempt that a judge has judged.", "Name one with --judge, or `judge` in codegate.yml."
         )
     return view, lost
+
+
+def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
+    """Write a run's answers as a transcript per candidate; return the replaying candidates.
+
+    Candidates that call no model have none, and attempts that a fault took are missing. A transcript holds nothing that
+    was not in the run, where keys are redacted.
+
+    Raises:
+        UsageError: no candidate called a model, or a file is there already.
+    """
+    journal = Journal.open(folder)
+    written: dict[Path, CandidateSpec] = {}
+    for candidate in journal.manifest.candidates:
+        if not candidate.calls_a_model:
+            continue
+        kept = (journal.read_attempt(candidate.key(), *place) for place in journal.manifest.planned())
+        lines = [record_attempt(attempt) for attempt in kept if attempt is not None]
+        path = out / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', candidate.label)[:80]}-{candidate.key()[:6]}.jsonl"
+        if path.exists():
+            raise UsageError(f"{path} exists.", "Remove it, or name another folder with --out.")
+        header = transcript_header("recorded", candidate.model, f"run {journal.manifest.id}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, b"".join(line + b"\n" for line in (header, *lines)))
+        written[path] = CandidateSpec(
+            provider="replay",
+            model=path.name,
+            name=candidate.label,
+            solver="single_shot" if candidate.agent is not None else candidate.solver,
+            max_iterations=5 if candidate.agent is not None else candidate.max_iterations,
+            sampling=candidate.sampling,
+            prices=candidate.prices,
+        )
+    if not written:
+        raise UsageError(f"no candidate of {journal.folder} called a model: there is nothing to record.")
+    return written
 
 
 def sweep_runs(folders: Sequence[Path]) -> Sweep:

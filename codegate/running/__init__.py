@@ -11,7 +11,6 @@ from codegate.running.opening import interruptible, opened_backend
 from codegate.running.outcome import Outcome, ProblemOrigin, ProblemRecord, Run, RunManifest
 from codegate.running.plan import RunOptions, new_run_id, origin_of, plan_run
 from codegate.running.progress import Progress
-from codegate.running.recording import record_run
 from codegate.running.session import RunSpec, run_suite
 from codegate.running.shards import merge_shards
 
@@ -41,7 +40,6 @@ __all__ = [
     "opened_backend",
     "origin_of",
     "plan_run",
-    "record_run",
     "run_exit_code",
     "run_suite",
 ]
