@@ -6,14 +6,11 @@ import re
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from packaging.utils import canonicalize_name
-
 from codegate.durable import digest
-from codegate.environments.inputs import LIMITS, REQUIREMENTS, BuildBase, base_of, inputs_of, kinds_of
+from codegate.environments.inputs import LIMITS, BuildBase, base_of, inputs_of, kinds_of, without_package
 from codegate.environments.proxy import BuildProxy
 from codegate.environments.recipe import Recipe
 from codegate.environments.scripts import (
@@ -57,7 +54,6 @@ _FEW_LINES: Final = 3
 _LINE: Final = 300
 _NOT_THERE: Final = (126, 127)
 """Exit codes of a command whose program is not there."""
-_ENTRY: Final = re.compile(r"^[ \t]*([A-Za-z0-9][\w.-]*)[^\n\\]*(?:\\\r?\n[^\n\\]*)*", re.MULTILINE)
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # How installers name the package that failed.
 _PACKAGES: Final = re.compile(
@@ -158,22 +154,6 @@ def obtain(
                 except BuildFailed as again:
                     _LOG.info("%s", again)
             raise
-
-
-def without_package(tree: Tree, package: str) -> Tree | None:
-    """Return the tree without a package in its requirement files.
-
-    None if they do not name it.
-    """
-    name = canonicalize_name(package)
-    changed = {}
-    for path, file in tree.items():
-        if REQUIREMENTS.fullmatch(path) and not file.is_link:
-            text = file.data.decode("utf-8", "surrogateescape")
-            rest = _ENTRY.sub(lambda entry: "" if canonicalize_name(entry[1]) == name else entry[0], text)
-            if rest != text:
-                changed[path] = replace(file, data=rest.encode("utf-8", "surrogateescape"))
-    return tree.overlay(changed) if changed else None
 
 
 class _Build:

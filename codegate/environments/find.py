@@ -3,7 +3,6 @@
 Sources: CI, lock files, and then files for agents and development containers.
 """
 
-import json
 import posixpath
 import re
 import shlex
@@ -21,7 +20,7 @@ from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import PACKAGE, Has, declared_version, in_index, nearest_version, read_action
 from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
-from codegate.suite.declared import at, mapping, read_json, read_text, strings
+from codegate.suite.declared import at, mapping, read_json, read_json_with_comments, strings
 
 _SETUP_JOB: Final = "copilot-setup-steps"
 _DEVCONTAINERS: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
@@ -324,7 +323,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
     if not tests and job is not None:
         draft = _draft_of_job(tree, job, has)
     for name in (f"{path}/{one}" if path else one for one in _DEVCONTAINERS):
-        data = _plain_json(read_text(tree, name)) if not (tests or draft.steps) else {}
+        data = read_json_with_comments(tree, name) if not (tests or draft.steps) else {}
         for key in ("onCreateCommand", "updateContentCommand", "postCreateCommand"):
             value = data.get(key)
             texts = [" ".join(map(shlex.quote, strings(value)))] if isinstance(value, list) else strings(value)
@@ -397,12 +396,3 @@ def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Fo
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
     place = draft.place or sources.get("tests", "no set-up")
     return FoundRecipe(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.origin)
-
-
-def _plain_json(text: str) -> dict[str, Any]:
-    """Return the object in JSON with comments and trailing commas."""
-    strings_or_comments = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
-    try:
-        return mapping(json.loads(strings_or_comments.sub(lambda match: match[1] or "", text)))
-    except (ValueError, RecursionError):
-        return {}

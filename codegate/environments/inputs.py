@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from packaging.utils import canonicalize_name
+
 from codegate.durable import digest, sha256
 from codegate.environments.recipe import Recipe
 from codegate.environments.services import servers_of
@@ -44,10 +46,11 @@ INSTALLABLE: Final = frozenset({"node", "go", "bun", "pnpm", "yarn"})
 _ABSENT: Final = "absent:"
 _PROBE_SECONDS: Final = 120.0
 
-REQUIREMENTS: Final = re.compile(
+_REQUIREMENTS: Final = re.compile(
     r"(?:.*/)?(?:requirements/[^/]*|[\w.-]*(?:requirements|constraints)[\w.-]*)\.(?:txt|in)"
 )
 """Paths of what pip installs from."""
+_ENTRY: Final = re.compile(r"^[ \t]*([A-Za-z0-9][\w.-]*)[^\n\\]*(?:\\\r?\n[^\n\\]*)*", re.MULTILINE)
 _WHOLE: Final = re.compile(
     r"(?:uv|poetry|pdm|Cargo|composer|Pipfile|Gemfile|bun)\.lock|bun\.lockb|Pipfile|Gemfile|pylock[\w.-]*\.toml"
     r"|setup\.(?:py|cfg)|environment\.ya?ml"
@@ -168,9 +171,25 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
             found[path] = digest(_dependencies_of_python(file.data))
         elif name == "package.json":
             found[path] = digest(_dependencies_of_node(file.data))
-        elif _WHOLE.fullmatch(name) or REQUIREMENTS.fullmatch(path) or inner in named:
+        elif _WHOLE.fullmatch(name) or _REQUIREMENTS.fullmatch(path) or inner in named:
             found[path] = sha256(file.data)
     return found
+
+
+def without_package(tree: Tree, package: str) -> Tree | None:
+    """Return the tree without a package in its requirement files.
+
+    None if they do not name it.
+    """
+    name = canonicalize_name(package)
+    changed = {}
+    for path, file in tree.items():
+        if _REQUIREMENTS.fullmatch(path) and not file.is_link:
+            text = file.data.decode("utf-8", "surrogateescape")
+            rest = _ENTRY.sub(lambda entry: "" if canonicalize_name(entry[1]) == name else entry[0], text)
+            if rest != text:
+                changed[path] = replace(file, data=rest.encode("utf-8", "surrogateescape"))
+    return tree.overlay(changed) if changed else None
 
 
 def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:

@@ -12,6 +12,8 @@ from codegate.suite.tree import Tree
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_LOCK_BYTES: Final = 8 << 20
+# Strings match too, so that nothing inside of one is taken for a comment.
+_COMMENTS: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 
 
 def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
@@ -34,6 +36,14 @@ def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, An
     """Return a JSON file's object."""
     try:
         return mapping(json.loads(read_text(tree, path, most).removeprefix("\ufeff")))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
+    """Return the object of a JSON file that may have comments and trailing commas."""
+    try:
+        return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_text(tree, path))))
     except (ValueError, RecursionError):
         return {}
 
