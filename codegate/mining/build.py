@@ -320,16 +320,11 @@ class _UnitBuilder:
             found = [each for each in found if not each.example.echoes(interface.names)]
             gates = gates_of(self.parts, validated.outcomes, interface, public)
             gates = replace(gates, exact=asserted_texts(self.parts, validated, gates.exact, opener))
+            later = entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
             write = partial(
-                write_statement,
-                unit,
-                self.parts,
-                validated.outcomes,
-                enrichment=self.prospect.enrichment,
-                later=entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
-                interface=interface,
-                gates=gates,
-            )
+                write_statement, unit, self.parts, validated.outcomes,
+                enrichment=self.prospect.enrichment, later=later, interface=interface, gates=gates,
+            )  # fmt: skip
             examples = self._executed(chosen(found))
             _require_statement(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
