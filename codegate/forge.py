@@ -52,8 +52,7 @@ class GitHubError(InfrastructureError):
 
     def __init__(self, cause: str, remedy: str = "", *, status: int | None = None, uncertain: bool = False) -> None:
         super().__init__(cause, remedy)
-        self.status = status
-        self.uncertain = uncertain
+        self.status, self.uncertain = status, uncertain
 
 
 class Forbidden(GitHubError):
@@ -139,8 +138,7 @@ class GitHub:
         self._session.headers.update(
             {"User-Agent": "codegate", "Accept-Encoding": "identity", "X-GitHub-Api-Version": "2022-11-28"}
         )
-        self._waits = max_wait_seconds
-        self._pause = pause_seconds
+        self._waits, self._pause = max_wait_seconds, pause_seconds
         logging.getLogger("urllib3").setLevel(logging.INFO)  # it would print addresses that are signed
 
     def repo(self, path: str) -> str:
@@ -206,9 +204,8 @@ class GitHub:
         Raises:
             GitHubError: as ``get``; or it is larger.
         """
-        return self._ask(
-            _Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
-        ).body
+        request = _Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
+        return self._ask(request).body
 
     def _ask(self, request: _Request) -> _Answer:
         """Return a success, after as many tries as it takes; urllib3's own retries see no body that breaks off."""
@@ -298,10 +295,9 @@ class GitHub:
                 raise GitHubError(cause, status=status)
 
     def _reason(self, answer: _Answer) -> str:
-        try:
+        document = None
+        with contextlib.suppress(UsageError):
             document = parse_json(answer.body[:20_000].decode("utf-8", "replace"), "it")
-        except UsageError:
-            return ""
         if not isinstance(document, dict):
             return ""
         errors = document.get("errors")
