@@ -83,7 +83,7 @@ class Regressions(Strict):
     """What the repository's full test suite shows. It takes part in no grade."""
 
     compared: int = Field(ge=1, description="Tests that pass on the base tree and, twice, with the reference fix.")
-    failing: int = Field(ge=0, description="Tests among these that fail with the answer, twice.")
+    failing: int = Field(ge=0, description="Tests among these that do not pass with the answer, twice.")
     first: tuple[str, ...] = Field(default=(), description="Ids of the first of them.")
 
 

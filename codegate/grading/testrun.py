@@ -8,6 +8,7 @@ environment too.
 import json
 import secrets
 import shlex
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
@@ -37,6 +38,9 @@ _CUT: Final = "[output truncated]"
 _LISTED: Final = 64 << 20
 _NAMED: Final = 20
 _LOOK_SECONDS: Final = 30.0
+_SUITE_LIMITS: Final = 5
+"""How long each run of the full test suite on an answer begins further files, in time limits of the problem. An answer
+that hangs takes a whole limit for each file."""
 _LIST: Final = """
 import os, sys
 print("interpreter", os.path.realpath(sys.argv[1]))
@@ -176,10 +180,10 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
 def find_regressions(
     problem: Problem, base: Tree, patch: str, passing: frozenset[str], sandboxes: Sandboxes
 ) -> Regressions | None:
-    """Return which tests of the repository fail with ``patch``.
+    """Return which tests of the repository do not pass with ``patch``.
 
-    Only source files of the patch count. The first test file that runs into its limits is the last. None: no test was
-    compared, or the run was forged, or its limits ended it before a test failed.
+    Only source files of the patch count. A test that a run does not report in its limits does not pass; none passes in
+    a forged run. Tests of files that the runs have no time for are not compared. None: no test was compared.
 
     Args:
         problem: the problem.
@@ -193,20 +197,19 @@ def find_regressions(
         SandboxError: a sandbox failed.
     """
     tree = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied).overlay(problem.hidden)
-    failing = passing
+    failing = compared = passing
     for _ in range(2):  # a test that passes in the second run is flaky
-        found: set[str] = set()
+        ends = time.monotonic() + _SUITE_LIMITS * problem.manifest.limits.seconds
+        left, found = set(failing), set[str]()
         for files, report in _run_batches(problem, tree, _files_of(failing), sandboxes):
-            cut = report.timed_out or report.memory_exceeded
-            bad = {"failed", "error"} if cut else {"failed", "error", "missing"}
-            found |= {test for test in failing if file_of(test) in files and report.status(test) in bad}
-            if report.forged or (cut and not found):
-                return None
-            if cut:
+            batch = {test for test in left if file_of(test) in files}
+            found |= {test for test in batch if report.forged or not report.passes(test)}
+            left -= batch
+            if time.monotonic() >= ends:
                 break
-        failing = frozenset(found)
+        compared, failing = compared - left, frozenset(found)
     first = tuple(sorted(failing)[:_NAMED])
-    return Regressions(compared=len(passing), failing=len(failing), first=first) if passing else None
+    return Regressions(compared=len(compared), failing=len(failing), first=first) if compared else None
 
 
 def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:

@@ -86,12 +86,34 @@ def test_a_flaky_test_is_no_regression(
     )
 
 
-def test_a_run_that_its_limits_end_is_unknown_without_a_failing_test(make_other: MakeOther) -> None:
+HANGING = "while True:\n    pass\n"
+FAILING = TAX.replace("1", "3")
+FORGING = "open('tests/test_tax.py', 'a').write('# \\n')\n" + TAX
+SKIPPING = "import pytest\n\ndef tax():\n    pytest.skip()\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "failing"),
+    [
+        pytest.param({"shop/tax.py": HANGING}, {ONE}, id="hangs"),
+        pytest.param({SOURCE: HANGING, "shop/tax.py": FAILING}, {NOTHING, ONE}, id="hangs before a file that fails"),
+        pytest.param({"shop/tax.py": FORGING}, {ONE}, id="rewrites a test file"),
+        pytest.param({"shop/tax.py": SKIPPING}, {ONE}, id="skips"),
+    ],
+)
+def test_whatever_does_not_pass_is_a_regression(make_other: MakeOther, change: Files, failing: set[str]) -> None:
     world = make_other(limits=ProblemLimits(seconds=5, memory_mb=256))
-    hanging = {SOURCE: FIX, "shop/tax.py": "while True:\n    pass\n"}
-    passing = frozenset({ONE, NOTHING})
-    assert found(world, hanging, passing) is None
-    assert found(
-        world, {SOURCE: "def total(prices):\n    raise KeyError\n", "shop/tax.py": hanging["shop/tax.py"]}, passing
-    ) == Regressions(compared=2, failing=1, first=(NOTHING,))
+    assert found(world, {SOURCE: FIX, **change}, frozenset({ONE, NOTHING})) == Regressions(
+        compared=2, failing=len(failing), first=tuple(sorted(failing))
+    )
+
+
+def test_files_that_there_is_no_time_for_are_not_compared(
+    make_other: MakeOther, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_other(limits=ProblemLimits(seconds=5, memory_mb=256))
+    monkeypatch.setattr(testrun, "_SUITE_LIMITS", 0.1)
+    assert found(world, {SOURCE: HANGING, "shop/tax.py": FAILING}, frozenset({ONE, NOTHING})) == Regressions(
+        compared=1, failing=1, first=(NOTHING,)
+    )
     assert found(world, {SOURCE: FIX}, frozenset()) is None
