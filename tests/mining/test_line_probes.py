@@ -118,6 +118,34 @@ class TestJavaScript:
         [line] = read(JAVASCRIPT, source, "tidies")
         assert line.code == "const list = fill({\n  size: 1,\n});"
 
+    def test_a_request_gives_what_of_its_response_was_expected(self) -> None:
+        source = """
+            it('answers', function (done) {
+              const app = express()
+              app.use(handler)
+              request(app)
+                .get('/items')
+                .set('Accept', 'text/html')
+                .expect('Content-Type', 'text/html')
+                .expect(200, /items/, done)
+            })
+            it('refuses', async () => {
+              const first = await request(app).get('/').expect(401);
+              await request(app).post('/login').send({ name: 'a' }).expect('no').expect(({ body }) => check(body));
+              return request(app).get('/').expect(200).end();
+            })
+        """
+        lines = {line.test: line for line in read(JAVASCRIPT, source, "answers", "refuses")}
+        assert checked(lines["answers"]) == ("response.headers['content-type']", "response.status", "response.text")
+        request = "const response = await request(app)\n    .get('/items')\n    .set('Accept', 'text/html');"
+        assert lines["answers"].code.splitlines()[2:] == request.splitlines()
+        assert lines["refuses"].code.splitlines() == [
+            "const first = await request(app).get('/');",
+            "const response = await request(app).post('/login').send({ name: 'a' });",
+            "const response1 = await request(app).get('/');",
+        ]
+        assert checked(lines["refuses"]) == ("first.status", "response.text", "response1.status")
+
     def test_tests_with_a_callback_or_mocked_modules_are_not_read(self) -> None:
         source = "it('ends', (done) => { assert(f()); done(); });\nit('starts', () => { assert(g()); });\n"
         assert [checked(line) for line in read(JAVASCRIPT, source, "ends", "starts")] == [("g()",)]

@@ -62,12 +62,13 @@ class JavaScriptReader:
                 step for pair in zip(parameters(helper), _arguments(call), strict=False) for step in _bindings(*pair)
             ]
             return [_branch(bound, None, call, body)] if is_fresh(statement, self.base) else None
-        found = _assertion(statement)
+        found = _assertion(statement) or _request(statement, before)
         if found is not None:
             return found
         if statement.type == "try_statement" and field(statement, "handler") is None:
             return [Branch((), unwrapped(text_of(field(statement, "body"))))]
-        if not any(_assertion(inner) for inner in walk(statement) if inner.type == "expression_statement"):
+        inside = (inner for inner in walk(statement) if inner.type == "expression_statement")
+        if not any(_assertion(inner) or _request(inner, before) for inner in inside):
             text = statement_text(statement)
             return Step(re.sub(r"^return\b\s*", "", text)) if text.strip("; ") else None
         return list(self.rows(statement, before)) or None
@@ -136,7 +137,10 @@ def called(statement: "Node") -> "Node | None":
     """Return the call that a statement consists of."""
     if statement.type not in {"expression_statement", "return_statement"} or not statement.named_children:
         return None
-    value = statement.named_children[0]
+    return _call_in(statement.named_children[0])
+
+
+def _call_in(value: "Node") -> "Node | None":
     while value.type in {"await_expression", "parenthesized_expression", "unary_expression"} and value.named_children:
         value = value.named_children[0]
     return value if value.type == "call_expression" else None
@@ -219,6 +223,45 @@ def _assertion(statement: "Node") -> Step | None:
         arguments = _arguments(value)
         return _checks(arguments[:1] if raises else arguments[:2], raises=raises)
     return None
+
+
+def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
+    """Return a request without what it expects of its response; None when the statement is none."""
+    declared = statement.named_children[0] if statement.type in DECLARATIONS else None
+    value, checked = field(declared, "value"), list[str]()
+    call = _call_in(value) if value is not None else called(statement)
+    before_it = sum(step.text.startswith("const response") for step in before)
+    name = text_of(field(declared, "name")) if declared is not None else f"response{before_it or ''}"
+    code = _without_expectations(call, name, checked) if call is not None and name.isidentifier() else ""
+    return Step(f"const {name} = await {code};", tuple(dict.fromkeys(checked))) if checked else None
+
+
+def _without_expectations(node: "Node", response: str, checked: list[str]) -> str:
+    """Return a chain of calls without ``.expect(…)`` and ``.end(…)``; ``checked`` gets what these look at."""
+    inner = field(node, "function") or field(node, "object")
+    if node.type not in {"call_expression", "member_expression"} or inner is None:
+        return text_of(node)
+    method, owner = text_of(field(inner, "property")), field(inner, "object")
+    if node.type == "call_expression" and method in {"expect", "end"} and owner is not None:
+        code = _without_expectations(owner, response, checked)
+        if method == "expect" and owner.type == "call_expression":
+            checked += _expected_of(response, _arguments(node))
+        return code
+    return _without_expectations(inner, response, checked) + text_of(node)[len(text_of(inner)) :]
+
+
+def _expected_of(response: str, arguments: "list[Node]") -> Iterator[str]:
+    """Yield what of a response ``.expect(status, body)``, ``(body)`` and ``(header, value)`` look at."""
+    given = [each for each in arguments if each.type not in FUNCTIONS]
+    types = [each.type for each in given]
+    if types[:1] == ["number"]:
+        yield f"{response}.status"
+        given = given[1:]
+    elif types[:1] == ["string"] and types[1:2] not in ([], ["identifier"]):
+        yield f"{response}.headers[{text_of(given[0]).lower()}]"
+        return
+    if given and not (len(given) == 1 and len(arguments) > 1 and given[0].type == "identifier"):
+        yield f"{response}.text"
 
 
 def _checks(values: "list[Node]", *, raises: bool) -> Step:

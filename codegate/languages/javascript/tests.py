@@ -123,11 +123,12 @@ class JavaScriptTests(Dialect):
         """Yield the lines of one test, which begin as ``begin`` does."""
         each = text_of(field(call, "function", "function")).endswith(".each")
         body = unwrapped(text_of(function.child_by_field_name("body")))
-        if not each and {text_of(parameter) for parameter in parameters(function)} & self.used(body):
-            return
+        callbacks = set() if each else {text_of(parameter) for parameter in parameters(function)}
         for branch in list(reader.each(call, function)) if each else [Branch((), body)]:
             for steps in lines_through(reader, branch.body, (*begin.steps, *branch.bound)):
-                yield replace(begin, steps=steps)
+                texts = (text for step in steps for text in (step.text, *step.checked))
+                if not any(callbacks & self.used(text) for text in texts if callbacks):
+                    yield replace(begin, steps=steps)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
         """See ``Dialect.literals``; the names of modules and tests, and regular expressions, are none."""
