@@ -109,6 +109,15 @@ def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Pat
     assert not _has_release(tmp_path, "own")
 
 
+def test_what_a_build_says_of_the_tree_itself_is_no_release(tmp_path: Path) -> None:
+    folder = tmp_path / ".pdm-build/own-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").touch()
+    assert not _has_release(tmp_path, "own", workspace=tmp_path)
+    (folder / "RECORD").touch()
+    assert _has_release(tmp_path, "own", workspace=tmp_path)
+
+
 def test_a_release_whose_folder_has_no_such_file_is_of_another_time(tmp_path: Path) -> None:
     folder = tmp_path / "site-packages"
     (folder / "own-1.0.dist-info").mkdir(parents=True)
@@ -131,13 +140,13 @@ def test_a_release_of_npm_that_is_older_than_the_tree_is_no_leak(tmp_path: Path,
     assert _has_release(tmp_path, "own")
 
 
-def _has_release(folder: Path, *names: str, version: str = "") -> bool:
+def _has_release(folder: Path, *names: str, version: str = "", workspace: Path = Path("/workspace")) -> bool:
     """Return whether the program of the sandbox takes what is in a folder for a copy of a project with the fix."""
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     wanted = leak._search_request(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names, "version": version}
     exec(wanted["texts"], driver["TEXTS"])
-    search = driver["LeakSearch"](wanted, "/workspace")
+    search = driver["LeakSearch"](wanted, str(workspace))
     for path in folder.rglob("*"):
         if path.is_file():
             search.look_for_release(str(path))

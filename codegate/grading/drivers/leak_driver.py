@@ -174,7 +174,10 @@ class LeakSearch:
         if distribution:
             name, folder = re.sub(r"[-_.]+", "-", distribution.group(2)).lower(), os.path.dirname(path)
             # A package that was installed from a folder is the tree itself, or a copy whose files are searched anyway.
-            if name in self.projects and b'"dir_info"' not in read_start(os.path.join(folder, "direct_url.json")):
+            # So is what a build leaves in the tree: a description without a list of files.
+            described = path.startswith(self.workspace) and not os.path.isfile(os.path.join(folder, "RECORD"))
+            from_folder = b'"dir_info"' in read_start(os.path.join(folder, "direct_url.json"))
+            if name in self.projects and not described and not from_folder:
                 self.releases[folder] = distribution.group(1)
         elif package:
             name, version = package_facts(path)
