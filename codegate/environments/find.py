@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
@@ -110,7 +111,8 @@ class _Draft:
         A version that is not available is replaced by the nearest one.
         """
         for name, version in versions.items():
-            nearest = nearest_version(name, version, has or in_index)
+            of_image = has is None and self.image
+            nearest = version if of_image else nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
             if nearest != version:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
@@ -150,7 +152,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     jobs, broken = read_jobs(tree)
     drafts = [_draft_of_job(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
     languages = languages_of(tree, path)
-    tests = list(tests_of(tree))
+    tests = tests_of(tree, "")
     fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages, tests))
     of_jobs: dict[str, _Draft] = {}
     for draft in fitting:
@@ -274,7 +276,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
     return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
 
 
-def _rank(draft: _Draft, languages: list[str], tests: list[str]) -> tuple[object, ...]:
+def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
     """Return the sort key; the plainest run of most tests comes first."""
     test = draft.test
     assert test is not None  # noqa: S101  ``_is_of`` is asked first
@@ -289,7 +291,7 @@ def _rank(draft: _Draft, languages: list[str], tests: list[str]) -> tuple[object
         languages.index(language) if language in languages else len(languages),
         not draft.stable,
         len(draft.services),
-        _runs_few(test, tests),
+        _runs_few(test, [path for path, of in tests.items() if of == language]),
         draft.doubts,
         bool(draft.image),
         bool(test.folder),
@@ -300,9 +302,14 @@ def _rank(draft: _Draft, languages: list[str], tests: list[str]) -> tuple[object
 
 def _runs_few(test: TestCommand, tests: list[str]) -> bool:
     """Return whether a command names less than half of the tests."""
-    paths = [posixpath.normpath(posixpath.join(test.folder, word.removesuffix("/..."))) for word in test.words]
-    named = [sum(f"{one}/".startswith(f"{path}/") for one in tests) for path in paths]
-    return 0 < sum(named) < len(tests) / 2
+    inside = f"{test.folder}/" if test.folder else ""
+    below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]
+    # A word after an option may be its value, and `test` a command of the runner.
+    pairs = pairwise(["", *test.words])
+    words = [word for last, word in pairs if word != "test" and ("=" in last or not last.startswith("-"))]
+    paths = [posixpath.normpath(word.partition("::")[0].removesuffix("/...")) for word in words]
+    named = sum(any(f"{one}/".startswith(f"{path}/") for path in paths) for one in below)
+    return 0 < named < len(below) / 2
 
 
 def _toolchain_of(test: TestCommand) -> str:
@@ -357,7 +364,9 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
             draft.run(text, folder, {}, place)
     texts = "\n".join(text for text, *_ in draft.steps)
     for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):
-        version, place = declared_version(tree, folder, name, has) if name and name not in draft.tools else ("", "")
+        of_image = has is None and draft.image
+        known = not name or name in draft.tools or of_image
+        version, place = ("", "") if known else declared_version(tree, folder, name, has)
         if version:
             draft.add_tools({name: version}, place, has)
     for text in prefetch(draft.test, tree) if draft.test is not None and draft.test.known else ():

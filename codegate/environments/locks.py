@@ -70,14 +70,13 @@ def languages_of(tree: Tree, folder: str) -> list[str]:
 
     Only files below ``folder`` count.
     """
+    return [name for name, _ in Counter(tests_of(tree, folder).values()).most_common()]
+
+
+def tests_of(tree: Tree, folder: str) -> dict[str, str]:
+    """Return the paths below ``folder`` that look like test files, with languages."""
     inside = f"{folder}/" if folder else ""
-    counts = Counter(name for path, name in tests_of(tree).items() if path.startswith(inside))
-    return [name for name, _ in counts.most_common()]
-
-
-def tests_of(tree: Tree) -> dict[str, str]:
-    """Return the paths that look like test files, with languages."""
-    paths = [path for path in tree if "node_modules/" not in path]
+    paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
     return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}
 
 

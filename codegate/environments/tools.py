@@ -43,7 +43,7 @@ _OLDEST: Final = {"python": 8}
 """Minor version that the drivers of tests run on."""
 _NEWEST: Final = 30
 _OLDEST_IN_INDEX: Final = {"node": 20, "go": 21}
-"""Major version of Node and minor version of Go: package indexes have no older ones."""
+"""Major version of Node and minor version of Go: package indexes have no older ones, nor odd ones of Node."""
 _FIRST: Final = {"python": "3.", "go": "1."}
 """What all versions of a tool begin with."""
 _LONG_TERM: Final = "24"
@@ -83,8 +83,9 @@ def on_machine(name: str, version: str) -> bool:
 
 def in_index(name: str, version: str) -> bool:
     """Return whether an index or image may have a toolchain."""
-    number = re.match(r"\d+", version.removeprefix(_FIRST.get(name, "")))
-    return number is None or int(number[0]) >= _OLDEST_IN_INDEX.get(name, 0)
+    found = re.match(r"\d+", version.removeprefix(_FIRST.get(name, "")))
+    number = int(found[0]) if found is not None else _NEWEST
+    return number >= _OLDEST_IN_INDEX.get(name, 0) and not (name == "node" and number % 2)
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
@@ -125,7 +126,7 @@ def clean_version(tool: str, version: str) -> str:
     """
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
-    found = re.search(r"\d+(?:\.\d+)*", text)
+    found = re.search(r"\d{1,9}(?:\.\d{1,9})*", text)
     if found is None:
         nickname = text and "${{" not in text and tool != "python"
         return (_LONG_TERM if tool == "node" else "stable") if nickname else ""
@@ -133,6 +134,10 @@ def clean_version(tool: str, version: str) -> str:
     parts = parts[1:] if tool == "java" and parts[0] == "1" else parts
     if tool == "python" and len(parts) < 2:
         return ""
+    if tool == "go" and len(parts) < 2:
+        return "stable"
+    if tool == "node" and ">" in text and "<" not in text:
+        parts[0] = max(parts[0], _LONG_TERM, key=int)
     return ".".join(parts[: _PARTS.get(tool, 3)])
 
 
@@ -164,9 +169,7 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
     for table in ("volta", "engines"):
         named = at(data, table, tool)
         if isinstance(named, str):
-            version = clean_version(tool, named)
-            open_ended = tool == "node" and ">" in named and "<" not in named
-            return max(version, _LONG_TERM, key=int) if version and open_ended else version
+            return clean_version(tool, named)
     return ""
 
 

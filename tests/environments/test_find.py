@@ -134,10 +134,10 @@ def test_a_toolchain_that_an_index_brings_is_to_be_had() -> None:
       a: {runs-on: ubuntu-latest, steps: [{run: npx vitest --project one}]}
       b:
         runs-on: ubuntu-latest
-        steps: [{uses: actions/setup-node@v4, with: {node-version: 99}}, {run: npx vitest}]
+        steps: [{uses: actions/setup-node@v4, with: {node-version: 98}}, {run: npx vitest}]
     """
     found = find_recipe(tree({CI: dedent(jobs)}), has=on_machine)
-    assert (found.recipe.tests, found.recipe.tools) == ("npx vitest", {"node": "99"})
+    assert (found.recipe.tests, found.recipe.tools) == ("npx vitest", {"node": "98"})
 
 
 def test_a_matrix_excludes_and_includes() -> None:
@@ -247,6 +247,32 @@ def test_a_job_that_runs_few_of_the_tests_comes_after_one_that_runs_most() -> No
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("command", "few"),
+    [
+        ("pytest tests", False),
+        ("pytest --ignore tests/slow", False),
+        ("pytest tests/slow", True),
+        ("pytest tests/test_1.py::test_x", True),
+    ],
+)
+def test_what_a_command_names_is_counted_in_the_tests_of_its_language(command: str, few: bool) -> None:
+    files = {f"tests/test_{number}.py": "" for number in range(4)} | {"tests/slow/test_a.py": ""}
+    files |= {f"src/part_{number}.rs": "" for number in range(9)}
+    jobs = (
+        f"a: {{runs-on: x, steps: [{{run: {command}}}]}}\n  b: {{runs-on: x, steps: [{{run: pytest --pyargs shop}}]}}"
+    )
+    first = find_recipe(tree({CI: f"on: push\njobs:\n  {jobs}\n", **files}))
+    assert (first.recipe.tests != command) == few
+
+
+def test_the_toolchain_of_an_image_is_left_to_it() -> None:
+    job = "{runs-on: x, container: 'node:18', steps: [{run: npx mocha}]}"
+    package = '{"scripts": {"test": "mocha"}, "engines": {"node": ">=18"}}'
+    recipe = find_recipe(tree({CI: f"on: push\njobs:\n  a: {job}\n", "package.json": package, "test/a.js": ""})).recipe
+    assert (recipe.image, recipe.tools) == ("node:18", {})
+
+
 def test_recipes_that_are_equal_are_tried_once() -> None:
     jobs = "on: push\njobs:\n  a: {runs-on: x, steps: [{run: pytest}]}\n  b: {runs-on: x, steps: [{run: pytest}]}\n"
     assert [found.place for found in find_recipes(tree({CI: jobs}))] == [f"`{CI}`, job `a`"]
@@ -268,6 +294,7 @@ def test_a_version_that_is_not_to_be_had_gives_way_to_the_nearest_that_is() -> N
         ("^20.19.0 || ^22.12.0 || >=23", {}, {"node": "24"}),
         (">=26.1", {}, {"node": "26"}),
         (">=20 <23", {}, {"node": "20"}),
+        ("23", {}, {"node": "24"}),
         ("", {".nvmrc": "v16.3"}, {"node": "20"}),
         ("", {"go.mod": "module a\n\ngo 1.17\n", "a_test.go": "", "b_test.go": ""}, {"go": "1.21"}),
     ],

@@ -32,7 +32,6 @@ from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
-_OF_OLDER: Final = 3  # recipes that an older tree may propose: each one that does not fit costs a build
 _LINE: Final = 300  # characters of a failed build's message
 _CHECK: Final = "Correct `environment` in codegate.yml."
 _WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins with what was found."
@@ -227,10 +226,13 @@ def choose_recipe(
 
 
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
-    """Return the recipes to try where the chosen one does not fit."""
-    # A whole job may check and publish for minutes, so the quick ones come first.
-    found = sorted(find_recipes(tree, path, has=has), key=lambda one: one.origin == "job")
-    return [one.recipe for one in found if one.recipe != Recipe()][:_OF_OLDER]
+    """Return the recipes to try where the chosen one does not fit: the first of each origin."""
+    first: dict[str, Recipe] = {}
+    for found in find_recipes(tree, path, has=has):
+        if found.recipe != Recipe():
+            first.setdefault(found.origin, found.recipe)
+    # A whole job may check and publish for minutes.
+    return [first[origin] for origin in ("light", "files", "job") if origin in first]
 
 
 def try_recipe(
