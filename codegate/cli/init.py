@@ -151,11 +151,12 @@ def command(
     tries = sys.stdin.isatty() and not json_wanted() if tries is None else tries
     config = _TEXT.format(
         schema=_SCHEMA,
-        environment=(section if tries else _as_comment(section)).rstrip("\n") or _NO_RECIPE,
+        environment=_as_comment(section).rstrip("\n") or _NO_RECIPE,
         candidate=_entry(spec),
         limit=_limit(out.parent / _SUITE, spec),
     )
-    lacking = present and out.is_file() and not out.is_symlink() and not _WRITTEN.search(read_text(out, _MOST_READ))
+    old = read_text(out, _MOST_READ) if present and out.is_file() and not out.is_symlink() else None
+    lacking = old is not None and not _WRITTEN.search(old) and _as_comment(section) not in old
     written = [path for path, text in {out: config, **files}.items() if _write(path, text, force=force and path != out)]
     if section and (out in written or lacking):
         untried = "" if tries else ", as a comment: mining tries it, and others where it does not work"
@@ -170,8 +171,9 @@ def command(
     if found is not None and tries:
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
         taken, tried = _try(own, found, part, sandbox)
-        if taken is not None and taken != found and out in written:
-            write_atomic(out, config.replace(section, recipe_yaml(taken)).encode())
+        text = config if out in written else old or ""
+        if taken is not None and section and _as_comment(section) in text:
+            write_atomic(out, text.replace(_as_comment(section), recipe_yaml(taken)).encode())
             say(f"wrote {out} again, with the recipe that works")
         found, correct = taken or found, tried is None
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):

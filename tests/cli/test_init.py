@@ -316,8 +316,11 @@ def test_a_step_that_fails_and_is_not_needed_is_left_out(
     make_repository(empty / "own", {"tests/test_own.py": OWN_TESTS.encode(), ".github/workflows/ci.yml": text.encode()})
     monkeypatch.chdir(empty / "own")
     monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    init()
+    capsys.readouterr()
     init("--try", "--sandbox", "bwrap")
     out = capsys.readouterr().out
+    assert "has no recipe" not in out, "it is there as a comment"
     assert "taken: `.github/workflows/ci.yml`, job `test`: 2 passed, 1 failed of 1 test file" in out
     assert ": ready to mine\nwrote codegate.yml again, with the recipe that works\n" in out
     recipe = load_config(Path("codegate.yml")).environment
