@@ -13,7 +13,7 @@ from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.mining.languages import NameOf, names_by
 from codegate.mining.sources.enrichment import open_forge
-from codegate.mining.sources.history import project_name
+from codegate.mining.sources.history import check_repository, project_name
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Strict
 from codegate.suite import Kind, is_plain_path
@@ -115,12 +115,14 @@ def check_options(repository: Path, out: Path, options: MineRequest) -> str:
     """Check the options and return the suite's name.
 
     Raises:
-        UsageError: an option is wrong, or ``out`` holds something that is no suite.
+        UsageError: an option is wrong, the repository cannot be mined, or ``out`` holds something that is no suite.
     """
     if options.path and not is_plain_path(options.path):
         raise UsageError(f"--path {options.path!r} is not a folder of the repository.", "Give it from the root.")
     if options.rewrite is not None:
         check_snapshot(options.rewrite)
+    if options.github == "auto":
+        check_repository(repository, options.branch)  # whose origin is asked
     if options.github is not None:
         open_forge(repository, options.github)
     if not options.kinds:
