@@ -108,7 +108,7 @@ class Attempts:
         self._slots = threading.Semaphore(options.jobs)
         self._redactor = redactor_for(setup.journal.manifest.candidates)
         self._known: set[str] = set()
-        self._passing: Once[str, frozenset[str]] = Once()
+        self._passing: Once[str, frozenset[str] | None] = Once()
         self.base = base_trees(setup.suite, options.repository, options.models + options.jobs)
         self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
@@ -119,9 +119,11 @@ class Attempts:
         With a ``fault``, nothing is tried.
 
         Raises:
-            CallLimitReached: a limit of model calls came before the first answer.
+            CallLimitReached: a limit of model calls came before the first answer, or an attempt would end too late.
         """
-        started = time.monotonic()
+        kind = f"attempt of {job.candidate.key()}"
+        self._setup.time_limit.check(kind)
+        began = started = time.monotonic()
         problem = job.problem
         attempt: Attempt | None = None
         result: Grade | None = None
@@ -145,8 +147,6 @@ class Attempts:
         if attempt is not None:
             self._write_problem(problem)
         own_tests = self._own_tests(problem, attempt) if attempt is not None and result and result.tests else None
-        compiled = attempt is not None and result is not None and result.compiled
-        regressions = self._regressions(problem, attempt.patch) if attempt is not None and compiled else None
         base = self.base(problem.id)
         changes = changes_of(base, attempt.patch) if attempt is not None else None
         outcome = Outcome(
@@ -162,12 +162,15 @@ class Attempts:
             recall=verbatim_recall(base, problem.fix, changes),
             size=patch_size(base, problem.fix, changes),
             own_tests=own_tests,
-            regressions=regressions,
             harness_recall=harness_recall(base, problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+        self._setup.time_limit.record(kind, began)
+        if attempt is not None and result is not None and result.compiled:
+            # Beside the times above: it may wait for the runs that another attempt of the problem makes.
+            outcome = outcome.model_copy(update={"regressions": self._regressions(problem, attempt.patch)})
         return self._redactor.clean_model(outcome)
 
     def _write_problem(self, problem: Problem) -> None:
@@ -235,15 +238,30 @@ class Attempts:
     def _regressions(self, problem: Problem, patch: str) -> Regressions | None:
         """Return what the repository's full test suite shows about a patch.
 
-        None if it is not to be run, or could not be: the grade counts without it.
+        None if it is not to be run, could not be, or would end too late: the grade counts without it.
         """
         if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
             return None
+        kind, limit = "full test suite", self._setup.time_limit
         try:
-            passing = self._passing.get(problem.id, lambda: self._in_sandboxes(run_full_test_suite, problem))
-            return self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem)
-        except Faulted:
+            limit.check(kind)
+            passing = self._passing.get(problem.id, lambda: self._passing_tests(problem))
+            if passing is None:
+                return None
+            limit.check(kind)
+            began = time.monotonic()
+            found = self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem)
+            limit.record(kind, began)
+        except (Faulted, CallLimitReached):
             return None
+        return found
+
+    def _passing_tests(self, problem: Problem) -> frozenset[str] | None:
+        """Return the tests that an answer is compared on, or None if they could not be run."""
+        try:
+            return self._in_sandboxes(run_full_test_suite, problem)
+        except Faulted:
+            return None  # remembered: every attempt would repeat the fault with its retries
 
     @contextmanager
     def _open_for_agent(self, problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:

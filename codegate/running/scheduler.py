@@ -308,11 +308,8 @@ class _Execution:
             except queue.Empty:
                 return
             try:
-                kind, began = f"attempt of {job.candidate.key()}", time.monotonic()
-                self._setup.time_limit.check(kind)
                 fault = self._fault(job.problem) or self._lost.get(job.candidate.key())
                 self._record(job, self._attempts.outcome(job, fault))
-                self._setup.time_limit.record(kind, began)
             except CallLimitReached as error:
                 self._limit = error  # jobs that need no more model calls go on
 

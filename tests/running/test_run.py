@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import threading
+import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
 from codegate.grading import OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
-from codegate.running.calls import CallLimitReached
+from codegate.running.calls import CallLimitReached, TimeLimit
+from codegate.sandbox import SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
@@ -366,6 +369,42 @@ def test_answers_that_break_a_test_elsewhere_are_found_where_this_is_wanted(
     }
     assert sorted(proved) == ["calc-double", "calc-half"], "once for both samples"
     assert not any(one.regressions for one in run_here(own_suite, tmp_path / "q", server.spec()).outcomes)
+
+
+def test_a_fault_of_the_full_test_suite_is_remembered(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[str] = []
+
+    def fail(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
+        tries.append(problem.id)
+        raise SandboxError("the daemon is gone.")
+
+    monkeypatch.setattr("codegate.running.attempt.run_full_test_suite", fail)
+    run = run_here(suite, tmp_path / "r", REFERENCE, samples=2, full_test_suite=True)
+    assert {(one.grade and one.grade.resolved, one.regressions) for one in run.outcomes} == {(True, None)}
+    assert Counter(tries) == dict.fromkeys(run.manifest.problems, 3), "two retries, once for both samples"
+
+
+def test_the_full_test_suite_is_in_no_attempts_time(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead, longest, real = threading.local(), Counter[str](), time.monotonic
+
+    def take(*_: object, passing: object = None, **__: object) -> frozenset[str] | None:
+        ahead.seconds = getattr(ahead, "seconds", 0) + 10_000
+        return frozenset() if passing is None else None
+
+    def record(limit: TimeLimit, kind: str, began: float) -> None:
+        longest[kind.partition(" of ")[0]] = max(longest[kind.partition(" of ")[0]], int(time.monotonic() - began))
+
+    monkeypatch.setattr(time, "monotonic", lambda: real() + getattr(ahead, "seconds", 0))
+    monkeypatch.setattr(TimeLimit, "record", record)
+    monkeypatch.setattr("codegate.running.attempt.run_full_test_suite", take)
+    monkeypatch.setattr("codegate.running.attempt.find_regressions", take)
+    run = run_here(suite, tmp_path / "r", REFERENCE, full_test_suite=True)
+    assert max(one.grading_seconds for one in run.outcomes) < 10_000
+    assert longest["attempt"] < 10_000 <= longest["full test suite"] < 20_000
 
 
 @pytest.mark.requirement("C2")

@@ -57,6 +57,15 @@ def test_no_call_begins_that_would_end_after_the_limit(
     assert len(server.asked) == 1
 
 
+def test_no_run_of_the_full_test_suite_begins_that_would_end_after_the_limit(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengthen(monkeypatch, "full test suite")
+    run = run_here(suite, tmp_path / "r", server.spec(), models=1, jobs=1, max_minutes=9, full_test_suite=True)
+    assert {one.grade and one.grade.resolved for one in run.outcomes} == {True}
+    assert 1 <= sum(one.regressions is not None for one in run.outcomes) < 3, "at most one in each of two threads"
+
+
 def test_no_wait_for_a_provider_begins_that_would_end_after_the_limit(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
