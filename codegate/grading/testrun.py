@@ -231,7 +231,8 @@ def _run_batches(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> Iterator[tuple[tuple[str, ...], TestReport]]:
     """Yield the files of each batch and their report: limits made for the hidden tests hold for each of them."""
-    for batch in find_runner(problem.manifest.runner).batches(files):
+    # Without files, a command of the runner ``junit`` still is a batch.
+    for batch in find_runner(problem.manifest.runner).batches(files) if files else ():
         yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)
 
 

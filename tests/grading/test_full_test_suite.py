@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -117,3 +118,18 @@ def test_files_that_there_is_no_time_for_are_not_compared(
         compared=1, failing=1, first=(NOTHING,)
     )
     assert found(world, {SOURCE: FIX}, frozenset()) is None
+
+
+def test_nothing_is_run_without_test_files(make_other: MakeOther, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_other()
+    given = world.problem.manifest.model_copy(update={"runner": "junit", "command": ("make", "test")})
+    world.problem = replace(world.problem, manifest=given)
+    runs: list[tuple[str, ...]] = []
+
+    def run_tests(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
+        runs.append(selection.files)
+        return TestReport(results={})
+
+    monkeypatch.setattr(testrun, "run_tests", run_tests)
+    assert found(world, {SOURCE: FIX}) is None
+    assert runs == []
