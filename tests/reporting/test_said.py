@@ -125,6 +125,7 @@ def test_regressions_are_shown_only_where_the_full_test_suite_was_run(render: Ca
     outcomes = [one.model_copy(update={"regressions": found}) for one, found in zip(run.outcomes, shown, strict=False)]
     page = plainly(render(build_view([run.model_copy(update={"outcomes": (*outcomes, *run.outcomes[4:])})])))
     assert re.search(r"egressions in the full test suite\W*25\.0% \[\d+–\d+%\] n=4", page)
+    assert render is not render_comment or ("Full test suite" in page and "Measures" not in page)
 
 
 def test_the_draws_are_as_many_as_the_baseline_has_too() -> None:
