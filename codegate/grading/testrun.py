@@ -170,7 +170,7 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
     passing: list[frozenset[str]] = []
     for tree in (fixed, fixed, base):
         found = [report for _, report in _run_batches(problem, tree, files, sandboxes, share=0.5)]
-        passed = {test for report in found for test in report.results if report.passes(test)}
+        passed = {test for report in found if not report.forged for test in report.results if report.passes(test)}
         passing.append(frozenset(test for test in passed if file_of(test) in files))
         files = _files_of(passing[-1])
     others = {*problem.tests.FAIL_TO_PASS, *(test.id for test in problem.tests.QUARANTINED)}
@@ -231,7 +231,7 @@ def _run_batches(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> Iterator[tuple[tuple[str, ...], TestReport]]:
     """Yield the files of each batch and their report: limits made for the hidden tests hold for each of them."""
-    # Without files, a command of the runner ``junit`` still is a batch.
+    # A command that writes JUnit XML is a batch even without files.
     for batch in find_runner(problem.manifest.runner).batches(files) if files else ():
         yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)
 

@@ -87,6 +87,11 @@ def test_a_flaky_test_is_no_regression(
     )
 
 
+def test_a_test_that_writes_to_its_own_file_is_not_compared(make_other: MakeOther) -> None:
+    test = "def test_a():\n    open(__file__, 'a').write('#')\n"
+    assert found(make_other({"tests/test_a.py": test}), {SOURCE: FIX}) == Regressions(compared=2, failing=0)
+
+
 HANGING = "while True:\n    pass\n"
 FAILING = TAX.replace("1", "3")
 FORGING = "open('tests/test_tax.py', 'a').write('# \\n')\n" + TAX
