@@ -17,15 +17,9 @@ from codegate.grading.grader import (
     is_outdated,
 )
 from codegate.grading.sandboxes import Once, RunCount, Sandboxes, base_images, counted_runs
+from codegate.grading.shown_tests import find_regressions, run_full_test_suite, run_own_tests, run_public_tests
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
-from codegate.grading.testrun import (
-    find_regressions,
-    run_full_test_suite,
-    run_hidden_tests,
-    run_own_tests,
-    run_public_tests,
-    run_tests,
-)
+from codegate.grading.testrun import run_hidden_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",

@@ -8,7 +8,15 @@ from itertools import count
 
 import pytest
 
-from codegate.grading import Regressions, TestReport, TestSelection, find_regressions, run_full_test_suite, testrun
+from codegate.grading import (
+    Regressions,
+    TestReport,
+    TestSelection,
+    find_regressions,
+    run_full_test_suite,
+    run_tests,
+    shown_tests,
+)
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, Tree, make_patch
 from tests.grading.conftest import MakeWorld
@@ -74,14 +82,14 @@ def test_a_flaky_test_is_no_regression(
     make_other: MakeOther, monkeypatch: pytest.MonkeyPatch, passes: set[int], compared: int, failing: int
 ) -> None:
     test = f"def test_a():\n    assert int(open('run.txt').read()) in {passes}\n"
-    world, numbers, run_tests = make_other({"tests/test_a.py": test}), count(), testrun.run_tests
+    world, numbers = make_other({"tests/test_a.py": test}), count()
 
     def run_numbered(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
         if selection.files == ("tests/test_a.py",):
             tree = tree.overlay(changes({"run.txt": str(next(numbers))}))
         return run_tests(opened, tree, selection)
 
-    monkeypatch.setattr(testrun, "run_tests", run_numbered)
+    monkeypatch.setattr(shown_tests, "run_tests", run_numbered)
     assert found(world, {SOURCE: FIX}) == Regressions(
         compared=compared, failing=failing, first=("tests/test_a.py::test_a",) * failing
     )
@@ -118,7 +126,7 @@ def test_files_that_there_is_no_time_for_are_not_compared(
     make_other: MakeOther, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = make_other(limits=ProblemLimits(seconds=5, memory_mb=256))
-    monkeypatch.setattr(testrun, "_SUITE_LIMITS", 0.1)
+    monkeypatch.setattr(shown_tests, "_SUITE_LIMITS", 0.1)
     assert found(world, {SOURCE: HANGING, "shop/tax.py": FAILING}, frozenset({ONE, NOTHING})) == Regressions(
         compared=1, failing=1, first=(NOTHING,)
     )
@@ -135,6 +143,6 @@ def test_nothing_is_run_without_test_files(make_other: MakeOther, monkeypatch: p
         runs.append(selection.files)
         return TestReport(results={})
 
-    monkeypatch.setattr(testrun, "run_tests", run_tests)
+    monkeypatch.setattr(shown_tests, "run_tests", run_tests)
     assert found(world, {SOURCE: FIX}) is None
     assert runs == []

@@ -1,0 +1,158 @@
+"""Run tests that a model may see: public ones, those that it wrote, and the repository's full suite.
+
+They take part in no grade. The output may be shown, and no expectation on a service's calls is in the sandboxes.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from codegate.grading.grade import OwnTests, Regressions, file_of
+from codegate.grading.policy import sort_patch
+from codegate.grading.runners import find_runner
+from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.testreport import TestReport, test_selection
+from codegate.grading.testrun import run_tests
+from codegate.languages import PathClassifier, path_language
+from codegate.sandbox import FilesRefused
+from codegate.suite import Changes, Problem, Tree, apply_patch
+
+_NAMED: Final = 20
+_SUITE_LIMITS: Final = 5
+"""How long each run of the full test suite on an answer begins further files, in time limits of the problem. An answer
+that hangs takes a whole limit for each file."""
+
+
+def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
+    """Return the result of the public tests, for a model.
+
+    They run on its ``changes`` to ``base``. Raises as ``run_tests``.
+    """
+    tree = base.overlay(changes)
+    files = tuple(path for path in problem.manifest.public_tests if path in tree)
+    try:
+        return _run_shown_tests(problem, tree, files, sandboxes).summary
+    except FilesRefused as error:  # caused by the model, so no infrastructure fault
+        return f"The tests could not be run: {error}"
+
+
+def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
+    """Run an answer's own tests with its ``patch`` and without it; return what they show.
+
+    No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
+
+    Raises:
+        PatchError: ``patch`` or ``tests`` does not apply to ``base``.
+        SandboxError: a sandbox failed.
+    """
+    written = apply_patch(base, tests)
+    files = _runnable(problem, base, written)
+    fixed = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied)
+    if not files:
+        return OwnTests(passed=0, proved=0)
+    try:
+        after = _run_shown_tests(problem, fixed.overlay(written), files, sandboxes)
+        passed = {test for test in after.results if after.proven and after.passes(test) and file_of(test) in files}
+        before = _run_shown_tests(problem, base.overlay(written), files, sandboxes) if passed else after
+    except FilesRefused:
+        return OwnTests(passed=0, proved=0)
+    failed = {test for test, result in before.results.items() if result.status in {"failed", "error"}}
+    unloaded = {file_of(error.id) for error in before.collection_errors}
+    missing = {test for test in passed if test not in before.results and file_of(test) in unloaded}
+    return OwnTests(passed=len(passed), proved=0 if before.forged else len(passed & (failed | missing)))
+
+
+def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
+    """Return the repository's tests that pass before and after the fix.
+
+    They pass in two runs with the reference fix and its tests, and in one of the base tree, in half of the time that an
+    answer gets. Fail-to-pass tests and quarantined ones are left out.
+
+    Raises as ``run_tests``.
+    """
+    fixed = base.overlay(problem.fix).overlay(problem.hidden)
+    files = tuple(file for file in _runnable(problem, base, base) if file in fixed)
+    passing: list[frozenset[str]] = []
+    for tree in (fixed, fixed, base):
+        found = [report for _, report in _run_batches(problem, tree, files, sandboxes, share=0.5)]
+        passed = {test for report in found if not report.forged for test in report.results if report.passes(test)}
+        passing.append(frozenset(test for test in passed if file_of(test) in files))
+        files = _files_of(passing[-1])
+    others = {*problem.tests.FAIL_TO_PASS, *(test.id for test in problem.tests.QUARANTINED)}
+    return frozenset.intersection(*passing) - others
+
+
+def find_regressions(
+    problem: Problem, base: Tree, patch: str, passing: frozenset[str], sandboxes: Sandboxes
+) -> Regressions | None:
+    """Return which tests of the repository do not pass with ``patch``.
+
+    Only source files of the patch count. A test that a run does not report in its limits does not pass; none passes in
+    a forged run. Tests of files that the runs have no time for are not compared. None: no test was compared.
+
+    Args:
+        problem: the problem.
+        base: its base tree.
+        patch: unified diff, as written by a suspect.
+        passing: what ``run_full_test_suite`` returned.
+        sandboxes: where the tests run.
+
+    Raises:
+        PatchError: ``patch`` does not apply to ``base``.
+        SandboxError: a sandbox failed.
+    """
+    tree = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied).overlay(problem.hidden)
+    failing = compared = passing
+    for _ in range(2):  # a test that passes in the second run is flaky
+        ends = time.monotonic() + _SUITE_LIMITS * problem.manifest.limits.seconds
+        left, found = set(failing), set[str]()
+        for files, report in _run_batches(problem, tree, _files_of(failing), sandboxes):
+            batch = {test for test in left if file_of(test) in files}
+            found |= {test for test in batch if report.forged or not report.passes(test)}
+            left -= batch
+            if time.monotonic() >= ends:
+                break
+        compared, failing = compared - left, frozenset(found)
+    first = tuple(sorted(failing)[:_NAMED])
+    return Regressions(compared=len(compared), failing=len(failing), first=first) if compared else None
+
+
+def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:
+    """Return the test files among ``paths`` that the problem's runner runs."""
+    classifier = PathClassifier.of(base)
+    return tuple(
+        path
+        for path, file in paths.items()
+        if file is not None and not file.is_link and classifier.classify(path) == "test"
+        if (language := path_language(path)) is not None and problem.manifest.runner in language.runners
+    )
+
+
+def _files_of(tests: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({file_of(test) for test in tests}))
+
+
+def _run_batches(
+    problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
+) -> Iterator[tuple[tuple[str, ...], TestReport]]:
+    """Yield the files of each batch and their report: limits made for the hidden tests hold for each of them."""
+    # A command that writes JUnit XML is a batch even without files.
+    for batch in find_runner(problem.manifest.runner).batches(files) if files else ():
+        yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)
+
+
+def _run_shown_tests(
+    problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
+) -> TestReport:
+    """Run test files of ``tree`` without the service's expectations.
+
+    They have this share of the time limit.
+    """
+    # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
+    service = problem.manifest.service
+    service = service.model_copy(update={"expects": ()}) if service else None
+    selection = test_selection(problem)
+    selection = replace(selection, files=files, service=service, timeout_seconds=share * selection.timeout_seconds)
+    return run_tests(partial(sandboxes.open, problem.environment, problem.manifest.limits), tree, selection)
