@@ -107,7 +107,7 @@ def command(
 
     It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
     source. --try executes it in a sandbox, which says whether the repository is ready to mine; where it is not, the
-    command ends with 2. A recipe that nobody tried is a comment: mining tries it, and others where it does not work.
+    command ends with 2. Until a try has proved it, the recipe is a comment, and mining looks for one by itself.
 
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
@@ -148,15 +148,16 @@ def command(
     proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
+    comment = "".join(f"# {line}" for line in section.splitlines(keepends=True))
     tries = sys.stdin.isatty() and not json_wanted() if tries is None else tries
     config = _TEXT.format(
         schema=_SCHEMA,
-        environment=_as_comment(section).rstrip("\n") or _NO_RECIPE,
+        environment=comment.rstrip("\n") or _NO_RECIPE,
         candidate=_entry(spec),
         limit=_limit(out.parent / _SUITE, spec),
     )
     old = read_text(out, _MOST_READ) if present and out.is_file() and not out.is_symlink() else None
-    lacking = old is not None and not _WRITTEN.search(old) and _as_comment(section) not in old
+    lacking = old is not None and not _WRITTEN.search(old) and comment not in old
     written = [path for path, text in {out: config, **files}.items() if _write(path, text, force=force and path != out)]
     if section and (out in written or lacking):
         untried = "" if tries else ", as a comment: mining tries it, and others where it does not work"
@@ -172,8 +173,8 @@ def command(
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
         taken, tried = _try(own, found, part, sandbox)
         text = config if out in written else old or ""
-        if taken is not None and section and _as_comment(section) in text:
-            write_atomic(out, text.replace(_as_comment(section), recipe_yaml(taken)).encode())
+        if taken is not None and comment and comment in text:
+            write_atomic(out, text.replace(comment, recipe_yaml(taken)).encode())
             say(f"wrote {out} again, with the recipe that works")
         found, correct = taken or found, tried is None
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
@@ -200,10 +201,6 @@ def command(
         }
     )
     return ExitCode.USAGE if correct and tries else ExitCode.PASS
-
-
-def _as_comment(section: str) -> str:
-    return "".join(f"# {line}" for line in section.splitlines(keepends=True))
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:

@@ -111,11 +111,14 @@ class _Draft:
         A version that is not available is replaced by the nearest one.
         """
         for name, version in versions.items():
-            of_image = has is None and self.image
-            nearest = version if of_image else nearest_version(name, version, has or in_index)
+            nearest = version if self.in_image(has) else nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
             if nearest != version:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
+
+    def in_image(self, has: Has | None) -> bool:
+        """Return whether the job's own image brings its toolchains."""
+        return has is None and bool(self.image)
 
     def doubt(self, clauses: Sequence[str]) -> None:
         """Record parts that are not understood and left out."""
@@ -364,8 +367,7 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
             draft.run(text, folder, {}, place)
     texts = "\n".join(text for text, *_ in draft.steps)
     for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):
-        of_image = has is None and draft.image
-        known = not name or name in draft.tools or of_image
+        known = not name or name in draft.tools or draft.in_image(has)
         version, place = ("", "") if known else declared_version(tree, folder, name, has)
         if version:
             draft.add_tools({name: version}, place, has)
