@@ -164,10 +164,7 @@ def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice)
 
 
 def _gate_instructions(out: Path, sandbox: Choice) -> Iterator[tuple[str, Report]]:
-    """Pin an agent with its AGENTS.md, then yield the gate's report on each change of that file.
-
-    ``out`` holds the repository and the suite that was mined from it.
-    """
+    """Pin an agent, then yield the gate's report on each change of AGENTS.md."""
     suite = load_suite(out / "suite")
     with _played(suite) as address:
         say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")

@@ -32,11 +32,7 @@ def project_by(
     suite: Path | None = None,
     repository: Path | None = None,
 ) -> Project:
-    """Return what is run by the rules of ``commit``; its files are there until the command ends.
-
-    Raises:
-        UsageError: as ``rules_from``, or a path is outside of the repository.
-    """
+    """Return what is run by the rules of ``commit``, until the command ends."""
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
     own = config_file(config)
 
@@ -58,20 +54,13 @@ def project_by(
 
 
 def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, ReportTerms]:
-    """Return policy, lock file and report terms of ``config``, or of the codegate.yml here where there is one.
-
-    Raises:
-        UsageError: the file is missing or broken.
-    """
+    """Return policy, lock file and report terms of the configuration or defaults."""
     settings, home = _read(config)
     return settings.gate, home / settings.baseline, terms_of(settings)
 
 
 def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | GatePolicy, ReportTerms]:
-    """Return what a run is gated with, and the report's terms; raises as ``gate_settings`` and ``load_pinned``.
-
-    That is the baseline, or the policy alone where no baseline is there or named and the policy needs none.
-    """
+    """Return what gates a run, baseline or policy alone, and the report's terms."""
     settings, home = _read(config)
     policy, lock, terms = settings.gate, home / settings.baseline, terms_of(settings)
     if baseline is None and policy.stands_alone and not settings.gates_with(lock):

@@ -101,10 +101,7 @@ def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) ->
 def condition_differences(
     there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
 ) -> Differences:
-    """Return how the conditions ``here`` differ from the baseline's ``there``.
-
-    ``proved`` are places in which the suite was proved to grade the same.
-    """
+    """Return how conditions differ, except between ``proved`` places."""
     unequal = tuple(
         one
         for one in _unequal(there, here)
@@ -135,10 +132,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without problems that only one has in quarantine, and those problems.
-
-    A quarantine does not change the suite's digest. Any other absence is left for ``mismatches``.
-    """
+    """Return both sides without problems that one has in quarantine, and these."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))

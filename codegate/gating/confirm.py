@@ -76,10 +76,7 @@ def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdic
 
 
 def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
-    """Return how the pinned model's fresh samples differ from its stored ones, copies counted once.
-
-    Problems without a graded sample of both are left out. Without any problem p is 1.
-    """
+    """Return how fresh and stored samples differ, copies counted once."""
     left, right, _ = without_changed(*without_quarantined(stored, fresh)[:2])
     before, after = counts_of(left), counts_of(right)
     change = change_between(before, after)

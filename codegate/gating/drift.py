@@ -53,10 +53,7 @@ def interval_words(interval: tuple[float, float]) -> str:
 
 
 def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
-    """Return passes and counted samples of every problem.
-
-    Samples lost to infrastructure faults do not count, and copies of one answer count once.
-    """
+    """Return passes and graded samples of every problem, copies counted once."""
     independent = without_copies(samples).samples
     return {problem: tally(independent.get(problem, ())) for problem in sorted(samples.problem_digests)}
 
@@ -83,10 +80,7 @@ def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, f
 
 
 def change_between(before: Counts, after: Counts) -> Change | None:
-    """Return the change on the problems with counted samples on both occasions; None without any.
-
-    The exact stratified test asks whether any rate of *these* problems changed.
-    """
+    """Return the change on the problems that both occasions have; None without any."""
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
         return None

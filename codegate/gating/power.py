@@ -111,10 +111,7 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Return how gates end for a candidate that lost ``drop`` of the mean pass rate, every problem the same share.
-
-    ``looks`` are the policy's by default.
-    """
+    """Return how gates end for a candidate that lost ``drop`` everywhere alike."""
     planned = looks or policy.looks
     gates = max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
     random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline

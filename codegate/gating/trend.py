@@ -280,10 +280,7 @@ def _drop_words(change: Change) -> str:
 def history_alarms(
     entries: Sequence[HistoryEntry], now: datetime | None = None, stale_days: int = STALE_DAYS
 ) -> tuple[Alarm, ...]:
-    """Return the alarms of a history without a baseline: new snapshots, falling rates, a stale history.
-
-    ``entries``: oldest first; ``stale_days``: largest age of the newest run.
-    """
+    """Return the alarms of a history without a baseline, oldest entry first."""
     alarms = []
     for series in series_of(entries):
         before, last = series.entries[-2:] if len(series.entries) > 1 else (series.entries[-1],) * 2

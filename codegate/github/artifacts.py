@@ -73,10 +73,7 @@ class Artifact(_Answered):
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
-    """Return the artifacts of a name, of one run or all, the newest first; a fork can upload under any name.
-
-    Raises UsageError where no artifact can have this name.
-    """
+    """Return the artifacts of a name, the newest first; forks can upload any."""
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
             f"{shown(name)!r} is no name of an artifact.",

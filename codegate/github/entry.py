@@ -182,11 +182,7 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 
 
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
-    """Refuse a cache of answers that is part of the checkout, whose author then wrote them.
-
-    Raises:
-        UsageError: some of ``folder`` is part of the checkout.
-    """
+    """Refuse a cache of answers in the checkout, whose author wrote them."""
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
     for path in (
@@ -224,10 +220,7 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
 
 
 def _give_back(inputs: Inputs, suite: str | None = None) -> None:
-    """Give what was written to the owner of the workspace: root's files would break the next checkout there.
-
-    ``suite`` is the folder of the one that was mined or validated.
-    """
+    """Give what was written to the workspace's owner: the next checkout fails else."""
     if os.geteuid() != 0:
         return
     made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)

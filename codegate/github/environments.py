@@ -32,10 +32,7 @@ _MAX_BYTES: Final = 4 << 30
 
 
 def take_environments(job: Job, lock: Lock | None) -> None:
-    """Take the archives whose SHA-256 ``lock`` has from the newest artifact of the default branch.
-
-    All other environments are built anew; that there is no artifact is no error.
-    """
+    """Take the archives that ``lock`` knows from the default branch's newest artifact."""
     if job.inputs.environments is None or lock is None or not lock.environments:
         return
     try:

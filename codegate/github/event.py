@@ -206,10 +206,7 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
 
 
 def refusal(event: Event) -> str | None:
-    """Return why codegate will not run a suite for this event; None where it will.
-
-    Runs that strangers can start hold the repository's own secrets, and cost money.
-    """
+    """Return why no suite is run for this event, such as a stranger's, or None."""
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         run = event.workflow_run
         if run is not None and run.event not in _BY_MEMBERS:

@@ -43,12 +43,7 @@ _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` propo
 
 
 def nightly(job: Job, project: Project) -> Result:
-    """Run the pinned model again, and compare with the baseline and the nights before.
-
-    Raises:
-        Skipped: nothing is pinned, or no model.
-        CodegateError: as ``operations.run``; the nights before cannot be had.
-    """
+    """Run the pinned model again, and compare with the baseline and the nights before."""
     if project.pinned is None:
         raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
     inputs, pinned = job.inputs, project.pinned.baseline
@@ -102,12 +97,7 @@ def nightly(job: Job, project: Project) -> Result:
 
 
 def _fetch_history(job: Job, history: Path) -> None:
-    """Write the nights before, as the newest trusted run of this workflow kept them; without such a run, begin anew.
-
-    Raises:
-        GitHubError: GitHub did not answer: a history that is there must not be lost to that.
-        UsageError: what a trusted run kept is broken.
-    """
+    """Write the nights before, as the newest trusted run kept them, or begin anew."""
     if job.event is None or job.github is None:
         return
     for artifact in _trusted(job):

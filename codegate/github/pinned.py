@@ -35,10 +35,7 @@ _OCTETS: Final = "application/octet-stream"
 
 
 def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
-    """Return the baseline that counts for ``event``; raises as ``find_pinned``.
-
-    Without ``github`` only the checked-out tree and the local clone are sources.
-    """
+    """Return the baseline that counts for ``event``, as ``find_pinned``."""
     base = event.base_sha if event is not None else None
     return find_pinned(name, workspace, base, github, partial(_fetched, github, event))
 

@@ -42,12 +42,9 @@ class Posted:
 
 
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
-    """Create or update the one comment of ``key`` on a pull request.
+    """Create or update the one comment of ``key``, deleting doubles.
 
-    Where several of ours are there, the oldest is updated and the others are deleted. ``begin`` allows a first one.
-
-    Raises:
-        UsageError: ``key`` cannot stand in a marker.
+    ``begin`` allows a first one.
     """
     text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")
@@ -90,9 +87,6 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
     """Keep the issue of ``key`` open while it is regressed, and only then.
 
     Do not call this for a night that decides nothing (inconclusive, infrastructure): it is no recovery.
-
-    Raises:
-        UsageError: ``key`` cannot stand in a marker.
     """
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 

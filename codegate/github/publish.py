@@ -87,12 +87,7 @@ def _body(result: Result, event: Event) -> str:
 
 
 def post_message(environment: Mapping[str, str], text: str) -> None:
-    """Post ``text`` to the webhook that the environment names, if it names one.
-
-    Raises:
-        UsageError: the address is none, or not https.
-        InfrastructureError: the webhook did not take the message; its address is in no message.
-    """
+    """Post ``text`` to the environment's webhook, whose address no message shows."""
     address = environment.get(WEBHOOK_VARIABLE, "").strip()
     if not address:
         return

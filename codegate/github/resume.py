@@ -34,12 +34,11 @@ _MAX_BYTES: Final = 2 << 30
 
 
 def fetch_run(job: Job) -> None:
-    """Write the unfinished run that the input ``resume`` names into the run's folder; without one, write nothing.
+    """Write the unfinished run that the input ``resume`` names, if any.
 
     Raises:
         UsageError: the named workflow run kept none, or the artifact is broken.
         Untrusted: the named workflow run is not one whose run may be continued here.
-        GitHubError: no answer that can be used.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if inputs.resume is None:
@@ -73,10 +72,7 @@ def fetch_run(job: Job) -> None:
 
 
 def resumed(spec: RunSpec, job: Job) -> RunSpec:
-    """Return ``spec`` as a continuation of the run that ``fetch_run`` wrote, if it wrote one.
-
-    A run that the input names must have been planned alike; raises UsageError otherwise.
-    """
+    """Return ``spec`` as a continuation of the run that ``fetch_run`` wrote, if any."""
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return spec
     try:

@@ -28,11 +28,7 @@ unmerged, this proposal is not made again.
 
 
 def upgrades(job: Job) -> Result:
-    """Open or update one pull request for each proposal, in the branch that the workflow runs on.
-
-    Raises:
-        UsageError: it is not started on a branch by a member, or has no token.
-    """
+    """Open or update one pull request for each proposal."""
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None or job.base is not None or event.fork:
         raise UsageError(
@@ -60,10 +56,7 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    """Open or update the proposal's pull request; return what became of it.
-
-    Its branch is named by what is pinned, so that a still newer release updates it.
-    """
+    """Open or update the proposal's pull request, in a branch named by what is pinned."""
     branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))

@@ -39,20 +39,11 @@ class Affected:
 
 
 def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, also: Sequence[str] = ()) -> Affected:
-    """Return the changed files that the gate reads.
+    """Return the changed files that the gate reads, from ``head``'s merge base.
 
-    Compared are ``head`` and its merge base with ``base``. If a configuration or a lock cannot be read, or a path leads
-    over a symbolic link, every changed file counts.
-
-    Args:
-        repository: any folder in it.
-        base: commit that the change is to go into.
-        head: commit with the change.
-        config: path of the configuration.
-        also: further files and folders that matter.
-
-    Raises:
-        UsageError: a commit or the merge base is missing, or ``config`` or ``also`` is no path in the repository.
+    If a configuration or a lock cannot be read, or a path leads over a symbolic link, every changed file counts.
+    ``also``
+    names further files and folders that matter.
     """
     commits = [find_commit(repository, name) for name in (base, head)]
     config, *further = (_from_the_top(path) for path in (config, *also))
@@ -125,10 +116,7 @@ def _below(file: str, path: str) -> str:
 
 
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
-    """Return a file of a commit, or None.
-
-    Raises UsageError for a link and above 1 MiB.
-    """
+    """Return a file of a commit, or None; refuse links."""
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")

@@ -93,10 +93,7 @@ def refresh(
     reason: str = "",
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Lock, Change]:
-    """Add new samples to the baseline that ``lock`` pins.
-
-    Arguments and errors as in gating.
-    """
+    """Add new samples to the baseline that ``lock`` pins, as in gating."""
     made, change = pinning.refresh(
         load_pinned(lock), runs, replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
         min_samples=min_samples,
@@ -113,10 +110,7 @@ def reset(
     out: Path | None = None,
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Lock]:
-    """Pin another model than ``lock`` does.
-
-    The file is ``out`` or the one that the lock names; the rest is as in gating.
-    """
+    """Pin another model than ``lock`` does, as in gating."""
     pinned = load_lock(lock)
     if out is not None:
         _check_new(out)
@@ -144,10 +138,7 @@ def _check_new(path: Path) -> None:
 
 
 def origin() -> Origin:
-    """Return who acts, and on which commit.
-
-    In a workflow its actor and commit, else git's user and HEAD here.
-    """
+    """Return who acts on which commit: the workflow's, else git's."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
     return Origin(_git_user(), _commit(_git_here("rev-parse", "--verify", "HEAD")))
@@ -202,10 +193,7 @@ def append(
 
 
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
-    """Compare newer runs of the pinned model with the baseline.
-
-    Night by night. An alarm is added if no run was made for ``stale_days``.
-    """
+    """Compare newer runs of the pinned model night by night."""
     entries = read_history(history)
     found = trend.watch(baseline, entries)
     stale = (alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale")

@@ -102,10 +102,7 @@ def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, beh
 
 
 def fix_suite(suite: Suite) -> Suite:
-    """Add missing titles and canaries; return the suite.
-
-    Titles are made of ids: neither needs judgement.
-    """
+    """Add missing canaries, and titles from ids; return the suite."""
     for path in _without_canary(suite):
         place = suite.folder / path
         write_atomic(place, f"# {suite.manifest.canary}\n".encode() + place.read_bytes())

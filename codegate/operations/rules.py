@@ -109,10 +109,7 @@ class Project:
 
 @contextmanager
 def rules_from(commit: str, places: Places) -> Iterator[Project]:
-    """Yield what is run by the rules of ``commit``, with its baseline; its files are gone afterwards.
-
-    Raises as ``project_of`` and ``find_pinned``.
-    """
+    """Yield what is run by the rules of ``commit``, with its baseline and temporary files."""
     try:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except GitError as error:

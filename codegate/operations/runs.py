@@ -106,10 +106,7 @@ def report(
     formats: Sequence[str] | None = None,
     terms: ReportTerms | None = None,
 ) -> dict[str, Path]:
-    """Write the reports of one or more runs.
-
-    They go into the folder ``out``, with their verdicts if there is a gate.
-    """
+    """Write the reports of runs into ``out``, gated if there is a gate."""
     runs = [journal.load() for journal in journals]
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
 
@@ -172,10 +169,7 @@ def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
 
 
 def sweep_runs(folders: Sequence[Path]) -> Sweep:
-    """Return the effects of the candidates' settings.
-
-    Raises UsageError if no settings can be compared.
-    """
+    """Return the effects of the candidates' settings."""
     return sweep_of([load_run(folder) for folder in folders])
 
 

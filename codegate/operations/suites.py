@@ -94,10 +94,7 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError if the policy names an unknown problem.
-
-    Or a cohort that the compared problems do not have.
-    """
+    """Raise UsageError if the policy names an unknown problem or cohort."""
     tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
     problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
     newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
@@ -193,10 +190,7 @@ def proof_words(proof: Proof) -> str:
 
 
 def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
-    """Return other proved places, and whether runs are comparable.
-
-    Runs there and here.
-    """
+    """Return other proved places, and whether runs there are comparable."""
     if report.proved is None:
         return []
     here = report.proved.place
@@ -209,10 +203,7 @@ def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bo
 
 
 def validation_words(report: ValidationReport) -> list[str]:
-    """Return the results of a validation, for people.
-
-    Faults, releases, expired quarantines, and where runs can be compared.
-    """
+    """Return the results of a validation, for people."""
     lines = [f"{name}: could not be run: {fault}" for name, fault in report.faults.items()]
     lines += [f"{name}: released, its quarantine has expired and the proof holds" for name in report.released]
     today = datetime.now(UTC).date()

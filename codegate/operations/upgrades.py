@@ -90,10 +90,7 @@ class Upgrades:
     failed: tuple[str, ...]
 
     def choose(self, title: str) -> Upgrade:
-        """Return the proposal with this title, or the first for "".
-
-        Raises UsageError if there is none.
-        """
+        """Return the proposal with this title, or the first for ""."""
         proposals = [one for one in self.found if one.to is not None]
         chosen = next((one for one in proposals if title in {"", one.title}), None)
         if chosen is None:
@@ -105,10 +102,7 @@ class Upgrades:
 
 
 def find_upgrades(path: Path) -> Upgrades:
-    """Return newer models and agents of candidates, their helpers and judge.
-
-    Raises UsageError for a configuration that a run refuses.
-    """
+    """Return newer models and agents of candidates, helpers and judge."""
     load_config(path)
     settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own
     found: dict[Upgrade, None] = {}
@@ -171,18 +165,12 @@ def _agent(spec: CandidateSpec) -> Upgrade | None:
 
 
 def write_upgrade(path: Path, upgrade: Upgrade) -> None:
-    """Change ``codegate.yml`` to the proposal, and nothing else in it.
-
-    Raises UsageError if the file cannot be changed so.
-    """
+    """Change ``codegate.yml`` to the proposal, and nothing else in it."""
     write_atomic(path, upgraded(read_text(path, MAX_YAML_BYTES), upgrade, str(path)).encode("utf-8"))
 
 
 def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
-    """Return a configuration's text with the proposal in it.
-
-    Comments and layout are kept. Raises UsageError, naming ``place``, if nothing there can be replaced.
-    """
+    """Return a configuration's text with the proposal, its layout kept."""
     changed = text
     for node, new in sorted(_replaced(text, upgrade, place), key=lambda one: one[0].start_mark.index, reverse=True):
         start, end = node.start_mark.index, node.end_mark.index

@@ -35,10 +35,7 @@ def chart_points(series: Series) -> tuple[Point, ...]:
 
 
 def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm], people: People | None = None) -> str:
-    """Return the page of a history, the oldest run first; it has no script and loads nothing.
-
-    With ``people`` each run stands beside what they solved of its problems.
-    """
+    """Return the page of a history, with what ``people`` solved beside each run."""
     cells = matrix_of(entries)
     rates: dict[str, dict[str, Estimate]] = {}
     for cell in cells:

@@ -48,11 +48,7 @@ def render_json(view: ReportView) -> str:
 
 
 def read_result(data: bytes) -> ReportView:
-    """Return the view that ``render_json`` wrote as ``data``.
-
-    Raises:
-        UsageError: it is too large, or not such a document.
-    """
+    """Return the view that ``render_json`` wrote as ``data``."""
     if len(data) > MAX_RESULT_BYTES:
         raise UsageError(f"{_PLACE} is larger than {MAX_RESULT_BYTES} bytes.")
     try:

@@ -68,10 +68,7 @@ def problem_view(
     room: Room,
     talk: Room,
 ) -> ProblemView:
-    """Return a problem's row: of each run and candidate in ``columns``, what became of its attempts.
-
-    ``room`` and ``talk`` are what is left for long texts, and for conversations.
-    """
+    """Return a problem's row, with long texts and conversations as far as they fit."""
     reasons = [
         run.manifest.excluded[name]
         for run, _ in columns
@@ -203,10 +200,7 @@ def _optional(text: str | None) -> str | None:
 
 
 def _unapplied_edits(messages: Sequence[Message]) -> str:
-    """Return the edits of the last answer in the form of a diff, empty without any.
-
-    A SEARCH part is compared with what the model was shown: ``-`` is in the file, ``+`` in the answer.
-    """
+    """Return the edits of the last answer as a diff, "" without any."""
     last = next((number for number in reversed(range(len(messages))) if messages[number].role == "assistant"), None)
     if last is None:
         return ""

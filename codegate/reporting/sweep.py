@@ -107,11 +107,7 @@ class Sweep:
 
 
 def sweep_of(runs: Sequence[Run]) -> Sweep:
-    """Return what the settings of the candidates of ``runs`` do; copied answers count once.
-
-    Raises:
-        UsageError: no two candidates differ in a setting alone, or the runs were made under other conditions.
-    """
+    """Return what the settings of the candidates do; copied answers count once."""
     columns = [
         (run, spec) for run in {run.manifest.id: run for run in runs}.values() for spec in run.manifest.candidates
     ]
@@ -235,10 +231,7 @@ def _score(setting: str, value: str, sides: Sequence[Samples]) -> SettingScore:
 
 
 def _paired(combinations: Combinations, place: int, first: str, value: str) -> dict[str, list[Table]]:
-    """Return a table (after, before) for each problem and each combination of the other settings.
-
-    Of unequal numbers of samples the first ones are used, as many as both sides have.
-    """
+    """Return a table (after, before) by problem and other settings, of equal length."""
     found: dict[str, list[Table]] = {}
     for key, before in combinations.items():
         after = combinations.get((*key[:place], value, *key[place + 1 :]), {}) if key[place] == first else {}

@@ -86,14 +86,6 @@ class Setup:
 class Attempts:
     """Makes attempts and grades them. Thread-safe.
 
-    Args:
-        setup: suite, journal, backend and options of the execution.
-        calls: the model calls of the run, with their limits.
-        sandboxes: where agents work and answers are graded.
-        engine: where answers are graded.
-        stop: set when the run ends early.
-        doing: the work under way, for the progress.
-
     Attributes:
         base: the base tree of each problem, by its id.
         limit: the limit of calls that took answers of an attempt, if one did.
@@ -224,10 +216,7 @@ class Attempts:
         return with_retries(run, self._stop)
 
     def _own_tests(self, problem: Problem, attempt: Attempt) -> OwnTests | None:
-        """Return what the tests of an answer show.
-
-        None if it has none, or if they could not be run: the grade counts without them.
-        """
+        """Return what the answer's own tests show; None if not run."""
         if not attempt.tests or problem.manifest.answer is not None:
             return None
         try:
@@ -236,10 +225,7 @@ class Attempts:
             return None
 
     def _regressions(self, problem: Problem, patch: str) -> Regressions | None:
-        """Return what the repository's full test suite shows about a patch.
-
-        None if it is not to be run, could not be, or would end too late: the grade counts without it.
-        """
+        """Return what a patch breaks in the full test suite; None if not run."""
         if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
             return None
         kind, limit = "full test suite", self._setup.time_limit

@@ -14,10 +14,7 @@ Value = TypeVar("Value")
 
 
 def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | None) -> None:
-    """Raise UsageError if a problem's base commit is missing.
-
-    No tree is read.
-    """
+    """Raise UsageError if a problem's base commit is missing."""
     mined = [problem for problem in problems if problem.manifest.base.commit is not None]
     if not mined:
         return
@@ -32,12 +29,7 @@ def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | No
 class ProblemCache(Generic[Key, Value]):
     """Caches a value per problem for its samples. Thread-safe.
 
-    A run returns to every problem once per sample, so the values made first are kept, as many as there is room for.
-
-    Args:
-        make: returns the value of a key.
-        size: returns the bytes of a value.
-        most_bytes: limit of all cached values together.
+    A run returns to every problem once per sample, so the values made first are kept, up to ``most_bytes`` by ``size``.
     """
 
     def __init__(self, make: Callable[[Key], Value], size: Callable[[Value], int], most_bytes: int) -> None:
@@ -47,10 +39,7 @@ class ProblemCache(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def __call__(self, key: Key) -> Value:
-        """Return the value of ``key``.
-
-        Raises as ``make``.
-        """
+        """Return the value of ``key``, made unless it is kept."""
         if (kept := self._kept.get(key)) is not None:
             return kept
         value = self._make(key)
@@ -73,10 +62,7 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCac
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
-    """Return ``show_context`` with a cache.
-
-    It ranks the files of each problem only once.
-    """
+    """Return ``show_context``, which ranks each problem's files once."""
     problems = {problem.id: problem for problem in suite.problems}
     shown: ProblemCache[tuple[str, int | None], str] = ProblemCache(
         lambda key: show_context(problems[key[0]], base(key[0]), key[1]), len, 64 << 20

@@ -31,10 +31,7 @@ class AttemptCache:
         self._announce = announce
 
     def take(self, job: AttemptJob) -> Attempt | None:
-        """Return the stored attempt, marked as reused, or None.
-
-        None if none is usable, or if a content filter ended it.
-        """
+        """Return the stored attempt, marked as reused, or None."""
         path = self._path(job)
         if path is None or not os.path.lexists(path):
             return None
@@ -51,10 +48,7 @@ class AttemptCache:
         return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: AttemptJob, attempt: Attempt) -> None:
-        """Store a finished attempt.
-
-        Raises InfrastructureError if the disk refuses.
-        """
+        """Store a finished attempt."""
         path = self._path(job)
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))

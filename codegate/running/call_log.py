@@ -28,10 +28,7 @@ _LINE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Spending:
-    """Model calls for attempts, and US dollars of all calls.
-
-    Dollars as far as prices are known.
-    """
+    """Model calls for attempts, and known US dollars of all calls."""
 
     calls: int = 0
     usd: Decimal = Decimal(0)
@@ -42,12 +39,7 @@ class Spending:
 
 
 class CallLog:
-    """The calls of one run.
-
-    Args:
-        path: the file.
-        writing: held for each line that is added; raises where the run is not open for writing.
-    """
+    """The calls of one run; ``writing`` is held for each line."""
 
     def __init__(self, path: Path, writing: Callable[[], AbstractContextManager[None]]) -> None:
         self._path = path
@@ -62,17 +54,11 @@ class CallLog:
         self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
 
     def record_cost(self, candidate: str, usd: Decimal) -> None:
-        """Correct a recorded call by ``usd``.
-
-        That is its cost minus its worst cost.
-        """
+        """Correct a recorded call by its cost minus its worst cost."""
         self._append(f"cost {candidate} {usd}")
 
     def record_answers(self, candidate: str) -> None:
-        """Record durably that a candidate answers.
-
-        No resumed run tests that again.
-        """
+        """Record durably that a candidate answers."""
         self._append(f"answers {candidate} -")
 
     def answering(self) -> frozenset[str]:
@@ -80,10 +66,7 @@ class CallLog:
         return frozenset(found["key"].decode() for found in self._lines() if found["what"] == b"answers")
 
     def spending(self, candidate: str | None = None) -> Spending:
-        """Return calls and cost of all executions.
-
-        Or of those of one candidate. An interrupted call counts at its worst cost.
-        """
+        """Return calls and cost so far; interrupted calls at worst cost."""
         calls, usd = 0, Decimal(0)
         for found in self._lines():
             if candidate is not None and found["key"] != candidate.encode():

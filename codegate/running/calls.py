@@ -62,10 +62,7 @@ class Pace:
         self.width = min(self.width + 1 / self.width, self.most)
 
     def failed(self, error: ProviderError, began: float) -> None:
-        """Record the failure of a call that began at ``began``.
-
-        By ``time.monotonic``. Failures of calls that were sent together count once.
-        """
+        """Record a failure; calls that were sent together count once."""
         now = time.monotonic()
         if error.fault not in _TOO_FAST:
             return
@@ -81,10 +78,7 @@ _RAISE: Final = (
 
 
 class CallLimitReached(UsageError):
-    """The run's own limit is used up.
-
-    It can be resumed, with a higher limit or for another `max_minutes`.
-    """
+    """A limit of the run itself is reached; it can be resumed."""
 
 
 class TimeLimit:
@@ -99,10 +93,7 @@ class TimeLimit:
         self._longest: dict[str, float] = {}  # seconds, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
-        """Raise CallLimitReached if work of ``kind`` would end late.
-
-        ``wait`` are the seconds until it can begin.
-        """
+        """Raise CallLimitReached if work begun after ``wait`` seconds would end late."""
         needed = wait + self._longest.get(kind, 0.0)
         if time.monotonic() + needed >= self._ends:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")

@@ -65,10 +65,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
-    """Raise InfrastructureError if no candidate's local server is running.
-
-    Only if every candidate calls a server of this machine.
-    """
+    """Raise InfrastructureError if every candidate's local server is down."""
     dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
     if dead and len(dead) == len(candidates):
         raise InfrastructureError(
@@ -167,10 +164,7 @@ def check_context(
     options: RunOptions,
     announce: Callable[[str], None],
 ) -> None:
-    """Announce how many first prompts exceed a model's context.
-
-    Most servers' lists of models do not state the context. Raises UsageError if all prompts exceed it.
-    """
+    """Announce how many first prompts exceed a model's context; raise if all do."""
     # llama.cpp has one model, under the name of its file, whatever is asked for.
     own = [one for one in listed if one.id == candidate.model] or listed
     window = own[0].context if len(own) == 1 else None

@@ -233,10 +233,7 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
-    """Return the candidates with prices.
-
-    Their own ones, or else those of ``prices`` by model, or else the provider's list prices.
-    """
+    """Return the candidates with their own, the given or list prices."""
     return tuple(_priced(candidate, prices) for candidate in candidates)
 
 
@@ -246,10 +243,7 @@ def _priced(candidate: CandidateSpec, prices: Mapping[str, Prices]) -> Candidate
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
-    """Return the candidates of these short forms.
-
-    Raises UsageError, beginning with ``place``, for a floating alias.
-    """
+    """Return the candidates of these short forms; refuse floating aliases."""
     candidates = tuple(parse_candidate(name) for name in names)
     for candidate in candidates:
         check_candidate(candidate, place)
@@ -276,10 +270,7 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tup
 
 
 def config_schema() -> dict[str, Any]:
-    """Return the JSON Schema of ``codegate.yml``.
-
-    For editors and for ``docs/schema/codegate.schema.json``.
-    """
+    """Return the JSON Schema of ``codegate.yml``."""
     schema = Config.model_json_schema()
     schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = _MATRIX_SCHEMA
     long_form = schema["properties"]["candidates"]["items"]
@@ -308,13 +299,7 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the long form of one candidate for each combination of an entry's ``matrix``.
-
-    Their names end with the combination.
-
-    Raises:
-        ValueError: the matrix has an unknown key, a key that the entry sets too, no values, or too many combinations.
-    """
+    """Yield the long form of each combination of an entry's ``matrix``."""
     base = {name: value for name, value in entry.items() if name != "matrix"}
     sampling = base.pop("sampling", None) or {}
     matrix = _checked_matrix(entry["matrix"], base, sampling)
@@ -362,10 +347,7 @@ def _shown(value: Any) -> str:
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
-    """Raise UsageError for a floating alias or a predictions file.
-
-    The message begins with ``place``.
-    """
+    """Raise UsageError for a floating alias or a predictions file."""
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")
     try:

@@ -36,10 +36,7 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
 def pinned_prices(
     baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> Prices | None:
-    """Return the pinned model's prices.
-
-    From the configuration or the list, not from the baseline file.
-    """
+    """Return the pinned model's prices, but never the baseline file's."""
     spec = baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
     known = next((known for known in same if known is not None), None)

@@ -33,19 +33,13 @@ _REACHED: Final = 0.98
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
-    """Return the grade of the answer to a question.
-
-    An answer that did not end by itself counts as empty.
-    """
+    """Return the grade of an answer; a cut answer counts as empty."""
     text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
     return grade_answer(problem, text, contains_code=attempt.contains_code)
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade with the failure class of the ending.
-
-    A resolved problem is resolved however the answer ended, and tampering stays tampering.
-    """
+    """Return the grade with the failure class of the ending."""
     if result.resolved or result.failure == "tampering":
         return result
     failure = _CLASSES.get(attempt.stop)
@@ -69,10 +63,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return, by failure, which limit to raise and its cost.
-
-    The failures are the classes and faults in ``CUT``.
-    """
+    """Return, by failure in ``CUT``, which limit to raise and its cost."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -159,10 +150,7 @@ def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float 
 
 
 def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
-    """Return what ``changes`` and the fix change of the sources.
-
-    None if either of them changes no source file.
-    """
+    """Return what both change of the sources; None if either changes none."""
     sources, _ = sort_paths(base, changes or ())
     reference, _ = sort_paths(base, fix)
     if changes is None or not sources or not reference:
@@ -183,10 +171,7 @@ def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
 
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
-    """Return the share (0-1) of the fix in a harness.
-
-    Lines count as in ``verbatim_recall``.
-    """
+    """Return the share (0-1) of the fix that a harness holds."""
     wanted = _added(base, fix)
     if harness is None or len(wanted) < MIN_LINES:
         return None
@@ -257,14 +242,7 @@ def probe_candidates(
 
 
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
-    """Raise if no retry can fix a first request's fault.
-
-    ``faults`` come with their candidates' labels.
-
-    Raises:
-        UsageError: a key, a model or a parameter was declined.
-        InfrastructureError: an account is out of money.
-    """
+    """Raise if no retry can fix a first request's fault."""
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
     if not ended:
         return

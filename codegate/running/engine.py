@@ -38,16 +38,11 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str | None:
-        """Return the sandboxes' assurances, for people.
-
-        None before the first sandbox.
-        """
+        """Return the sandboxes' assurances; None before the first one."""
         ...
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
         """Return the result of ``task`` on ``problem``.
-
-        ``base`` returns a base tree by problem id.
 
         Raises:
             SandboxError: a fault of a sandbox, a daemon or the cluster.

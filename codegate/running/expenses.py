@@ -44,19 +44,13 @@ class SampleExpense:
         return self.grading_seconds.n
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
-        """Return the minutes for ``samples``.
-
-        The longer of calls and gradings, which run concurrently.
-        """
+        """Return the minutes for ``samples``: of calls or gradings, the longer."""
         each = self.model_seconds.times(1 / models), self.grading_seconds.times(1 / sandboxes)
         return max(each, key=lambda one: one.value or 0.0).times(samples / 60)
 
 
 def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpense:
-    """Return the mean expense of a graded sample in ``runs``.
-
-    Of ``candidate`` itself, or else of all candidates with the same solver.
-    """
+    """Return the mean expense of a candidate's samples, or of similar ones."""
     alike = [run.of(one.key()) for run in runs for one in run.manifest.candidates if one.solver == candidate.solver]
     every = [outcome for outcomes in alike for outcome in outcomes if outcome.attempt and outcome.grade]
     own = [outcome for outcome in every if outcome.candidate == candidate.key()]

@@ -60,11 +60,7 @@ FAULTS: Final[dict[str, FaultRule]] = {
 
 
 def lost_answers(outcome: Outcome) -> Counter[str]:
-    """Count a sample's lost answers, by fault.
-
-    A lost answer is a try that ended in a fault which the answer itself may have caused (``by_answer``). The outcome's
-    own fault counts too.
-    """
+    """Count a sample's lost answers, by faults that answers may cause."""
     lost = Counter(outcome.lost)
     rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None
     if outcome.fault is not None and rule is not None and rule.by_answer:
@@ -73,10 +69,7 @@ def lost_answers(outcome: Outcome) -> Counter[str]:
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the row of ``FAULTS`` that ``error`` belongs to.
-
-    Raises ``error`` itself if it belongs to none.
-    """
+    """Return the error's row of ``FAULTS``; raise it if there is none."""
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
     if isinstance(error, FilesRefused):

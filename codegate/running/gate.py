@@ -19,10 +19,7 @@ from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
-    """Return the samples at a candidate's last complete look.
-
-    Per problem; 0 before the first look.
-    """
+    """Return the samples per problem at the last complete look."""
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     complete = run.manifest.samples
     for sample in range(run.manifest.samples):
@@ -88,10 +85,7 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
 
 
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
-    """Return the candidate with this label, model or key.
-
-    None: the only one. Raises UsageError listing the candidates.
-    """
+    """Return the candidate with this label, model or key; None: the only one."""
     candidates = run.manifest.candidates
     fitting = [c for c in candidates if name is None or name in {c.label, c.model, c.key()}]
     if len(fitting) == 1:
@@ -112,29 +106,20 @@ class Gate:
 
     @property
     def digest(self) -> str:
-        """Return the digest of baseline and policy.
-
-        Policy fields that are only reported do not count.
-        """
+        """Return the digest of baseline and deciding policy."""
         shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
         policy = self.policy.model_dump(mode="json", exclude=shown_only)
         return digest({"baseline": self.baseline.digest, "policy": policy})
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
-    """Return the verdict on one candidate so far.
-
-    It uses the samples that every problem has.
-    """
+    """Return the verdict on one candidate so far."""
     old = _excluded_by_age(run, gate.policy)
     return _with_excluded(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
 
 
 def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
-    """Return whether the policy excludes a problem by its date.
-
-    A problem without a date is excluded too.
-    """
+    """Return whether the policy excludes a problem by its date, or lack of one."""
     day = policy.newer_than
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
 
@@ -204,10 +189,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 
 def check_finished(run: Run, settled: Collection[str] = ()) -> None:
-    """Raise UsageError if a planned outcome is missing.
-
-    Candidates in ``settled`` need no more outcomes.
-    """
+    """Raise UsageError if an outcome of an unsettled candidate is missing."""
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
@@ -220,10 +202,7 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the run belongs to another gate.
-
-    Also if a model was trained after the day of `gate.newer_than`.
-    """
+    """Raise UsageError if the run belongs to another gate."""
     if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
@@ -234,10 +213,7 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> None:
-    """Raise UsageError if a model is newer than the problems.
-
-    It was trained after the day of `gate.newer_than`.
-    """
+    """Raise UsageError if a model was trained after `gate.newer_than`."""
     day = policy.newer_than
     for spec in candidates:
         if day is not None and spec.training_cutoff is not None and spec.training_cutoff > day:
@@ -298,10 +274,7 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline) -> 
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the worst verdict's exit code.
-
-    Without verdicts: 4 if an outcome has no grade, else 0.
-    """
+    """Return the worst verdict's exit code; without verdicts 4 for faults, else 0."""
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:
         return deciding.exit_code

@@ -64,10 +64,7 @@ RUN_FILES: Final = re.compile(
 
 
 class Journal:
-    """The folder of one run. Thread-safe.
-
-    It is written to inside ``writing`` only.
-    """
+    """The folder of one run, written to inside ``writing`` only. Thread-safe."""
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
         self.folder = folder
@@ -78,10 +75,7 @@ class Journal:
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
-        """Return the journal of a new run.
-
-        Raises UsageError if ``folder`` holds files of a run.
-        """
+        """Return the journal of a new run; refuse a folder with one."""
         for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
@@ -93,10 +87,7 @@ class Journal:
 
     @classmethod
     def open(cls, folder: Path) -> "Journal":
-        """Return the journal in ``folder``.
-
-        Raises UsageError if ``run.json`` is missing or broken.
-        """
+        """Return the journal of the run in ``folder``."""
         if not (folder / MANIFEST).exists():
             raise UsageError(f"{folder} holds no run: it has no {MANIFEST}.", "Give the folder that `run` named.")
         return cls(folder, read_json(folder / MANIFEST, RunManifest))
@@ -131,10 +122,7 @@ class Journal:
             os.close(descriptor)
 
     def append(self, outcome: Outcome) -> None:
-        """Append an outcome durably.
-
-        After a failure every later call fails, because a partial line may have been written.
-        """
+        """Append an outcome durably; after a failure refuse every later one."""
         with self._open_for_writing():
             try:
                 append_line(self._outcomes, outcome.line().encode("ascii"))
@@ -178,10 +166,7 @@ class Journal:
         return tuple(outcome for _, outcome in counted.values())
 
     def _written(self) -> Iterator[tuple[int, Outcome]]:
-        """Yield every outcome with its line.
-
-        Raises as ``outcomes``.
-        """
+        """Yield every planned outcome with its line number."""
         if not os.path.lexists(self._outcomes):
             return
         candidates = {candidate.key() for candidate in self.manifest.candidates}
@@ -241,10 +226,7 @@ class Journal:
             write_atomic(self._problem(name), json_text(record).encode("ascii"))
 
     def read_problem(self, name: str) -> ProblemRecord | None:
-        """Return the facts on a problem for reports, or None.
-
-        Raises UsageError if the file is broken.
-        """
+        """Return the facts on a problem for reports, or None."""
         path = self._problem(name)
         if path.parent.is_symlink() or not os.path.lexists(path):
             return None
@@ -255,10 +237,7 @@ class Journal:
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
-        """Return the written attempt, or None.
-
-        Raises UsageError if it is broken.
-        """
+        """Return the written attempt, or None."""
         path = self._transcript(candidate, problem, sample)
         if not os.path.lexists(path):
             return None
@@ -271,10 +250,7 @@ class Journal:
         return attempt
 
     def record_assurances(self, found: Sequence[Assurance]) -> None:
-        """Record the sandboxes' assurances.
-
-        A newer one of the same place replaces the older.
-        """
+        """Record the sandboxes' assurances, the newest of each place."""
         kept = {one.place: one for one in (*self.assurances(), *found)}
         self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))
 
@@ -292,10 +268,7 @@ class Journal:
             write_atomic(self.folder / name, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
     def soundness(self) -> SoundnessRecord | None:
-        """Return which problems are sound, or None without a check.
-
-        The check comes before the first model call.
-        """
+        """Return which problems are sound, or None without a check."""
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
@@ -305,10 +278,7 @@ class Journal:
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run so far with its confirmation.
-
-        Unsound problems are excluded as quarantined.
-        """
+        """Return the run so far, its confirmation too, without unsound problems."""
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})
@@ -364,8 +334,5 @@ def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:
 
 
 def load_run(folder: Path) -> Run:
-    """Return the run in ``folder``.
-
-    Raises as ``Journal.open`` and ``Journal.outcomes``.
-    """
+    """Return the run in ``folder``."""
     return Journal.open(folder).load()

@@ -107,19 +107,13 @@ class Judged:
 
 
 def verdict_in(answer: str) -> bool | None:
-    """Return the verdict in the last line of ``answer``.
-
-    None if that line is no verdict, or if there are several.
-    """
+    """Return the only verdict, which is the last line, or None."""
     found, last = _VERDICT.findall(answer), answer.rstrip().rpartition("\n")[2]
     return found[0] == "pass" if len(found) == 1 and _VERDICT.fullmatch(last) else None
 
 
 def questions(statement: str, patch: str) -> tuple[Message, Message]:
-    """Return the request about one patch.
-
-    No text of the patch can end the lines that it stands between.
-    """
+    """Return the request about one patch, fenced by an unguessable marker."""
     marker = digest([statement, patch])[:16]
     system = SYSTEM.format(marker=marker)
     return (
@@ -129,11 +123,7 @@ def questions(statement: str, patch: str) -> tuple[Message, Message]:
 
 
 def read_judged(folder: Path) -> Judged | None:
-    """Return the judge's record of a run, or None.
-
-    Raises:
-        UsageError: a line is broken; an incomplete last one is ignored.
-    """
+    """Return the judge's record of a run, or None."""
     path = folder / JUDGEMENTS
     if not path.exists():
         return None
@@ -153,12 +143,7 @@ def read_judged(folder: Path) -> Judged | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Judge each new graded attempt; return how many faults prevented.
-
-    Raises:
-        UsageError: another judge's file is there, the judge is a candidate of the run, or its price has to be known.
-        CallLimitReached: a limit of the run ended it; what was judged is kept.
-    """
+    """Judge each new graded attempt; return how many faults prevented."""
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)
     if before is not None and (before.header.key, before.header.prompt) != (header.key, header.prompt):

@@ -34,10 +34,7 @@ def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
 def opened_providers(
     candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
 ) -> Iterator[dict[str, Provider | None]]:
-    """Yield the providers by candidate key; close them afterwards.
-
-    Raises as ``open_provider``.
-    """
+    """Yield the providers by candidate key; close them afterwards."""
     providers: dict[str, Provider | None] = {}
     try:
         for candidate in candidates:

@@ -118,10 +118,7 @@ class Outcome(Strict):
         return self
 
     def line(self) -> str:
-        """Return the outcome as one line of JSON.
-
-        Lone surrogates of undecodable bytes are escaped.
-        """
+        """Return the outcome as one line of JSON."""
         return json_text(self)
 
     def words(self) -> str:
@@ -139,10 +136,7 @@ class Outcome(Strict):
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return (candidate, problem, sample).
-
-        At most one outcome counts for each key.
-        """
+        """Return (candidate, problem, sample)."""
         return (self.candidate, self.problem, self.sample)
 
 
@@ -248,17 +242,11 @@ class RunManifest(Strict):
 
     @property
     def trace_id(self) -> str:
-        """Return the id of the run's trace, 32 hexadecimal digits.
-
-        The trace is OpenTelemetry's.
-        """
+        """Return the run's OpenTelemetry trace id, 32 hexadecimal digits."""
         return digest(["trace", self.id])[:32]
 
     def span_id(self, *part: str | int) -> str:
-        """Return a span's id in the trace, 16 hexadecimal digits.
-
-        An attempt's is made of its outcome's ``key``.
-        """
+        """Return a span's id in the trace, 16 hexadecimal digits."""
         return digest(["span", self.id, *part])[:16]
 
     @property
@@ -267,17 +255,11 @@ class RunManifest(Strict):
         return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
-        """Return (problem, sample) of each planned outcome.
-
-        Sample by sample; they are the same for each candidate.
-        """
+        """Return (problem, sample) of each planned outcome, sample by sample."""
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def outcome_keys(self) -> tuple[tuple[str, str, int], ...]:
-        """Return the key of each planned outcome.
-
-        Sample by sample and problem by problem.
-        """
+        """Return the key of each planned outcome, sample by sample."""
         candidates = [candidate.key() for candidate in self.candidates]
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
@@ -330,10 +312,7 @@ class SandboxRecord(Strict):
 
 
 def json_text(model: BaseModel) -> str:
-    """Return ``model`` as one line of JSON in ASCII.
-
-    Without workflow commands of CI systems.
-    """
+    """Return a line of ASCII JSON without a CI system's commands."""
     text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
     return text.replace("##[", "#\\u0023[")
 
@@ -363,10 +342,7 @@ _PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prom
 
 
 def result_text(run: Run) -> str:
-    """Return the result of ``run`` as JSON in ASCII.
-
-    Outcomes are in the order of the plan.
-    """
+    """Return the result as JSON in ASCII, in the plan's order."""
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}

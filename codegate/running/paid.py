@@ -36,19 +36,12 @@ class PaidAnswers:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return the next kept answer to a turn, or None.
-
-        ``turn`` is a digest; each answer is returned once.
-        """
+        """Return and forget the next kept answer to a turn, or None."""
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
     def keep(self, turn: str, answer: Forwarded) -> None:
-        """Keep an answer durably.
-
-        Raises:
-            InfrastructureError: the disk refused.
-        """
+        """Keep an answer durably, without secrets."""
         content = base64.b64encode(answer.content).decode("ascii")
         completion = self._redactor.clean_model(answer.completion)
         line = [turn, content, answer.streamed, completion.model_dump(mode="json")]

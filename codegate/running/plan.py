@@ -88,17 +88,11 @@ class RunOptions(RunLimits):
 
     @property
     def budgeted(self) -> bool:
-        """Return whether dollars are limited.
-
-        Prices have to be known then.
-        """
+        """Return whether dollars are limited, so that prices have to be known."""
         return self.budget_usd is not None or self.budget_usd_per_month is not None
 
     def within_month(self, spent: Decimal) -> "RunOptions":
-        """Return the options with the rest of the month's budget.
-
-        ``spent`` is the cost of other runs.
-        """
+        """Return the options with the month's rest after ``spent`` by other runs."""
         limits = [self.budget_usd] if self.budget_usd is not None else []
         if self.budget_usd_per_month is not None:
             limits.append(max(self.budget_usd_per_month - spent, Decimal(0)))
@@ -202,10 +196,7 @@ def origin_of(found: Provenance) -> ProblemOrigin:
 
 
 def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
-    """Return the rate model of a suite.
-
-    The pinned model is expected to pass at ``rate``.
-    """
+    """Return a suite's rate model for an expected pass rate."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -234,18 +225,12 @@ def _project(problem: Problem) -> str:
 
 
 def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return the settings of ``candidate`` by field.
-
-    They include the run's version of its prompt.
-    """
+    """Return the settings of ``candidate`` by field, its prompt's version too."""
     return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
-    """Raise UsageError if suite, grader or a prompt changed.
-
-    Since the run began.
-    """
+    """Raise UsageError if suite, grader or a prompt changed."""
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
@@ -265,10 +250,7 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
-    """Raise UsageError if the run began on other images.
-
-    Names the base image to continue with.
-    """
+    """Raise UsageError if the run began on other base images."""
     for key, name in place_of(manifest.sandbox, images).items():
         before = manifest.conditions.get(key)
         if before != name:
@@ -279,10 +261,7 @@ def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
 
 
 def jobs(manifest: RunManifest, suite: Suite) -> tuple[AttemptJob, ...]:
-    """Return the jobs of a run, sample by sample.
-
-    And then by problem and candidate, so that candidates advance together.
-    """
+    """Return the jobs of a run, sample by sample, problem by problem."""
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         AttemptJob(candidate, problems[problem], sample)
@@ -299,20 +278,14 @@ _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tri
 
 @dataclass(frozen=True)
 class CallNeeds:
-    """Most model calls of a baseline and of a gate.
-
-    Without retries; a gate's include its confirmation.
-    """
+    """Most model calls, without retries, of baseline and confirmed gate."""
 
     baseline: int
     gate: int
 
     @property
     def limit(self) -> int:
-        """Return the least limit that lets each run finish.
-
-        It has room for retries.
-        """
+        """Return the least limit that lets each run finish with retries."""
         most = max(self.baseline, self.gate)
         return most + most // _RETRIES + _RETRIES if most else 0
 

@@ -48,10 +48,7 @@ class PredictedCandidates:
 
 
 def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> PredictedCandidates:
-    """Return the candidates and answers of a predictions file.
-
-    ``label`` renames its only model.
-    """
+    """Return a predictions file's candidates, its only one renamed to ``label``."""
     redactor = redactor_for()
     predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
@@ -120,11 +117,9 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 def run_predictions(
     runs: Sequence[Run], suite: Suite | None = None, slug: str | None = None
 ) -> tuple[tuple[Prediction, ...], int]:
-    """Return the predictions of ``runs``, and the faulted samples.
+    """Return the predictions of ``runs``, and how many samples faults took.
 
-    The latter is the number of samples that a fault left without an answer. Samples of one candidate in several runs
-    follow each other. With ``suite``, and its repository's ``slug``, instances have the ids of an export; without,
-    those of problems.
+    With ``suite``, and its repository's ``slug``, instances have the ids of an export; without, those of problems.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -191,10 +186,7 @@ def grade_predictions(
     repository: Path | None,
     stop: threading.Event,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each prediction, in order.
-
-    Repeated ones are samples. Ends as ``Interrupted`` by ``stop``.
-    """
+    """Yield the outcome of each prediction, in order; repeated ones are samples."""
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}
     wanted = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]

@@ -52,9 +52,6 @@ class Doing:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Return the work under way, for people.
-
-        ``calls`` describes the model calls.
-        """
+        """Return the work under way, beside the model ``calls``."""
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"

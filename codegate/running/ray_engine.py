@@ -32,13 +32,7 @@ _REACH_SECONDS: Final = 5.0
 
 
 def connect_cluster() -> int:
-    """Connect to a Ray cluster; return its number of CPUs.
-
-    The cluster is the one at RAY_ADDRESS, or else one on this machine, which Ray starts if there is none.
-
-    Raises:
-        InfrastructureError: the cluster does not answer, or has no CPU.
-    """
+    """Connect to RAY_ADDRESS, or a cluster on this machine; return its CPUs."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     _check_reachable(os.environ.get("RAY_ADDRESS", ""))
     try:
@@ -77,15 +71,7 @@ class _Plan:
 
 
 class RayCluster:
-    """An ``Engine`` on the cluster that ``connect_cluster`` connected to.
-
-    Args:
-        suite: the run's.
-        run: the run's id, for the labels of sandboxes.
-        sandbox: name of the backend; it has to work on every node.
-        images: the base images that outcomes are comparable on.
-        repository: where the trees of recorded builds are; nodes need not have it.
-    """
+    """An ``Engine`` on the cluster that ``connect_cluster`` connected to."""
 
     def __init__(
         self, suite: Suite, run: str, sandbox: str, images: Mapping[str, str], repository: Path | None = None
@@ -144,10 +130,7 @@ class RayCluster:
         return result  # type: ignore[no-any-return]
 
     def stop(self) -> None:
-        """Kill the processes of tasks under way.
-
-        A sandbox ends with the process that holds it.
-        """
+        """Kill the processes of tasks under way, and their sandboxes."""
         with self._lock:
             self._stopped = True
             running = list(self._under_way)

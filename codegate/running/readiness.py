@@ -55,10 +55,7 @@ def check_images(suite: Suite) -> None:
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
-    """Announce problems whose quarantine has expired.
-
-    With the command that renews it.
-    """
+    """Announce problems whose quarantine has expired, and the remedy."""
     expired = suite.expired(datetime.now(UTC).date())
     if expired:
         announce(

@@ -145,19 +145,13 @@ class _Execution:
         self._attempts = Attempts(setup, self._calls, self._sandboxes, self._engine, self._stop, self._doing)
 
     def prepare(self, left: list[AttemptJob]) -> None:
-        """Build environments and check the soundness of problems.
-
-        Those of the jobs in ``left``. Raises as ``work``.
-        """
+        """Build environments and check the problems of these jobs."""
         self._total = len(left)
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
-        """Return the jobs on the first problems.
-
-        They run before the other problems are checked, which takes minutes.
-        """
+        """Return the jobs on the first problems, which run before others are checked."""
         if not self._setup.options.precheck:
             return []
         problems = tuple(dict.fromkeys(job.problem.id for job in left if job.candidate.calls_a_model))[:MOST_FIRST]
@@ -177,10 +171,7 @@ class _Execution:
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
-        """Execute the jobs in ``left``; raise early ends.
-
-        ``done`` outcomes precede them and ``later`` jobs may follow, for the progress.
-        """
+        """Execute these jobs, between ``done`` and ``later`` ones; raise early ends."""
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
         self._done, self._total = done, done + len(left) + later
@@ -202,10 +193,7 @@ class _Execution:
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
-        """Raise the fault that took most samples.
-
-        Those of the candidates in ``down``.
-        """
+        """Raise the fault that took most samples of ``down`` candidates."""
         faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
         labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)
         raise InfrastructureError(
@@ -214,10 +202,7 @@ class _Execution:
         )
 
     def give_up(self, run: Run, left: list[AttemptJob]) -> None:
-        """Record jobs as lost to their candidate's most frequent fault.
-
-        The other candidates are compared and reported.
-        """
+        """Record jobs as lost to their candidate's most frequent fault."""
         made = {outcome.key for outcome in run.outcomes}
         for key in {job.candidate.key() for job in left}:
             faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)
@@ -225,10 +210,7 @@ class _Execution:
         self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
-        """Release waiting sandboxes.
-
-        On an interrupt the backend's owner does so.
-        """
+        """Release waiting sandboxes, unless an interrupt does."""
         if not self._setup.interrupt.is_set():
             self._sandboxes.close()
 

@@ -96,10 +96,7 @@ class RunSpec:
 def run_suite(
     spec: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
-    """Return a run, new or resumed, with its journal.
-
-    A new run's folder is created only after all checks of ``spec``.
-    """
+    """Return a run, new or resumed, with its journal."""
     time_limit = TimeLimit(spec.options.max_minutes)
     suite = load_suite(spec.suite)
     warn_of_expired(suite, announce)
@@ -175,10 +172,7 @@ def run_suite(
 
 
 def check_same_plan(folder: Path, spec: RunSpec) -> None:
-    """Raise UsageError if ``spec`` plans another run.
-
-    Names what differs from the run in ``folder``.
-    """
+    """Raise UsageError, naming the difference, if ``spec`` plans another run."""
     before = Journal.open(folder).manifest
     now = _plan(load_suite(spec.suite), spec, before.sandbox, before.id, fixed=spec.shard is not None)
     if spec.shard is not None:
@@ -198,10 +192,7 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
 
 
 def plan_shards(spec: RunSpec, of: int) -> ShardPlan:
-    """Return id and parts of a shared run.
-
-    ``of`` parts, or one per problem if these are fewer.
-    """
+    """Return a shared run's id and parts, one per problem at most."""
     return plan_parts(_plan(load_suite(spec.suite), spec, "", new_run_id(), fixed=True), of)
 
 
@@ -330,10 +321,7 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 
 
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
-    """Return the function that lists settled candidates, or None.
-
-    Raises as ``check_gate`` and ``check_planned_gate``.
-    """
+    """Return the function that lists settled candidates, or None."""
     check_gate(manifest, gate)
     if manifest.shard is not None:
         check_planned_gate(manifest, gate)

@@ -45,10 +45,7 @@ _CENT: Final = Decimal("0.000001")
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """The part ``number`` of ``of`` of a run.
-
-    Numbers begin at 1.
-    """
+    """Part ``number`` of ``of`` of a run, from 1."""
 
     number: int
     of: int
@@ -57,28 +54,19 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A shared run: its id, its parts, its samples.
-
-    Parts are as for ``--shard``; samples are per problem.
-    """
+    """A shared run: its id, its parts, its samples per problem."""
 
     run_id: str
     shards: tuple[str, ...]
     samples: int
 
     def document(self) -> dict[str, Any]:
-        """Return the outputs for a workflow.
-
-        ``matrix`` is for ``strategy.matrix: ${{ fromJSON(…) }}``.
-        """
+        """Return a workflow's outputs: the id and a matrix."""
         return {"run_id": self.run_id, "matrix": {"shard": list(self.shards)}}
 
 
 def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
-    """Return the part chosen as ``2/3``, or None.
-
-    Raises UsageError if only one of part and run is given.
-    """
+    """Return the part chosen as ``2/3``, or None."""
     if shard is None and run_id is None:
         return None
     if shard is None or run_id is None:
@@ -96,30 +84,21 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
 
 
 def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
-    """Return the parts of ``plan``.
-
-    ``of`` parts, or one per problem if these are fewer.
-    """
+    """Return the parts of ``plan``, one per problem at most."""
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
     return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return the digest that all shards must agree on.
-
-    It is known before there is a sandbox.
-    """
+    """Return the digest of what shards agree on before any sandbox."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
 
 
 def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
-    """Return the manifest of one part of ``plan``.
-
-    Raises UsageError if the run of that id was planned otherwise.
-    """
+    """Return one part's manifest; refuse another plan than the run id's."""
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(
             f"run {choice.run_id} was planned otherwise than shard {choice.number}/{choice.of} is here: another suite, "
@@ -132,10 +111,7 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 
 
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
-    """Return the manifest of the whole run.
-
-    Raises UsageError if the parts are not those of the plan in the run's id.
-    """
+    """Return the whole run's manifest; refuse another plan than the run id's."""
     first = parts[0]
     shares = [list(part.problems) for part in parts]
     longest = max(map(len, shares))
@@ -169,10 +145,7 @@ def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
-    """Return ``options`` with the shard's share of the limits.
-
-    Shares never exceed the whole.
-    """
+    """Return ``options`` with the shard's share of the limits."""
     before, after = _problems_up_to(shard, shard.number - 1), _problems_up_to(shard, shard.number)
     calls, budget = options.max_model_calls, options.budget_usd
     if calls is not None:
@@ -320,10 +293,7 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
 
 
 def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
-    """Return which problems were sound, or None without checks.
-
-    Raises if too many were not.
-    """
+    """Return which problems were sound, or None without checks."""
     records = [(part, record) for part in parts if (record := part.journal.soundness()) is not None]
     problems: dict[str, str | None] = {}
     for part, record in records:

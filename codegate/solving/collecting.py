@@ -51,10 +51,7 @@ class Left:
 
 
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
-    """Return what the agent changed in the tree.
-
-    Paths that are ``apart`` are left out. There is nothing where it took all of the sandbox's memory.
-    """
+    """Return what the agent changed in the tree, except in ``apart``."""
     try:
         return _collected(sandbox, base, apart)
     except SandboxClosed:

@@ -97,7 +97,7 @@ def parse_edits(text: str) -> ParsedEdits:
 def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
     """Apply the edits; return the first error, None without one.
 
-    The workspace records an unsafe path, and the other edits go on; any other failure is an error of the whole answer.
+    The workspace records an unsafe path, and the other edits go on.
     """
     if parsed.problems:
         return parsed.problems[0] + "."

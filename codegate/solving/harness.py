@@ -25,12 +25,7 @@ _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
 def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with the files of its harness, which are relative to ``folder``.
-
-    Raises:
-        UsageError: a file is missing, broken, too large or a link out of the repository, or imports one that is not
-            listed; or ``folder`` is in no repository.
-    """
+    """Return ``candidate`` with the files of its harness below ``folder``."""
     harness = candidate.harness
     if harness is None or candidate.agent is None:
         return candidate
@@ -71,15 +66,10 @@ def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterat
 def chosen_files(
     candidate: CandidateSpec, known: Collection[str], read: Callable[[str], tuple[bytes, bool]]
 ) -> Iterator[tuple[str, str, bytes, bool]]:
-    """Yield the files of a candidate's harness: path, path in a problem's tree, bytes, and whether it is a program.
+    """Yield the files of a candidate's harness among the ``known`` ones.
 
-    Args:
-        candidate: with an agent and a harness.
-        known: paths of all files that there are.
-        read: returns a file's bytes, and whether it is a program.
-
-    Raises:
-        UsageError: a file is missing, or imports one that is not listed; and what ``read`` raises.
+    Each is its path, its path in a problem's tree, its bytes, and whether it is a program; ``read`` returns the latter
+    two.
     """
     harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
     if harness is None or agent is None:

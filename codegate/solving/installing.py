@@ -23,11 +23,7 @@ _PACKAGE: Final = f"{ROOT}/package"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with the texts of its agent's own files, which are relative to ``folder``.
-
-    Raises:
-        UsageError: a file cannot be read, or is no text in UTF-8, or they are too large together.
-    """
+    """Return ``candidate`` with the texts of its agent's files below ``folder``."""
     agent = candidate.agent
     if agent is None or agent.files is None:
         return candidate
@@ -43,15 +39,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return what the candidate's agent is installed in; None where it is in the sandbox already.
-
-    Args:
-        candidate: with an agent.
-        python: minor version of the environment's interpreter, which agents in Python run on.
-
-    Raises:
-        UsageError: the agent needs a newer Python.
-    """
+    """Return what an agent is installed in; None where it is already."""
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
@@ -73,10 +61,6 @@ def server_environments(candidate: CandidateSpec, python: str) -> list[Environme
     """Return what each package of the harness's MCP servers is installed in.
 
     A pull request names them: nothing of theirs runs in the build, which has no credentials of an index.
-
-    Args:
-        candidate: with an agent.
-        python: as for ``agent_environment``.
     """
     found = []
     for name, package in _server_packages(candidate).items():

@@ -126,10 +126,7 @@ def fill(candidate: CandidateSpec, *, question: bool = False, **values: str) -> 
 
 
 def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
-    """Return the version of a candidate's prompts, for example ``single_shot/2+ab12cd34``.
-
-    ``extra`` is further JSON data of the prompt, such as the tools' descriptions.
-    """
+    """Return the version of prompts and ``extra`` data: ``single_shot/2+ab12cd34``."""
     system, task = _texts(candidate)
     number = _NUMBERS[candidate.solver] if candidate.prompt is None else "own"
     text = [SOLVER_VERSION, (system + EDIT_FORMAT if candidate.solver == "single_shot" else system, task), extra]
@@ -137,11 +134,7 @@ def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
 
 
 def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with the texts of its prompt's files, which are relative to ``folder``.
-
-    Raises:
-        UsageError: a file cannot be read, or a task lacks a place that its solver fills.
-    """
+    """Return ``candidate`` with the texts of its prompt's files below ``folder``."""
     prompt = candidate.prompt
     if prompt is None:
         return candidate

@@ -43,21 +43,11 @@ def solve(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Return the attempt of ``candidate``, which has no agent, on ``problem``. A question is always a single shot.
+    """Return the attempt of ``candidate``, which has no agent, on ``problem``.
 
-    Args:
-        problem: the problem.
-        base: its base tree.
-        candidate: the candidate, with its solver.
-        provider: the candidate's provider, None for ``reference`` and ``empty``.
-        sample: number of the sample, from 0.
-        run_public_tests: runs the public tests on a tree and returns their output.
-        call: makes each model call, with retries, budgets and limits.
-        show: returns what a single shot's prompt shows of the base tree, in so many characters.
+    A question is always a single shot. ``show`` returns what a single shot's prompt shows of the base tree.
 
     Raises:
-        ProviderError: no usable answer came, in spite of the retries of ``call``.
-        InfrastructureError: the sandbox of the public tests failed.
         UsageError: ``provider`` is None where the candidate needs one.
     """
     if candidate.provider in {"reference", "empty"}:

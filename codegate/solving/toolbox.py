@@ -115,11 +115,7 @@ class Toolbox:
         self._sent = 0
 
     def answer(self, call: ToolCall) -> str:
-        """Return the result of ``call`` for the model.
-
-        Raises:
-            InfrastructureError: the sandbox of the public tests failed.
-        """
+        """Return the result of ``call`` for the model."""
         try:
             result = self._run(call)
         except (ToolError, WorkspaceError) as error:

@@ -31,10 +31,7 @@ class UnsafePathError(WorkspaceError):
 
 
 class Workspace:
-    """A base tree and the changes made to it. Not thread-safe: one attempt owns it.
-
-    ``base`` is never changed.
-    """
+    """A base tree and the changes made to it, for one thread."""
 
     def __init__(self, base: Tree) -> None:
         self._base = base
@@ -54,11 +51,7 @@ class Workspace:
         return tuple(sorted(path for path in self._files if path == folder or path.startswith(folder + "/")))
 
     def read(self, path: str) -> str:
-        """Return the text of a file, whole.
-
-        Raises:
-            WorkspaceError: no such file, a link, a binary file, or over 100 KiB.
-        """
+        """Return the text of a file, whole, up to 100 KiB."""
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
             raise WorkspaceError(
@@ -68,11 +61,7 @@ class Workspace:
         return _text(path, file)[0]
 
     def read_lines(self, path: str, first: int, last: int) -> str:
-        """Return the lines ``first`` to ``last`` (from 1, both included) of a file of any size.
-
-        Raises:
-            WorkspaceError: no such file, a link, a binary file, an empty range, or over 100 KiB.
-        """
+        """Return lines ``first`` to ``last`` (from 1) of a file of any size."""
         lines = [*io.StringIO(_text(path, self._file(_normal(path)))[0], newline="\n")]
         chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
         if not chosen:
@@ -82,20 +71,13 @@ class Workspace:
         return chosen
 
     def content(self, path: str) -> str:
-        """Return the text of a file of any size, for editing it.
-
-        Raises:
-            WorkspaceError: no such file, a link, or a binary file.
-        """
+        """Return the text of a file of any size, for editing it."""
         return _text(path, self._file(_normal(path)))[0]
 
     def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
-        """Return ``path:line: content`` of the lines that hold ``text`` literally, at most 100.
+        """Return ``path:line: content`` of the lines with ``text``, at most 100.
 
         Plain substrings only: a pattern from a model can take a regular expression engine forever.
-
-        Raises:
-            WorkspaceError: ``text`` is empty or has several lines.
         """
         if not text or "\n" in text:
             raise WorkspaceError("the text to search for must be one line and not empty.")
@@ -147,11 +129,7 @@ class Workspace:
         self._refused.pop(name, None)
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace the one occurrence of ``old`` in a file.
-
-        Raises:
-            WorkspaceError: ``old`` is empty or does not occur exactly once, or ``write`` refuses.
-        """
+        """Replace the one occurrence of ``old`` in a file."""
         content = self.content(path)
         if not old:
             raise WorkspaceError("the text to replace is empty.", "Use write_file to write a whole file.")
@@ -167,12 +145,7 @@ class Workspace:
         self.write(path, content[:start] + new + content[start + len(old) :])
 
     def delete(self, path: str) -> None:
-        """Remove a file.
-
-        Raises:
-            WorkspaceError: no such file.
-            UnsafePathError: the path leaves the tree, or is or goes through a link.
-        """
+        """Remove a file, unless a link is in the way."""
         name = self._writable(path)
         self._file(name)
         del self._files[name]
