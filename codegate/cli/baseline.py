@@ -259,7 +259,6 @@ def _summary(baseline: Baseline) -> dict[str, Any]:
 
 
 def _summary_words(baseline: Baseline) -> list[str]:
-    """Return the same for people."""
     counts = counts_of(baseline.samples)
     age = baseline.age()
     passed = sum(passed for passed, _ in counts.values())
@@ -306,7 +305,6 @@ def _event_words(event: Pinning) -> str:
 
 
 def _difference_document(found: BaselineDifference) -> dict[str, Any]:
-    """Return what changed between two baselines as one document."""
     return {
         "schema": "codegate.baseline-diff/1",
         "models": list(found.models),
@@ -328,7 +326,6 @@ def _difference_document(found: BaselineDifference) -> dict[str, Any]:
 
 
 def _difference_words(found: BaselineDifference) -> list[str]:
-    """Return the same for people."""
     same = found.models[0] == found.models[1]
     lines = [f"model {found.models[0]} in both" if same else f"model {found.models[0]} -> {found.models[1]}"]
     lines += [f"condition {one.field}: {one.baseline} -> {one.candidate}" for one in found.conditions]

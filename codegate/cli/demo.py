@@ -107,7 +107,6 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
 
 
 def _gate_models(out: Path, chosen: Choice) -> Report:
-    """Return the gate's report on two candidates that answer from a file."""
     say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
     pinned, _ = _run(out, "pinned", [_handwritten("pinned")], chosen)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.

@@ -250,7 +250,6 @@ def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> 
 
 
 def _parts(project: Repository | None) -> list[str]:
-    """Return what is said of the parts of a repository."""
     parts = project.parts if project is not None else {}
     named = [f"  --path {shlex.quote(folder)}: {' and '.join(names)}" for folder, names in parts.items()]
     return ["parts with tests of their own, which can be mined alone:", *named] if named else []

@@ -221,7 +221,6 @@ def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> 
 
 
 def _json(forecast: CandidateForecast, options: RunOptions) -> dict[str, Any]:
-    """Return the forecast as a document; None is unknown."""
     gate, baseline, prompts, prices = forecast.gate(), forecast.baseline(), forecast.prompts, forecast.spec.prices
     minutes = _minutes(forecast, options)
     return {

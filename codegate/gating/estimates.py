@@ -106,12 +106,7 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
 
 
 def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
-    """Return the mean over problems of each problem's mean, with Student's interval from the spread of the problems.
-
-    Args:
-        groups: the values of each problem, none of them negative; empty groups are left out.
-        of: what a value is one of; n counts the values.
-    """
+    """Return the mean of the problems' means, with Student's interval from their spread."""
     known = [group for group in groups if group]
     means = [math.fsum(group) / len(group) for group in known]
     n = sum(map(len, known))
@@ -160,11 +155,6 @@ def pass_at_k(n: int, passed: int, k: int) -> float:
     """Return the unbiased estimate of "at least one of k samples passes": 1 - C(n - c, k) / C(n, k).
 
     Chen and others 2021, "Evaluating Large Language Models Trained on Code", section 2.1.
-
-    Args:
-        n: graded samples of a problem.
-        passed: those that passed.
-        k: 1..n.
     """
     return 1.0 - math.comb(n - passed, k) / math.comb(n, k)
 

@@ -26,12 +26,7 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class People(Strict):
-    """How people did.
-
-    Attributes:
-        people: how many they are.
-        counts: tries that solved it, and all tries, by problem.
-    """
+    """How many people tried, and passes and tries by problem."""
 
     model_config = ConfigDict(populate_by_name=True)
 

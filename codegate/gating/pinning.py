@@ -42,14 +42,7 @@ class DriftShown(CodegateError):
 
 @dataclass(frozen=True)
 class RunSamples:
-    """The samples of one candidate in one finished run.
-
-    Attributes:
-        finished: when its last sample was made, ISO 8601.
-        spec: the candidate as configured.
-        looks: looks that the gate took while the run went on.
-        suite: the suite's name.
-    """
+    """The samples of one candidate in one finished run, gated at ``looks`` meanwhile."""
 
     run: str
     finished: str

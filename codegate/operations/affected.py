@@ -25,13 +25,9 @@ _EVERYTHING: Final = "."
 
 @dataclass(frozen=True)
 class Affected:
-    """The changed files that matter to the gate.
+    """The changed files among the watched ones, both with their role.
 
-    Paths are relative to the repository's top.
-
-    Attributes:
-        watched: files and folders that the gate reads, with their role; ``.`` is every file.
-        files: the changed files among them, with their role.
+    Paths are relative to the repository's top; ``.`` is every file.
     """
 
     watched: Mapping[str, str]
@@ -64,8 +60,7 @@ def _from_the_top(path: str) -> str:
 
 
 def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
-    """Return the paths that a commit's configuration names."""
-    # With their role. If the configuration or the lock cannot be read, that is every file.
+    # If the configuration or the lock cannot be read, every file counts.
     settings, baseline = Config.model_construct(candidates=()), ""
     try:
         if (data := _file(repository, commit, config)) is not None:
@@ -109,8 +104,6 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
 
 
 def _below(file: str, path: str) -> str:
-    """Return ``path``, relative to ``file``, from the repository's top."""
-    # Empty if it is outside.
     normal = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
     return normal if path and (normal == _EVERYTHING or is_plain_path(normal)) else ""
 
@@ -124,7 +117,6 @@ def _file(repository: Path, commit: str, path: str) -> bytes | None:
 
 
 def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str, str]:
-    """Return every file if a path leads over a link."""
     places = {place for path in paths for place in (path, *_above(path))}
     listing = git(repository, "ls-tree", "-z", "--full-tree", commit, "--", *sorted(places)).split(b"\0")
     found = [entry.partition(b"\t")[2].decode("utf-8", "replace") for entry in listing if entry.startswith(b"120000 ")]
@@ -137,8 +129,6 @@ def _above(path: str) -> Iterator[str]:
 
 
 def _changed(repository: Path, base: str, head: str) -> set[str]:
-    """Return the paths that differ from any merge base."""
-    # Submodules included.
     try:
         merge_bases = git(repository, "merge-base", "--all", base, head).decode("ascii").split()
     except UsageError as error:

@@ -152,7 +152,6 @@ def _git_here(*arguments: str) -> str | None:
 
 
 def _git_user() -> str | None:
-    """Return the name that git would put on a commit."""
     # The repository's own setting, else the user's.
     if own := _text(_git_here("config", "--get", "user.name")):
         return own
@@ -207,8 +206,7 @@ def _entries(run: Run, name: str | None) -> list[HistoryEntry]:
 
 
 def _dollars(run: Run, spec: CandidateSpec) -> float | None:
-    """Return the cost of a candidate's model calls."""
-    # None if the cost of any of them is unknown.
+    # One unknown cost makes the sum unknown.
     total = Decimal(0)
     for outcome in run.of(spec.key()):
         paid = cost(outcome.attempt.usage, spec.prices) if outcome.attempt else None

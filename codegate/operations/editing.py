@@ -28,11 +28,7 @@ from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
     """Write a sample problem to fill in; return the suite.
 
-    It is in the suite's first environment, and its base tree is ``bases/NAME``; ``title`` and ``statement`` replace the
-    sample ones.
-
-    Raises:
-        UsageError: the suite has a problem of that name or no environment, or it is no name for one.
+    It is in the suite's first environment, and its base tree is ``bases/NAME``.
     """
     if name in suite.manifest.problems:
         raise UsageError(f"suite {suite.name} has a problem {name} already.", "Choose another name.")

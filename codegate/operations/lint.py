@@ -64,16 +64,7 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
 
 
 def take_texts_over(folder: Path) -> tuple[str, ...]:
-    """Write the digests of edited texts; return their paths.
-
-    Those of statements go into their problem.yml, those of recipes and versions into suite.yml.
-
-    Returns:
-        The paths of the texts.
-
-    Raises:
-        UsageError: as ``load_suite`` for what is broken otherwise.
-    """
+    """Write the digests of edited texts; return their paths."""
     manifest = read_manifest(folder)
     changed = []
     for environment in manifest.environments:
@@ -135,7 +126,6 @@ def _problem(problem: Problem) -> Iterator[LintFinding]:
 
 
 def _named(problem: Problem) -> Iterator[str]:
-    """Yield hidden tests and files that the statement names."""
     # Tests that the model sees do not count.
     public = "|".join(map(re.escape, problem.manifest.public_tests)) or "(?!)"
     statement = re.sub(rf"`(?:{public})::[^`]+`", "", problem.statement)

@@ -108,8 +108,6 @@ def _check(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path])
 
 
 def _copy_bases(suite: Suite, repository: Path | None, bases: Path) -> list[str]:
-    """Copy a suite's base commits into ``bases``; return their ids."""
-    # Their trees are copied too.
     bases_of: list[Base | None] = [problem.manifest.base for problem in suite.problems]
     bases_of += [entry.base for entry in suite.manifest.environments]
     commits = sorted({base.commit for base in bases_of if base is not None and base.commit})

@@ -68,13 +68,7 @@ class Repository:
 
 
 def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Return the facts on a repository, or its part ``path``.
-
-    None if the folder is not within a repository.
-
-    Raises:
-        UsageError: there is no such part.
-    """
+    """Return the facts on a repository or its part ``path``, or None."""
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
     except GitError:
@@ -105,8 +99,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
 
 
 def _toolchains(sandbox: Choice) -> Has | None:
-    """Return the function that tells which toolchains are available."""
-    # None: an image brings any.
+    # Where an image brings any toolchain, the answer is None.
     try:
         backend = select_backend(sandbox, new_run_id())
     except CodegateError:
@@ -118,16 +111,9 @@ def _toolchains(sandbox: Choice) -> Has | None:
 def try_on_head(
     repository: Path, recipe: Recipe | None, path: str, sandbox: Choice, say: Callable[[str], None]
 ) -> tuple[FoundRecipe | None, Tried]:
-    """Return the recipe found, and HEAD's test run in it.
+    """Return the recipe found, and the run of at most ten test files in it.
 
-    At most ten files of tests run.
-
-    Args:
-        repository: a clone.
-        recipe: the recipe to try; None: the first one that its files propose and that works.
-        path: part of the repository whose tests are run.
-        sandbox: where.
-        say: see ``choose_recipe``.
+    ``recipe`` is tried, or else the first that the files propose and that works.
 
     Raises:
         UsageError: the recipe fails, no test passes, or there is none.

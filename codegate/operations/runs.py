@@ -88,13 +88,7 @@ def run(
 def gate(
     journal: Journal, gate: Gate | GatePolicy | None, *, reports: Path | None = None, terms: ReportTerms | None = None
 ) -> Report:
-    """Compare a finished run's candidates with the baseline; report.
-
-    Or with floors alone. Arguments as in ``run``.
-
-    Raises:
-        UsageError: the run is unfinished, or was planned for another gate.
-    """
+    """Compare a finished run's candidates with the baseline or floors; report."""
     return _report(journal.load(), journal, gate, reports, terms, None)
 
 
@@ -114,13 +108,9 @@ def report(
 def judge(
     folder: Path, judge: CandidateSpec | None, options: RunOptions, announce: Callable[[str], None]
 ) -> tuple[ReportView, int]:
-    """Return a run's view with its judge's verdicts.
+    """Return a run's view with its judge's verdicts, and how many faults prevented.
 
-    And how many attempts faults left without one. ``judge`` judges the attempts that it has not judged; None: only the
-    record is shown.
-
-    Raises:
-        UsageError: there is no judge and no record, or as ``judge_run``.
+    ``judge`` judges the attempts that it has not judged; None: only the record is shown.
     """
     journal = Journal.open(folder)
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0
@@ -135,11 +125,7 @@ def judge(
 def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
     """Write a run's answers as a transcript per candidate; return the replaying candidates.
 
-    Candidates that call no model have none, and attempts that a fault took are missing. A transcript holds nothing that
-    was not in the run, where keys are redacted.
-
-    Raises:
-        UsageError: no candidate called a model, or a file is there already.
+    Candidates that call no model have none, and attempts that a fault took are missing.
     """
     journal = Journal.open(folder)
     written: dict[Path, CandidateSpec] = {}
@@ -183,20 +169,13 @@ def merge(
     terms: ReportTerms | None = None,
     floors: GatePolicy | None = None,
 ) -> Report:
-    """Merge the shards of a run, compare and report.
-
-    The whole run goes into the folder ``out``. Arguments as in ``run``.
-
-    Raises:
-        UsageError: a shard is missing, doubled or another run's, or the run was planned for another gate.
-    """
+    """Merge the shards of a run into the folder ``out``, compare and report."""
     journal = merge_shards(shards, out, run_id=run_id, gate=gate)
     return _traced(_report(journal.load(), journal, gate or floors, reports, terms, None), journal)
 
 
 def _traced(report: Report, journal: Journal) -> Report:
-    """Send the spans of a whole run to the collector."""
-    # Only if the environment names one. A failure is no error.
+    # A collector that fails costs no report.
     if report.run.manifest.shard is not None or collector() is None:
         return report
     try:
@@ -227,8 +206,6 @@ def _written(
     baseline: Baseline | None = None,
     formats: Sequence[str] | None = None,
 ) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:
-    """Return verdicts, view and files of all runs."""
-    # Reports are written only here.
     verdicts = tuple(verdict for run in runs for verdict in gate_run(run, gate)) if gate is not None else ()
     shown = gate.baseline if isinstance(gate, Gate) else baseline
     view = build_view(list(runs), verdicts, gather(journals, shown, terms))

@@ -73,14 +73,7 @@ def mine_commit(
 
 
 def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
-    """Return title and text of the issue ``OWNER/NAME#N``.
-
-    Without links, references and code of patches.
-
-    Raises:
-        UsageError: it is written otherwise, or nothing is left of its text.
-        GitHubError: GitHub failed, or there is no such issue.
-    """
+    """Return title and text of the issue ``OWNER/NAME#N``, scrubbed."""
     found = re.fullmatch(r"([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)#(\d{1,9})", issue)
     if found is None:
         raise UsageError(f"{issue[:100]!r} is no issue.", "Write OWNER/NAME#NUMBER.")
@@ -146,11 +139,7 @@ def mining_words(report: MineReport) -> list[str]:
 def read_recipe(repository: Path, config: Path | None = None) -> Recipe | None:
     """Return the recipe of a repository, or None.
 
-    It is read from ``config``, by default the codegate.yml of the work tree. Other keys may be missing or wrong,
-    because a repository is mined before there are candidates.
-
-    Raises:
-        UsageError: the file or the recipe cannot be read.
+    Other keys may be missing or wrong, because a repository is mined before there are candidates.
     """
     place = config or repository / CONFIG_NAME
     if config is None and not place.exists():

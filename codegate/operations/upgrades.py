@@ -135,7 +135,6 @@ def find_upgrades(path: Path) -> Upgrades:
 
 
 def _is_changed_by_hand(spec: CandidateSpec) -> bool:
-    """Return whether people have to change the candidate's model."""
     return has_own_account(spec) or spec.snapshot is not None or spec.prices is not None
 
 
@@ -228,11 +227,8 @@ def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]
 def _newer_release(agent: Agent, version: str) -> str | None:
     """Return the registry's newest release, None if not newer.
 
-    npm's is the one that the registry calls latest, PyPI's the newest with a wheel that is neither yanked nor a
-    pre-release. The registries are those that agents are installed from, by the same variables.
-
-    Raises:
-        InfrastructureError: the registry does not answer, or not as a registry.
+    npm's is the one that the registry calls latest, PyPI's the newest with a wheel that is neither yanked nor a pre-
+    release.
     """
     found = _npm(agent.package) if agent.registry == "npm" else _pypi(agent.package)
     try:

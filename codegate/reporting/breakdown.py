@@ -60,16 +60,7 @@ class FailureShare:
 
 @dataclass(frozen=True)
 class TagMeasures:
-    """The problems that carry one tag.
-
-    Attributes:
-        tag: ``name:value``.
-        pass_rate: pass@1 on them.
-        score: mean score on them, 0..100.
-        baseline: the baseline's pass@1 on those of them that both have.
-        difference: candidate minus baseline on those.
-        failure: the most frequent failure class, None where nothing failed.
-    """
+    """The problems that carry one tag, and the baseline's on those that both have."""
 
     tag: str
     pass_rate: Estimate
@@ -108,12 +99,7 @@ def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
 
 
 def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
-    """Return every failure class of the candidate or the baseline, the candidate's most frequent first.
-
-    Args:
-        side: the candidate's graded samples.
-        baseline: the baseline's on problems that are the same; empty where there is none to compare with.
-    """
+    """Return every failure class of either side, the candidate's most frequent first."""
     both = sorted(side.keys() & baseline.keys())
     counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)
     theirs = {sample.failure for problem in both for sample in baseline[problem] if sample.failure}
@@ -149,11 +135,7 @@ def cohorts(
 ) -> tuple[TagMeasures, ...]:
     """Return the cohorts of the problems in ``side``, by tag.
 
-    Args:
-        side: the candidate's graded samples.
-        baseline: the baseline's on problems that are the same.
-        tags: ``name:value`` by problem; of ``date`` only the side of ``cutoff`` is used.
-        cutoff: the day that the model's training data ends.
+    Of the tag ``date`` only the side of ``cutoff`` is used, the day that the model's training data ends.
     """
     return tuple(_cohort(tag, problems, side, baseline) for tag, problems in tagged(side, tags, cutoff).items())
 

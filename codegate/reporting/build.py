@@ -37,13 +37,7 @@ _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file
 
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
-    """Compute everything that a report says.
-
-    Args:
-        runs: the runs to show; each of their candidates becomes a column.
-        verdicts: of the gate, in the order to show them.
-        evidence: what else is known; ``gather`` finds it.
-    """
+    """Compute everything that a report says, a column for each candidate."""
     room, talk = Room(_REPORT_LIMIT), Room(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]

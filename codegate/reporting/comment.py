@@ -56,14 +56,7 @@ def render_comment(
 ) -> str:
     """Return the report as Markdown of at most ``limit`` bytes of UTF-8.
 
-    Args:
-        view: what to say; its verdicts say whether the candidates passed.
-        run_url: of the workflow run.
-        report_url: of the artifact with all of the reports.
-        commit: hash of the commit that was looked at.
-        claimed: the figures come from a run that a stranger's commit controlled; the comment says so.
-        notes: sentences on what was compared.
-        limit: bytes; never below what the verdict and the links can take.
+    ``claimed``: a stranger's commit controlled the run that the figures come from; the comment says so.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
     if claimed:  # a stranger's result must not choose where links lead
@@ -112,20 +105,15 @@ def _samples(view: ReportView, run: RunView) -> str:
 
 
 def _ungated(view: ReportView, missing: int) -> str:
-    """Return the headline of a comment without a verdict."""
     if missing:
         return f"{count_of(missing, 'attempt')} without a grade."
     return NO_BASELINE if view.baseline is None else "Compared with the nights before; the summary has the trend."
 
 
 def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bool = True) -> str:
-    """Return a comment that says why there is no report, in place of one that would be out of date.
+    """Return a comment that says why there is no report.
 
-    Args:
-        kind: what happened in a word or two, such as ``no baseline``.
-        text: the reason; nothing in it is acted on.
-        run_url: of the workflow run.
-        fault: something is wrong; else it is as it should be.
+    ``kind`` is what happened in a word or two; ``fault``: something is wrong, else it is as it should be.
     """
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}**", ">"]
     lines = [f"> {escape(one_line(line, SHORT))}" for line in text.splitlines()[:20] if line.strip()]

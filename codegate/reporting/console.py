@@ -37,13 +37,7 @@ def inert(text: str) -> str:
 
 
 def render_console(view: ReportView, *, width: int = 100, color: bool = False) -> str:
-    """Return the report for people at a terminal.
-
-    Args:
-        view: what to say.
-        width: columns of the terminal.
-        color: whether to use colours; False for a file, a pipe or a CI log.
-    """
+    """Return the report for people at a terminal of ``width`` columns."""
     out, console = _console(width, color=color)
     details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
     for shown in (*details, *table.warnings(view), _not_passed(view)):

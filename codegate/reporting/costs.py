@@ -46,13 +46,9 @@ def costs_of(
     sandbox_hour_usd: Decimal | None,
     calls: int | None,
 ) -> Costs:
-    """Return what the outcomes of one candidate cost.
+    """Return what the outcomes of one candidate cost, as far as prices are known.
 
-    Args:
-        found: its outcomes by problem.
-        prices: of its model; None is unknown.
-        sandbox_hour_usd: what an hour of a sandbox costs; None leaves sandboxes out.
-        calls: model calls that the run made for it, failed tries included; None is unknown.
+    ``calls`` are all model calls that the run made for it, failed tries included.
     """
     paid: list[Decimal | None] = []
     pairs: list[tuple[float, float]] = []

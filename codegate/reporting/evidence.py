@@ -47,13 +47,7 @@ NO_EVIDENCE = Evidence()
 
 
 def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
-    """Return what is on disk about the runs in ``journals``.
-
-    Args:
-        journals: the runs that are reported.
-        baseline: what the gate compared them with.
-        terms: prices, weights and limits; its prices win over those that a run was declared with.
-    """
+    """Return what is on disk about the runs; ``terms`` have the prices that win."""
     by_run = {journal.manifest.id: journal for journal in journals}
 
     def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:

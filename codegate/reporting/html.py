@@ -135,7 +135,6 @@ def render_html(view: ReportView) -> str:
 
 
 def _characters(view: ReportView) -> int:
-    """Return how many characters the long texts of all attempts have."""
     attempts = (attempt for row in view.problems for cell in row.cells for attempt in cell.attempts)
     return sum(
         len(each.patch) + len(each.output) + sum(len(message.text) for message in each.transcript) for each in attempts

@@ -83,7 +83,6 @@ def _head(names: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return ``text`` as Markdown, by its kind."""
     if isinstance(text, Figure):
         return text
     if isinstance(text, Title) and text.address:
@@ -168,12 +167,7 @@ def _first_lines(text: str, limit: int) -> str:
 
 
 def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
-    """Return the report as Markdown of at most ``limit`` bytes of UTF-8.
-
-    Args:
-        view: what to say.
-        limit: bytes, at least 1000; tables lose their last rows when it does not suffice.
-    """
+    """Return the report as Markdown of at most ``limit`` bytes of UTF-8."""
     template = markdown_template("report.md.j2")
     view = replace(view, verdicts=worst_first(view.verdicts))
     return fitted(lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000))

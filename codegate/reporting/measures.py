@@ -104,16 +104,9 @@ def measure(
     tags: Mapping[str, Sequence[str]] | None = None,
     calls: int | None = None,
 ) -> Measures:
-    """Return the measures of one candidate.
+    """Return the measures of one candidate; ``found`` are its outcomes by problem.
 
-    Args:
-        spec: the candidate.
-        found: its outcomes by problem; those without a grade count where no grade is needed.
-        terms: prices and weights.
-        k: draws of pass@k and pass^k, the report's.
-        baseline: the baseline's graded samples on problems that are the same; None where there is none to compare with.
-        tags: ``name:value`` by problem.
-        calls: model calls that the run made for it; None is unknown.
+    ``baseline`` has the baseline's graded samples on problems that are the same; ``calls`` are the run's for it.
     """
     side = graded_samples(found)
     against: Samples = baseline or {}

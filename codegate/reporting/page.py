@@ -21,14 +21,7 @@ DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
 
 def page_template(name: str, styles: Sequence[str], script: str | None = None, **names: Any) -> "Template":
-    """Return the compiled page; ``style``, ``script`` and ``policy`` are defined in it.
-
-    Args:
-        name: file name of the template.
-        styles: file names of its style sheets, joined in this order.
-        script: file name of its script; None: it has none.
-        names: what else the template can use.
-    """
+    """Return the compiled page; ``style``, ``script`` and ``policy`` are defined in it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 

@@ -10,12 +10,7 @@ _SILENCE_SECONDS: Final = 20.0
 
 
 class ProgressLines:
-    """Writes steps as lines: important ones always, others when a few seconds or long silence went before.
-
-    Args:
-        write: writes one line.
-        between: seconds that pass at least between two steps that are not important.
-    """
+    """Writes important steps as lines, others after ``between`` silent seconds."""
 
     def __init__(self, write: Callable[[str], None], between: float = 5.0) -> None:
         self._write = write

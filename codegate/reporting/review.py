@@ -25,12 +25,7 @@ _INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ReviewText:
-    """A text of a problem, its first lines where it is long.
-
-    Attributes:
-        text: what is shown, plain.
-        omitted: how many lines more there are.
-    """
+    """A text, plain, and how many lines more there are."""
 
     text: str
     omitted: int
@@ -87,11 +82,7 @@ class ReviewedProblem:
 class ReviewView:
     """A suite as its review page shows it.
 
-    Attributes:
-        suite: its name.
-        command: the shell words that a decision is appended to.
-        key: by which a browser remembers unsaved decisions; another suite or state of it has another.
-        problems: all of them, in the order in which they are read.
+    ``command`` are the shell words that decisions are appended to; ``key`` is what a browser remembers them by.
     """
 
     suite: str

@@ -30,12 +30,7 @@ def collector() -> str | None:
 
 
 def send_trace(journal: Journal) -> str:
-    """Send the spans of a run, and of its confirmation; return in words what was sent.
-
-    Raises:
-        UsageError: no collector is named, or the extra ``otel`` is not installed.
-        InfrastructureError: the collector did not take them.
-    """
+    """Send the spans of a run and its confirmation; return in words what was sent."""
     variable = collector()
     if variable is None:
         raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")

@@ -47,13 +47,7 @@ def _format(name: str) -> Format:
 
 
 def write_reports(view: ReportView, folder: Path, formats: Collection[str] | None = None) -> dict[str, Path]:
-    """Write ``formats``, by default all, into ``folder`` and return where each is, by format name.
-
-    Raises:
-        UsageError: a format's package is broken, or ``folder`` is a link, which in a foreign run's folder could lead
-            anywhere.
-        InfrastructureError: the disk refused.
-    """
+    """Write ``formats``, by default all, into ``folder``; return where each is."""
     if folder.is_symlink():
         raise UsageError(
             f"{folder} is a symbolic link; reports are not written through one.", "Name the folder itself."

@@ -166,7 +166,6 @@ class Attempts:
         return self._redactor.clean_model(outcome)
 
     def _write_problem(self, problem: Problem) -> None:
-        """Write statement and fix of a problem to the journal."""
         # A report is often made where the suite is not.
         if problem.id not in self._known:
             self._known.add(problem.id)

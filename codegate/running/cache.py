@@ -54,8 +54,7 @@ class AttemptCache:
             write_atomic(path, json_text(attempt).encode("ascii"))
 
     def _path(self, job: AttemptJob) -> Path | None:
-        """Return the path of the job's attempt, or None."""
-        # None if its answer is not determined, or costs nothing. Tools and agents run in a sandbox, so their answers
+        # An answer that is not determined, or costs nothing, is not kept. Tools and agents run in a sandbox, so theirs
         # depend on it too.
         candidate, agent = job.candidate, job.candidate.agent
         if not candidate.calls_a_model or (agent is not None and (agent.version is None or agent.as_of is None)):

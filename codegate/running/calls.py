@@ -210,8 +210,7 @@ class ModelCalls:
         return ", ".join(part for part in (called, waits) if part)
 
     def _count_failure(self, key: str, error: ProviderError) -> None:
-        """Record a failure."""
-        # After some of them the candidate is not called any more.
+        # After some failures the candidate is not called any more.
         cause = cause_of(error)
         self._failures.append(error)
         hopeless = waits_too_long(error)
@@ -222,8 +221,7 @@ class ModelCalls:
             self._fatal.setdefault(key, fault_of(cause, error))
 
     def _reserve(self, key: str, worst: Decimal | None, *, check: bool) -> tuple[Pace, int]:
-        """Reserve a call's worst cost and wait for its turn."""
-        # It also waits while others may release a part of theirs.
+        # A call also waits while others may release a part of what they have reserved.
         with self._changed:
             pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
             while True:

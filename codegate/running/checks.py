@@ -185,7 +185,6 @@ def check_context(
 
 
 def _unanswered(journal: Journal, suite: Suite, cache: AttemptCache | None) -> list[CandidateSpec]:
-    """Return the candidates that have not answered yet."""
     # A candidate whose answers for the first look are all kept is not tested.
     known = {*journal.calls.answering(), *(o.candidate for o in journal.load().outcomes if o.attempt is not None)}
     first = [job for job in jobs(journal.manifest, suite) if job.sample < journal.manifest.looks[0]]

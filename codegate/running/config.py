@@ -66,7 +66,6 @@ _MATRIX_SCHEMA: Final = {
 
 
 def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Return the candidates of one entry or matrix."""
     if isinstance(value, str):
         try:
             return parse_candidate(value)
@@ -281,8 +280,6 @@ def config_schema() -> dict[str, Any]:
 
 
 def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a candidate written as an agent."""
-    # It has the agent's name, the agent's settings and a model.
     candidate = definitions["CandidateSpec"]["properties"]
     settings = dict(definitions["AgentSettings"]["properties"])
     agent = {"type": "string", "enum": list(AGENTS), "description": "The agent that the model works in."}

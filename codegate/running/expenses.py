@@ -147,9 +147,8 @@ def sample_dollars(
 
 
 def _worst_of_several(candidate: CandidateSpec, prices: Prices, at_once: int) -> Decimal | None:
-    """Return the most that an attempt of several calls costs."""
-    # Its limits, with each call as large as the model takes. An agent's limit of tokens ends it after the calls under
-    # way; its limit of dollars is never exceeded.
+    # Each call is as large as the model takes. An agent's limit of tokens ends it after the calls under way; its limit
+    # of dollars is never exceeded.
     window, agent = listed(candidate).context_window, candidate.agent
     call = worst_case_call_cost(window, candidate.sampling.output_limit, prices) if window is not None else None
     bounds = [] if call is None else [candidate.max_iterations * call]

@@ -158,8 +158,6 @@ def _aged(samples: CandidateSamples, age: str) -> CandidateSamples:
 
 
 def _renewal(baseline: Baseline, age: Age) -> str:
-    """Return the message on an expired baseline."""
-    # It has the commands that renew it.
     spec = baseline.spec
     short = spec.short_form()
     candidate = f"--candidate {short}" if short else "--config FILE"

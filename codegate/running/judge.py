@@ -204,8 +204,6 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
 def _judgement(
     journal: Journal, judge: CandidateSpec, provider: Provider, calls: ModelCalls, outcome: Outcome
 ) -> Judgement | None:
-    """Return the judgement on one attempt."""
-    # None if there is no patch, or one that is too large.
     attempt, record = journal.read_attempt(*outcome.key), journal.read_problem(outcome.problem)
     if attempt is None or record is None or not 0 < len(attempt.patch) <= _MAX_PATCH:
         return None

@@ -70,8 +70,7 @@ class PaidAnswers:
 
 
 def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
-    """Return the reasoning that was kept."""
-    # None if the file was changed.
+    # The file may have been changed.
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -80,7 +79,6 @@ def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
 
 
 def _read(path: Path) -> list[tuple[str, Forwarded]]:
-    """Return the answers in the file."""
     # The file is truncated before a line that a crash cut off.
     found: list[tuple[str, Forwarded]] = []
     if not path.is_file():

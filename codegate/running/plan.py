@@ -205,7 +205,7 @@ def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return the change that several problems were mined from."""
+    """Return, by problem, the change that several problems were mined from."""
     # By problem id.
     projects = {_project(problem) for problem in problems}
 

@@ -46,8 +46,7 @@ def connect_cluster() -> int:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise InfrastructureError if nothing answers at ``address``."""
-    # Only for HOST:PORT. Ray itself would try for more than three minutes.
+    # Ray itself would try for more than three minutes.
     host, _, port = address.rpartition(":")
     if not host or "/" in address or not port.isdecimal():
         return
@@ -139,8 +138,7 @@ class RayCluster:
 
 
 def _memory(problem: Problem) -> int:
-    """Return the bytes that a task reserves."""
-    # As much as its sandbox may use, but no more than a node has.
+    # A task that wants more memory than any node has would wait forever.
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     largest = max((int(node.get("memory", 0)) for node in nodes if "CPU" in node), default=None)
     wanted = problem.manifest.limits.memory_mb << 20
@@ -148,13 +146,11 @@ def _memory(problem: Problem) -> int:
 
 
 def _is_of_loading(cause: object) -> bool:
-    """Return whether a task failed before its work."""
-    # Its function (RuntimeError) or its arguments (RaySystemError) could not be loaded.
+    # The task's function (RuntimeError) or its arguments (RaySystemError) could not be loaded.
     return isinstance(cause, ImportError | RaySystemError) or "remote function failed to import" in str(cause)
 
 
 def _words(error: Exception) -> str:
-    """Return the beginning of Ray's message."""
     # Ray's messages go on for pages.
     return " ".join(str(error).split())[:300].rstrip(".")
 
@@ -164,7 +160,6 @@ _SANDBOXES: Final[dict[str, Sandboxes]] = {}
 
 
 def _on_node(plan: _Plan, work: tuple[Problem, Tree], task: SandboxTask[Result]) -> tuple[Result, str | None]:
-    """Return the result of ``task`` and the sandboxes' assurance."""
     # This runs on a node.
     if plan.run not in _SANDBOXES:
         _SANDBOXES[plan.run] = _opened(plan)

@@ -161,7 +161,6 @@ def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
 def _unsound(
     problem: Problem, base: Callable[[str], Tree], engine: Engine, stop: threading.Event
 ) -> str | Fault | None:
-    """Return why ``problem`` is unsound, or None."""
     # A second try allows for busy machines.
     reason: str | Fault | None = None
     for _ in range(_TRIES):

@@ -221,7 +221,6 @@ class _Execution:
         return f"Continue with:\n{self._setup.again}"
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
-        """Run each of ``tasks`` in a thread."""
         # When the run ends early, their model calls are cut and this returns.
         threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
         for thread in threads:

@@ -248,8 +248,6 @@ def _open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned model with its provider opened."""
-    # Announces why it cannot get fresh samples.
     pinned = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, spec.prices)})
     if not gate.policy.confirm_samples:
         return None
@@ -294,8 +292,7 @@ def _plan(
 
 
 def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
-    """Return the plan with the user's prices and time limits."""
-    # They are no part of a candidate's key.
+    # Prices and time limits are no part of a candidate's key.
     own = {candidate.key(): candidate for candidate in candidates}
     return manifest.model_copy(
         update={"candidates": tuple(own.get(candidate.key(), candidate) for candidate in manifest.candidates)}
@@ -303,7 +300,6 @@ def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) 
 
 
 def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
-    """Return the newest run of the same plan, or None."""
     # A gate's new samples would be a second chance.
     if os.environ.get("CI"):
         return None  # such a folder would come with an untrusted checkout
@@ -336,7 +332,6 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
 
 
 def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
-    """Return the kind of sandbox that the run began with."""
     if choice in {"auto", manifest.sandbox} and manifest.sandbox != "auto":
         return check_choice(manifest.sandbox)
     raise UsageError(

@@ -156,7 +156,6 @@ def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
 
 
 def _problems_up_to(shard: Shard, number: int) -> int:
-    """Return the number of problems in the first shards."""
     each, more = divmod(shard.problems, shard.of)
     return each * number + min(number, more)
 
@@ -236,8 +235,6 @@ def _opened(folder: Path) -> tuple[Journal, Shard]:
 
 
 def _complete(found: Sequence[tuple[Journal, Shard]], run_id: str | None) -> list[_Part]:
-    """Return the parts in order."""
-    # Missing and doubled ones, and those of other runs, are refused.
     if not found:
         raise UsageError("no shard was given.", "Give the folder of each.")
     first, shard = found[0]
@@ -322,8 +319,7 @@ def _check_finished(part: _Part, unsound: Mapping[str, str], over: Collection[st
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes ``out``."""
-    # It is renamed at the end, so that an incomplete run is never visible.
+    # The folder is renamed at the end, so that an incomplete run is never visible.
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise UsageError(f"{out} exists already.", "Choose another --out.")
     try:

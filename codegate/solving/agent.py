@@ -219,7 +219,6 @@ def _sources(base: Tree) -> tuple[str, ...]:
 
 
 def _last_words(done: Completed) -> str:
-    """Return the end of what an agent printed, as one line."""
     how = "it ran out of time" if done.timed_out else f"exit status {done.exit_code}"
     words = " ".join((done.stderr or done.stdout)[-2000:].decode("utf-8", "replace").split())
     return f"{how}; it said {words[-400:]!r}"

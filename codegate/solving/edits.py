@@ -151,7 +151,6 @@ def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
 
 
 def _names_files(lines: list[str], position: int) -> bool:
-    """Return whether a diff begins at the line."""
     line, following = [*lines[position : position + 2], "", ""][:2]
     return line.startswith("diff --git ") or (line.startswith("--- ") and following.startswith("+++ "))
 

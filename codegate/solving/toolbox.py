@@ -190,7 +190,6 @@ class Toolbox:
 
 
 def _schema(kind: type[_Arguments]) -> dict[str, Any]:
-    """Return the JSON Schema without what only documentation needs."""
     schema = kind.model_json_schema()
     properties = {
         name: {key: value for key, value in field.items() if key != "title"}
