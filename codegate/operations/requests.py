@@ -13,8 +13,7 @@ from codegate.gating import load_pinned
 from codegate.operations.rules import Project
 from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
 from codegate.running.config import Samples, config_file, load_config, priced
-from codegate.running.engine import EngineName
-from codegate.running.plan import FullTestSuite, RunLimits
+from codegate.running.plan import EngineName, FullTestSuite, RunLimits
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Folder, Strict

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from codegate.candidates import Provider, redactor_for
 from codegate.grading import (
@@ -38,7 +38,6 @@ from codegate.running.endings import (
     patch_size,
     verbatim_recall,
 )
-from codegate.running.engine import Engine, Result, SandboxTask
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord
@@ -50,6 +49,62 @@ from codegate.solving.attempt import ModelCall
 from codegate.suite import Environment, PatchError, Problem, Suite, Tree, make_patch
 
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
+
+Result = TypeVar("Result")
+Made_co = TypeVar("Made_co", covariant=True)
+
+
+class SandboxTask(Protocol[Made_co]):
+    """Work that needs sandboxes.
+
+    A function of a module, or a ``partial`` of one, so that it can be sent to a node.
+    """
+
+    def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
+        """Do the work."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs tasks. Thread-safe."""
+
+    @property
+    def words(self) -> str | None:
+        """Return the sandboxes' assurances; None before the first one."""
+        ...
+
+    def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """Return the result of ``task`` on ``problem``.
+
+        Raises:
+            SandboxError: a fault of a sandbox, a daemon or the cluster.
+            SandboxClosed: ``stop`` was called.
+            CodegateError: the task's own.
+        """
+        ...
+
+    def stop(self) -> None:
+        """End the tasks under way, and refuse new ones."""
+        ...
+
+
+class ThisMachine:
+    """An ``Engine`` that runs tasks in the calling thread."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    @property
+    def words(self) -> str | None:
+        """Return the sandboxes' assurances, or None."""
+        return self._sandboxes.words
+
+    def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """See ``Engine``."""
+        return task(problem, base(problem.id), sandboxes=self._sandboxes)
+
+    def stop(self) -> None:
+        """Do nothing: the owner of the backend closes its sandboxes."""
 
 
 @dataclass(frozen=True)

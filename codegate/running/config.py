@@ -33,8 +33,7 @@ from codegate.candidates.spec import NO_ANSWER, AgentSettings
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
-from codegate.running.engine import EngineName
-from codegate.running.plan import FullTestSuite, RunLimits, RunOptions
+from codegate.running.plan import EngineName, FullTestSuite, RunLimits, RunOptions
 from codegate.sandbox import Choice, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
 from codegate.strict import Strict

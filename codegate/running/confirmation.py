@@ -4,43 +4,56 @@ A stored baseline can be out of date: the provider serves another model under th
 slowly. Fresh samples distinguish that from a worse candidate. A run without a regression makes none.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from codegate.candidates import CandidateSpec, Prices
+from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import UsageError
-from codegate.gating import Baseline
 from codegate.running.attempt import Setup
 from codegate.running.config import priced
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
-from codegate.running.plan import plan_run
+from codegate.running.plan import RunOptions, plan_run
 from codegate.running.scheduler import execute
 
 
-def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
-    """Return why no fresh samples are made, or None.
+def open_pinned(
+    gate: Gate,
+    candidates: Sequence[CandidateSpec],
+    prices: Mapping[str, Prices],
+    keyless: Collection[str],
+    options: RunOptions,
+    providers: dict[str, Provider | None],
+    announce: Callable[[str], None],
+) -> CandidateSpec | None:
+    """Return the pinned model, with its provider opened among ``providers``.
 
-    A baseline file must not direct an API key: its address and its key's source count only if the user's candidate has
-    them too.
+    None, which is announced, where it cannot get fresh samples. A baseline file must not direct an API key: its address
+    and its key's source count only if the user's candidate has them too. Nor do the prices in it count.
     """
-    spec = baseline.spec
-    if spec.provider == "predictions":
-        return f"the answers of {spec.label} came from a file"
-    if spec.is_trusted_by(c for c in candidates if c.key() not in keyless):
-        return None
-    return f"{spec.label} has an address or a key of its own, which only the baseline file names"
-
-
-def pinned_prices(
-    baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
-) -> Prices | None:
-    """Return the pinned model's prices, but never the baseline file's."""
-    spec = baseline.spec
+    spec = gate.baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
     known = next((known for known in same if known is not None), None)
-    return priced((spec.model_copy(update={"prices": known}),), prices)[0].prices
+    pinned = priced((spec.model_copy(update={"prices": known}),), prices)[0]
+    if not gate.policy.confirm_samples:
+        return None
+    reason = None
+    try:
+        if spec.provider == "predictions":
+            reason = f"the answers of {spec.label} came from a file"
+        elif not spec.is_trusted_by(one for one in candidates if one.key() not in keyless):
+            reason = f"{spec.label} has an address or a key of its own, which only the baseline file names"
+        elif options.budgeted and pinned.calls_a_model and pinned.prices is None:
+            reason = f"the budget in dollars needs to know what {pinned.label} costs"
+        elif pinned.key() not in providers:
+            providers[pinned.key()] = open_provider(pinned, options.transcripts)
+    except UsageError as error:
+        reason = error.cause
+    if reason is not None:
+        announce(f"regressions will not be confirmed by fresh samples of the pinned model: {reason}")
+        return None
+    return pinned
 
 
 def confirm_regressions(

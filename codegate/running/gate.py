@@ -186,14 +186,14 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     return frozenset(settled)
 
 
-def check_finished(run: Run, settled: Collection[str] = ()) -> None:
+def check_finished(run: Run, settled: Collection[str] = (), name: str = "") -> None:
     """Raise UsageError if an outcome of an unsettled candidate is missing."""
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
         raise UsageError(
-            f"run {run.manifest.id} is unfinished: {made} of {len(wanted)} outcomes.",
-            "Finish it with `codegate run --resume`.",
+            f"{name or f'run {run.manifest.id}'} is unfinished: {made} of {len(wanted)} outcomes.",
+            f"Finish it with `codegate run --resume`{', or run it again' if name else ''}.",
         )
     if run.confirmation is not None:
         check_finished(run.confirmation)
@@ -201,7 +201,13 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
     """Raise UsageError if the run belongs to another gate."""
-    if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
+    planned = manifest.sequential or manifest.shard is not None
+    if planned and (gate.digest if gate is not None else None) != manifest.gated_by:
+        if manifest.gated_by is None:
+            raise UsageError(
+                f"run {manifest.id} was planned without a baseline, but one is configured.",
+                "Leave it out (--no-gate), or plan the run again.",
+            )
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
             "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,6 @@ from codegate.gating import QUARANTINED, GatePolicy
 from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.call_log import Spending
-from codegate.running.engine import EngineName
 from codegate.running.outcome import ProblemOrigin, RunManifest
 from codegate.solving import prompt_version_of
 from codegate.strict import Strict
@@ -47,6 +46,14 @@ class RunLimits(Strict):
         json_schema_extra={"format": "decimal"},
     )
 
+
+EngineName = Annotated[
+    Literal["local", "ray"],
+    Field(
+        description="Where sandboxes are: on this machine, or on the nodes of the Ray cluster at RAY_ADDRESS "
+        "(docs/scale.md); default local."
+    ),
+]
 
 FullTestSuite = Annotated[
     bool,

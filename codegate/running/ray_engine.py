@@ -21,7 +21,7 @@ from ray.exceptions import RayError, RaySystemError, RayTaskError, TaskCancelled
 from codegate import __version__
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.grading import Sandboxes, base_images
-from codegate.running.engine import Result, SandboxTask
+from codegate.running.attempt import Result, SandboxTask
 from codegate.sandbox import SandboxClosed, SandboxError, SandboxUnavailable, select_backend
 from codegate.suite import Base, Environment, Problem, Suite, Tree, load_tree
 

@@ -18,9 +18,8 @@ from codegate.environments import recipe_of
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
-from codegate.running.attempt import Setup
+from codegate.running.attempt import Engine, Setup
 from codegate.running.calls import CallLimitReached
-from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord

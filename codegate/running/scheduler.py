@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 
 from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Sandboxes
-from codegate.running.attempt import Attempts, Setup
+from codegate.running.attempt import Attempts, Engine, Setup, ThisMachine
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import (
     MOST_FIRST,
@@ -21,7 +21,6 @@ from codegate.running.endings import (
     mostly_lost,
     probe_candidates,
 )
-from codegate.running.engine import Engine, ThisMachine
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
 from codegate.running.progress import Doing, Progress

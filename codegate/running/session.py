@@ -13,25 +13,22 @@ from typing import Final
 from codegate.candidates import (
     CandidateSpec,
     Prices,
-    Provider,
     answers_in_file,
-    open_provider,
     price_words,
 )
 from codegate.errors import UsageError
 from codegate.grading import base_images
-from codegate.running.attempt import Setup
+from codegate.running.attempt import Engine, Setup
 from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import TimeLimit
 from codegate.running.checks import check_answering, check_prices, check_servers
-from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
-from codegate.running.engine import connect_engine
+from codegate.running.confirmation import confirm_regressions, open_pinned
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
-from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
+from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
 from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, warn_of_expired
@@ -39,7 +36,6 @@ from codegate.running.scheduler import execute
 from codegate.running.shards import (
     ShardChoice,
     ShardPlan,
-    check_planned_gate,
     plan_parts,
     shard_manifest,
     shared_options,
@@ -47,6 +43,7 @@ from codegate.running.shards import (
 from codegate.sandbox import Choice, check_choice
 from codegate.suite import Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
+from codegate.wording import count_of
 
 _RUNS: Final = Path("runs")
 _SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth sharding needs no more
@@ -114,7 +111,7 @@ def run_suite(
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, spec.options.repository)
     check_prices(spec.options, candidates)
-    cluster = connect_engine(spec.options.engine, spec.options.jobs, announce)
+    cluster = _connect_engine(spec.options.engine, spec.options.jobs, announce)
     stop = threading.Event()
     with (
         opened_providers(candidates, spec.options.transcripts, spec.keyless) as providers,
@@ -141,7 +138,7 @@ def run_suite(
             options = shared_options(options, shard)
             announce(_shard_words(journal.manifest, shard, options))
         elif gate is not None:
-            pinned = _open_pinned(spec, gate, candidates, providers, announce)
+            pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
         if again is not None:
             options = options.model_copy(update={"spent_before": again.calls.spending()})
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
@@ -241,30 +238,6 @@ def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> st
     return ", ".join(words)
 
 
-def _open_pinned(
-    spec: RunSpec,
-    gate: Gate,
-    candidates: Sequence[CandidateSpec],
-    providers: dict[str, Provider | None],
-    announce: Callable[[str], None],
-) -> CandidateSpec | None:
-    pinned = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, spec.prices)})
-    if not gate.policy.confirm_samples:
-        return None
-    try:
-        reason = why_not(gate.baseline, candidates, spec.keyless)
-        if spec.options.budgeted and pinned.calls_a_model and pinned.prices is None:
-            reason = f"the budget in dollars needs to know what {pinned.label} costs"
-        if reason is None and pinned.key() not in providers:
-            providers[pinned.key()] = open_provider(pinned, spec.options.transcripts)
-    except UsageError as error:
-        reason = error.cause
-    if reason is not None:
-        announce(f"regressions will not be confirmed by fresh samples of the pinned model: {reason}")
-        return None
-    return pinned
-
-
 def _plan(
     suite: Suite,
     spec: RunSpec,
@@ -319,8 +292,6 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
     """Return the function that lists settled candidates, or None."""
     check_gate(manifest, gate)
-    if manifest.shard is not None:
-        check_planned_gate(manifest, gate)
     if gate is None:
         return None
     if manifest.shard is not None:  # if the whole cannot be compared, its parts need no samples
@@ -338,3 +309,18 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
         f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot continue with {choice}.",
         f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",
     )
+
+
+def _connect_engine(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> Callable[..., Engine] | None:
+    """Connect to the cluster; return its engine factory, None for this machine."""
+    # Ray handles SIGTERM from then on, so this comes before signals are caught.
+    if name == "local":
+        return None
+    try:
+        from codegate.running import ray_engine  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise UsageError("engine ray needs Ray, which is not installed.", "Install codegate-ci[ray].") from error
+    cpus = ray_engine.connect_cluster()
+    more = f" (--jobs {cpus} uses every CPU)" if sandboxes < cpus else ""
+    announce(f"Ray cluster with {count_of(cpus, 'CPU')}; up to {sandboxes} sandboxes at once{more}")
+    return ray_engine.RayCluster

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from codegate.durable import digest
 from codegate.errors import InfrastructureError, UsageError
-from codegate.running.gate import Gate, settled_candidates
+from codegate.running.gate import Gate, check_finished, check_gate, settled_candidates
 from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, Journal
 from codegate.running.outcome import (
     BY_PROBLEM,
@@ -129,21 +129,6 @@ def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
     return whole
 
 
-def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the run was planned for another gate."""
-    if (gate.digest if gate is not None else None) == manifest.gated_by:
-        return
-    if manifest.gated_by is None:
-        raise UsageError(
-            f"run {manifest.id} was planned without a baseline, but one is configured.",
-            "Leave it out (--no-gate), or plan the run again.",
-        )
-    raise UsageError(
-        f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
-        "Restore codegate.lock and `gate` in codegate.yml as they were, or plan the run again.",
-    )
-
-
 def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
     """Return ``options`` with the shard's share of the limits."""
     before, after = _problems_up_to(shard, shard.number - 1), _problems_up_to(shard, shard.number)
@@ -216,12 +201,12 @@ def merge_shards(
     """
     parts = _complete([_opened(folder) for folder in folders], run_id)
     whole = whole_manifest([part.journal.manifest for part in parts])
-    check_planned_gate(whole, gate)
+    check_gate(parts[0].journal.manifest, gate)
     soundness = _soundness(parts, len(whole.problems))
     over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if gate is not None else frozenset()
     unsound = {name: reason for name, reason in soundness.problems.items() if reason} if soundness is not None else {}
     for part in parts:
-        _check_finished(part, unsound, over)
+        check_finished(Run(manifest=part.journal.manifest.without(unsound), outcomes=part.outcomes), over, part.name)
     with _new_folder(out or _RUNS / whole.id) as folder:
         _write(folder, whole, parts, soundness)
     return Journal.open(out or _RUNS / whole.id)
@@ -304,17 +289,6 @@ def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
         return None
     refuse_unsound(problems, total)
     return SoundnessRecord(checked=max(record.checked for _, record in records), problems=problems)
-
-
-def _check_finished(part: _Part, unsound: Mapping[str, str], over: Collection[str]) -> None:
-    manifest = part.journal.manifest.without(unsound)
-    wanted = {key for key in manifest.outcome_keys() if key[0] not in over}
-    made = len(wanted.intersection(outcome.key for outcome in part.outcomes))
-    if made < len(wanted):
-        raise UsageError(
-            f"{part.name} is unfinished: {made} of {len(wanted)} outcomes.",
-            "Finish it with `codegate run --resume`, or run it again.",
-        )
 
 
 @contextmanager
