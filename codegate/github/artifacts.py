@@ -6,6 +6,7 @@ Nothing is extracted to a path that an archive names: the caller gets the bytes 
 Protocol: docs.github.com/rest/actions/artifacts and workflow-runs; PKWARE APPNOTE.TXT 6.3.10, section 4.3.16.
 """
 
+import contextlib
 import itertools
 import struct
 import zipfile
@@ -213,6 +214,14 @@ def check_origin(artifact: Artifact, branch: str) -> None:
         raise Untrusted(f"run {run.id} was of another repository's commit (a fork's).")
     if run.head_branch != branch:
         raise Untrusted(f"run {run.id} was not on the default branch {shown(branch)!r}.")
+
+
+def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
+    """Yield the artifacts of a name from ``branch``, the newest first; strangers can upload many others."""
+    for artifact in list_artifacts(github, name):
+        with contextlib.suppress(Untrusted):
+            check_origin(artifact, branch)
+            yield artifact
 
 
 def check_run(

@@ -12,15 +12,7 @@ from typing import Final
 from codegate.environments import SUFFIXES, export_built, import_built
 from codegate.errors import CodegateError
 from codegate.gating import Lock
-from codegate.github.artifacts import (
-    Artifact,
-    Untrusted,
-    check_origin,
-    default_branch,
-    download_artifact,
-    list_artifacts,
-    read_members,
-)
+from codegate.github.artifacts import default_branch, download_artifact, own_artifacts, read_members
 from codegate.github.step import Job
 from codegate.wording import count_of
 
@@ -33,13 +25,14 @@ _MAX_BYTES: Final = 4 << 30
 
 def take_environments(job: Job, lock: Lock | None) -> None:
     """Take the archives that ``lock`` knows from the default branch's newest artifact."""
-    if job.inputs.environments is None or lock is None or not lock.environments:
+    name, github, event = job.inputs.environments, job.github, job.event
+    if name is None or lock is None or not lock.environments or github is None or event is None:
         return
     try:
-        artifact = _newest(job, job.inputs.environments)
-        if artifact is None or job.github is None:
+        artifact = next(own_artifacts(github, name, default_branch(github, event)), None)
+        if artifact is None:
             return
-        data = download_artifact(job.github, artifact, _MAX_ARTIFACT_BYTES)
+        data = download_artifact(github, artifact, _MAX_ARTIFACT_BYTES)
         names = {f"{key}{suffix}" for key in lock.environments for suffix in SUFFIXES}
         with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as folder:
             for name, content in read_members(data, names.__contains__, _MAX_BYTES, str(artifact)):
@@ -62,16 +55,3 @@ def keep_environments(job: Job) -> Mapping[str, str]:
     except CodegateError as error:
         job.log.annotate("warning", "codegate", str(error))
         return {}
-
-
-def _newest(job: Job, name: str) -> Artifact | None:
-    if job.github is None or job.event is None:
-        return None
-    branch = default_branch(job.github, job.event)
-    for artifact in list_artifacts(job.github, name):
-        try:
-            check_origin(artifact, branch)
-        except Untrusted:  # it would only be refused at greater cost
-            continue
-        return artifact
-    return None

@@ -1,5 +1,7 @@
 """Mode ``nightly``: a sample of the pinned model each night, against what was pinned and the nights before."""
 
+import contextlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,11 +17,10 @@ from codegate.gating.people import read_people
 from codegate.github.artifacts import (
     Artifact,
     Untrusted,
-    check_origin,
     check_run,
     default_branch,
     download_artifact,
-    list_artifacts,
+    own_artifacts,
     read_members,
 )
 from codegate.github.modes import log_report, progress_to, run_spec
@@ -112,18 +113,12 @@ def _fetch_history(job: Job, history: Path) -> None:
 
 
 def _trusted(job: Job) -> Iterator[Artifact]:
-    """Yield the newest artifacts of trusted runs; others are skipped uncounted, as strangers can upload many."""
+    """Yield the newest artifacts of trusted runs."""
     github, event = job.github, job.event
     assert github is not None and event is not None  # noqa: S101, PT018 - for the type checker
-    branch, tried = default_branch(github, event), 0
-    for artifact in list_artifacts(github, job.inputs.artifact_name):
-        try:
-            check_origin(artifact, branch)
-            tried += 1
-            if tried > _NIGHTS_TRIED:
-                return
+    branch = default_branch(github, event)
+    for artifact in itertools.islice(own_artifacts(github, job.inputs.artifact_name, branch), _NIGHTS_TRIED):
+        with contextlib.suppress(Untrusted):
             # A night that paged ended red, and is as good a witness as the others.
             check_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
-        except Untrusted:
-            continue
-        yield artifact
+            yield artifact
