@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
-from codegate.cli.policy import chosen_gate, project_by, rules_option
+from codegate.cli.policy import chosen_gate, conclude, project_by, rules_option
 from codegate.errors import ExitCode, UsageError
 from codegate.operations import gate
 from codegate.operations.rules import check_run

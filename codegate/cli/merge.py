@@ -4,10 +4,9 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import note
-from codegate.cli.policy import gate_settings
+from codegate.cli.policy import conclude, gate_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
 from codegate.operations import merge

@@ -1,4 +1,4 @@
-"""The gate's thresholds, the baseline's place and the report's terms: what the configuration says, or the defaults."""
+"""What gates a run, by the configuration or the defaults, and how its report is shown."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,11 +6,13 @@ from typing import Any, TypeVar
 
 import click
 
-from codegate.cli.output import note
+from codegate.cli.output import columns, json_wanted, note, say
+from codegate.errors import ExitCode
 from codegate.gating import GatePolicy, load_pinned
+from codegate.operations import Report
 from codegate.operations.requests import STAND_IN
 from codegate.operations.rules import Places, Project, relative, rules_from
-from codegate.reporting import ReportTerms, terms_of
+from codegate.reporting import ReportTerms, render_console, render_json, terms_of
 from codegate.running import Config, Gate
 from codegate.running.config import config_file, load_config
 from codegate.suite import git
@@ -71,3 +73,15 @@ def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | Gate
 def _read(config: Path | None) -> tuple[Config, Path]:
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
+
+
+def conclude(report: Report) -> ExitCode:
+    """Print the report of a finished run and where its files are, and return the exit code."""
+    if json_wanted():
+        click.echo(render_json(report.view))
+    say(render_console(report.view, width=columns()))
+    for name, path in report.files.items():
+        say(f"{name:9} {path}")
+    if report.trace:
+        say(report.trace)
+    return report.exit_code

@@ -7,10 +7,9 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from codegate.cli.conclude import conclude
 from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import json_wanted, note
-from codegate.cli.policy import project_by
+from codegate.cli.policy import conclude, project_by
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode
 from codegate.gating.pinning import MIN_SAMPLES

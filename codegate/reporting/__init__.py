@@ -9,7 +9,7 @@ imported when it is rendered.
 from codegate.reporting.bugs import bug
 from codegate.reporting.build import build_view
 from codegate.reporting.comment import COMMENT_LIMIT, NO_BASELINE, render_comment, render_notice
-from codegate.reporting.console import render_console, render_tables
+from codegate.reporting.console import ProgressLines, render_console, render_tables
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.dashboard import render_dashboard
 from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
@@ -20,7 +20,6 @@ from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measure_table import judge_table
 from codegate.reporting.measures import Measures, ReportTerms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
-from codegate.reporting.progress import ProgressLines
 from codegate.reporting.review import render_review, review_view, reviewed_problem
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.sweep_table import sweep_tables

@@ -9,10 +9,10 @@ from codegate.candidates.agents import AGENTS, harness_parts
 from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
+from codegate.gating.estimates import Estimate, share
 from codegate.reporting.correctness import Samples, common_k, correctness, graded_baseline
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
-from codegate.reporting.judged import JudgeCounts, judge_counts
 from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
 from codegate.reporting.plain import one_line
 from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view, with_counts
@@ -21,10 +21,12 @@ from codegate.reporting.view import (
     BaselineView,
     CandidateView,
     FaultCount,
+    JudgeCounts,
     ReportView,
     RunView,
 )
 from codegate.running import Outcome, Run
+from codegate.running.judge import Judged
 from codegate.suite import Tree, TreeFile, make_patch
 from codegate.wording import count_of
 
@@ -62,7 +64,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                     tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
                     calls=evidence.calls.get((run.manifest.id, spec.key())),
                 ),
-                judge_counts(found, evidence.judged.get(run.manifest.id)),
+                _judge_counts(found, evidence.judged.get(run.manifest.id)),
                 label_run=spec.label in several,
                 evidence=evidence,
             )
@@ -179,6 +181,38 @@ def _candidate(
         refused=_refused(everything),
         harness=_harness_use(spec, everything),
         harness_changes=harness_changes(evidence.harness, spec.harness) if evidence.baseline is not None else (),
+    )
+
+
+def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
+    """Return how the judge's verdicts on one candidate's outcomes compare; None where it judged none of them."""
+    if judged is None:
+        return None
+    verdicts = judged.verdicts
+    pairs = [
+        [(one.grade.resolved, verdicts[one.key]) for one in outcomes if one.grade is not None and one.key in verdicts]
+        for outcomes in found.values()
+    ]
+    every = [pair for entries in pairs for pair in entries]
+    if not every:
+        return None
+
+    def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
+        """Return the share of the attempts with that result that got the verdict ``right``, None: the fitting one."""
+        of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
+        counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
+        return share(counts, of="attempts")
+
+    return JudgeCounts(
+        judge=one_line(judged.header.judge),
+        solved_passed=every.count((True, True)),
+        solved_failed=every.count((True, False)),
+        broken_passed=every.count((False, True)),
+        broken_failed=every.count((False, False)),
+        unclear=sum(said is None for _, said in every),
+        agreement=parts((True, False), None),
+        broken_passed_share=parts((False,), True),
+        solved_passed_share=parts((True,), True),
     )
 
 

@@ -2,13 +2,15 @@
 
 import io
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.cells import Table
+from codegate.reporting.plain import one_line
 from codegate.reporting.view import ReportView
 
 if TYPE_CHECKING:
@@ -25,6 +27,25 @@ _STYLES = {
     "incomparable": "bold yellow",
     "infrastructure": "bold magenta",
 }
+
+
+_SILENCE_SECONDS: Final = 20.0
+
+
+class ProgressLines:
+    """Writes important steps as lines, others after ``between`` silent seconds."""
+
+    def __init__(self, write: Callable[[str], None], between: float = 5.0) -> None:
+        self._write = write
+        self._between = between
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
+        """Write a step; one that is ``waiting`` only says what is under way."""
+        silent = time.monotonic() - self._last
+        if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else self._between):
+            self._last = time.monotonic()
+            self._write(f"[{done}/{total}] {one_line(text)}")
 
 
 def inert(text: str) -> str:

@@ -11,8 +11,7 @@ from codegate.gating.history import HistoryEntry
 from codegate.gating.people import People
 from codegate.gating.trend import Alarm, Series, days_since, matrix_of, series_of
 from codegate.reporting import figures
-from codegate.reporting.chart import Point, known, place
-from codegate.reporting.page import page_template
+from codegate.reporting.page import Point, known, page_template, place
 from codegate.reporting.plain import one_line
 from codegate.wording import count_of
 

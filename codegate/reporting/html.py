@@ -11,10 +11,9 @@ from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.bugs import bug, links
 from codegate.reporting.cells import Name, Table
-from codegate.reporting.chart import WIDTH, Point, known, place
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import cost_and_time
-from codegate.reporting.page import page_template
+from codegate.reporting.page import WIDTH, Point, known, page_template, place
 from codegate.reporting.plain import one_line
 from codegate.reporting.view import Cell, ReportView
 

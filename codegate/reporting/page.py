@@ -9,13 +9,18 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from codegate.reporting.chart import HEIGHT, WIDTH
+from codegate.gating.estimates import Estimate
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+WIDTH: Final = 640
+HEIGHT: Final = 160
+"""Pixels of a chart of pass rates with their intervals, which ``_charts.html.j2`` draws."""
 
 DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
@@ -71,3 +76,29 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a rate and the ends of its interval are; ``words`` say it, ``name`` stands beside it, ``new`` marks it."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    words: str
+    name: str = ""
+    new: bool = False
+
+
+def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
+    """Return the point of ``rate`` at ``at``, a share of the chart's width, 100 % at the top; None: it is unknown."""
+    if rate.value is None or rate.low is None or rate.high is None:
+        return None
+    y, low, high = (round(HEIGHT * (1.0 - value), 1) for value in (rate.value, rate.low, rate.high))
+    return Point(round(WIDTH * at, 1), y, low, high, words, name, new)
+
+
+def known(points: Sequence[Point | None]) -> tuple[Point, ...]:
+    """Return the points of known rates."""
+    return tuple(point for point in points if point is not None)

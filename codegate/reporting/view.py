@@ -9,7 +9,6 @@ from typing import Literal
 from codegate.gating import Verdict
 from codegate.gating.estimates import Estimate
 from codegate.reporting.correctness import Correctness
-from codegate.reporting.judged import JudgeCounts
 from codegate.reporting.measures import Measures
 from codegate.reporting.sweep import Sweep
 
@@ -147,6 +146,29 @@ class ProblemView:
     fix: str
     excluded: str | None
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class JudgeCounts:
+    """Judged attempts of one candidate: solved and broken ones, as execution showed, by the judge's verdict.
+
+    Attributes:
+        judge: its label.
+        unclear: attempts whose answer had no verdict; they count nowhere else.
+        agreement: attempts on which judge and execution agree.
+        broken_passed_share: broken attempts that the judge passes, of the broken ones.
+        solved_passed_share: solved attempts that the judge passes, of the solved ones.
+    """
+
+    judge: str
+    solved_passed: int
+    solved_failed: int
+    broken_passed: int
+    broken_failed: int
+    unclear: int
+    agreement: Estimate
+    broken_passed_share: Estimate
+    solved_passed_share: Estimate
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def test_a_log_gets_a_line_after_silence(monkeypatch: pytest.MonkeyPatch) -> Non
     show(0, 9, "waiting", important=False, waiting=True)
     show(1, 9, "soon after", important=False)
     show(2, 9, "a fault", important=True)
-    monkeypatch.setattr("codegate.reporting.progress._SILENCE_SECONDS", 0.0)
+    monkeypatch.setattr("codegate.reporting.console._SILENCE_SECONDS", 0.0)
     show(2, 9, "still waiting", important=False, waiting=True)
     show(9, 9, "the last", important=False)
     assert lines == ["[2/9] a fault", "[2/9] still waiting", "[9/9] the last"]
