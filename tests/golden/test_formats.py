@@ -40,5 +40,6 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.requirement("D1", "R1", "R3")
 def test_a_format_is_what_it_was(name: str) -> None:
     check(f"formats/{name}", FORMATS[name]())

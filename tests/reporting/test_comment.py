@@ -29,29 +29,11 @@ CHANGES = re.compile(r"\]\(https://github\.com/acme/shop/pull/\d+\)")
 """Our own links to the changes behind the problems."""
 
 
-def test_it_says_what_a_reviewer_needs() -> None:
+def test_it_links_to_the_run_and_a_strangers_figures_decide_nothing() -> None:
     text = render_comment(view(), run_url=RUN, report_url=REPORT, commit="a" * 40)
-    for part in (
-        "> [!CAUTION]\n> **✗ codegate: regressed**",
-        "| `worse` | ✗ regressed | 82.8% | 48.3% | -34.5 pp (92%: -62.8 to -8.5 pp) |",
-        "the candidate is worse",
-        "29, look 1 of 1 | — |",
-        "- cost of `worse`: $0.1769 (n=29,",
-        "**Newly failing problems** (`worse`)",
-        "| Problem | First failure | Bug | Baseline → candidate |",
-        "| `money-27` | `logic error: AssertionError: assert 99",
-        "| [Fix money-27 losing a cent (#\u200b127, 2025-03-02)](https://github.com/acme/shop/pull/127) |",
-        "**Newly passing problems** (`worse`)",
-        "| `worse` | `logic error` | 15 | 51.7% [34–69%] n=29 | 17.2% | +34.5 pp",
-        "| Cost: per completed task | $0.0073 [$0.0063–$0.0088] n=25 |",
-        "| Cost: prices | `as declared` |",
-        "| Time: model, median / P95 |",
-        "429 Too Many Requests",
-        "2 problems left out",
-        "at `aaaaaaaaaaaa`",
-        f"[All of the report]({REPORT}) · [Workflow run]({RUN})",
-    ):
-        assert part in text, part
+    assert text.startswith("> [!CAUTION]\n> **✗ codegate: regressed**")
+    assert "at `aaaaaaaaaaaa`" in text
+    assert f"[All of the report]({REPORT}) · [Workflow run]({RUN})" in text
     assert "controlled" not in text
     claimed = render_comment(view(), claimed=True)
     assert "decide nothing" in claimed

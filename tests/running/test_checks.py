@@ -196,12 +196,6 @@ def test_a_context_in_which_no_prompt_fits_is_named_before_any_sandbox(
     assert not server.asked
 
 
-def test_a_context_in_which_prompts_fit_is_not_mentioned(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.context = 8192
-    run = run_here(suite, tmp_path / "r", server.spec(), precheck=True)
-    assert all(outcome.grade for outcome in run.outcomes)
-
-
 def test_the_command_says_in_one_line_that_a_key_is_refused(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.greeting = lambda request: WRONG_KEY
     done = codegate("run", suite.folder, "--candidate", server.candidate, "--sandbox", "bwrap", "--json", cwd=tmp_path)

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, UsageError
 from codegate.running import Journal
 from codegate.suite import Suite, load_suite
 from tests.running.test_soundness import break_fix
-from tests.running.world import NAMES, ModelServer, Said, answer, codegate, lines, run_here
+from tests.running.world import NAMES, ModelServer, Said, answer, run_here
 
 pytestmark = pytest.mark.bwrap
 
@@ -51,30 +50,6 @@ def test_a_declined_first_request_ends_the_run(
     assert len(server.asked) == 1
     server.reset()
     assert all(outcome.grade for outcome in run_here(suite, tmp_path / "r").outcomes)
-
-
-def test_the_command_ends_with_two_and_one_line(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = lambda name, turn, request: TEMPERATURE
-    (tmp_path / "codegate.yml").write_text(
-        f"candidates: [{{provider: openai, model: m-1, base_url: '{server.url}', sampling: {{temperature: 0}}}}]\n"
-    )
-    done = codegate("run", suite.folder, "--sandbox", "bwrap", "--json", cwd=tmp_path)
-    assert done.code == 2
-    assert "Change or remove `sampling.temperature`" in done.document["error"]["cause"]
-    assert len(server.asked) == 1
-
-
-def test_all_candidates_are_asked_first_and_all_that_fail_are_named(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
-    server.script = lambda name, turn, request: (
-        TEMPERATURE if request.get("temperature") is not None else Said(answer(name))
-    )
-    cold = [server.spec(name=f"cold {n}", sampling={"temperature": n}) for n in (0, 1)]
-    with pytest.raises(UsageError, match=r"first request of cold 0 failed.*first request of cold 1 failed"):
-        run_here(suite, tmp_path / "r", *cold, server.spec(), CandidateSpec(provider="reference"))
-    assert len(server.asked) == 3
-    assert [line["grade"]["resolved"] for line in lines(tmp_path / "r") if line["grade"]] == [True]
 
 
 def cut(limit: int) -> Callable[[str, int, dict[str, Any]], Said]:
