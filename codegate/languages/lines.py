@@ -7,12 +7,13 @@ statement, or what stood in the place of an assertion: the expressions that it c
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
 from codegate.languages.registry import path_language
-from codegate.languages.syntax import Grammar, edited, parse, text_of, walk
+from codegate.languages.syntax import Grammar, arguments_of, edited, field, parse, text_of, walk
 from codegate.plugins import load_part
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was ra
 """
 
 _MAX_DEPTH: Final = 6
+_MAX_ROWS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Line:
     test: str
     steps: tuple[Step, ...]
     replaced: int = 0
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = attribute(default_factory=dict)
     own: tuple[Step, ...] = ()
     frame: str = ""
     fixtures: tuple[str, ...] = ()
@@ -104,19 +106,90 @@ class Shown(NamedTuple):
     expected: str
 
 
-class Reader(Protocol):
-    """Reads the statements of a test."""
+@dataclass(frozen=True)
+class Reader(ABC):
+    """Reads the statements of one test.
+
+    Attributes:
+        grammar: of its file.
+        base: the file before the fix.
+        helpers: functions that assert something, by what a call of them names.
+    """
+
+    grammar: Grammar
+    base: str
+    helpers: "Mapping[str, Node]"
+    error_wanted: ClassVar[re.Pattern[str]] = re.compile("(?!)")
+    """Found in an assertion that asks for an error."""
 
     def parse(self, text: str) -> "Node":
         """Return the syntax tree of statements."""
-        ...
+        return parse(text, self.grammar)
 
+    @abstractmethod
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
         """Return what a statement of a test is to its line; None: nothing.
 
         Branches leave the line here; a step beside them stays in it.
         """
-        ...
+
+    @abstractmethod
+    def assigned(self, root: "Node", name: str) -> "Node | None":
+        """Return the value that statements assign to a name."""
+
+    def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
+        """Return the value that a name was assigned last in the steps before."""
+        values = (self.assigned(self.parse(step.text), name) for step in reversed(before) if name in step.text)
+        return next((value for value in values if value is not None), None)
+
+    def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
+        """Return a table, or the value of its name."""
+        is_name = table is not None and table.type == "identifier"
+        return self.named(text_of(table), before) if is_name else table
+
+    def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
+        """Return the step of an assertion that compares the values of some expressions."""
+        return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
+
+
+class TypedReader(Reader):
+    """Reads tests of a language in which functions that assert something are written out with typed parameters."""
+
+    results: ClassVar[frozenset[str]]
+    """Types of expressions that call something."""
+
+    @abstractmethod
+    def is_made(self, node: "Node") -> bool:
+        """Return whether an expression's value comes from the code under test, for all that is seen."""
+
+    @abstractmethod
+    def parameters(self, function: "Node") -> list[tuple[str, str]]:
+        """Return the names of a function's parameters, with their types."""
+
+    @abstractmethod
+    def declare(self, name: str, kind: str, value: str) -> str:
+        """Return a declaration of a name with its type and value."""
+
+    def text(self, node: "Node") -> str:
+        """Return the source of an expression as a line has it."""
+        return text_of(node)
+
+    def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
+        """Return the results that a function which asserts something is given, or else what it runs.
+
+        A call that the base has too counts only if the test itself made what it is given.
+        """
+        arguments = arguments_of(call)
+        made = [each for each in arguments if self.is_made(each)]
+        results = [each for each in made if any(node.type in self.results for node in walk(each))]
+        if results:
+            return self.check(call, map(self.text, results))
+        local = "\n".join(step.text for step in before)
+        given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in made)
+        steps = written_out(self.parameters(helper), list(map(self.text, arguments)), self.declare)
+        if steps is None or not (given or is_fresh(call, self.base)):
+            return None
+        return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
 
 
 @dataclass(frozen=True)
@@ -247,9 +320,9 @@ def appears(text: str, base: str) -> bool:
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
-    """Return the rows of a table that a file did not have before; all where it had all of them."""
+    """Return the first rows of a table that a file did not have before; of all where it had all of them."""
     given = list(rows)
-    return [row for row in given if is_fresh(row, base)] or given
+    return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
 
 
 def asserting(

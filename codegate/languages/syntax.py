@@ -97,6 +97,11 @@ def parts_of(node: "Node | None") -> "list[Node]":
     return [part for part in node.named_children if not part.type.endswith("comment")] if node is not None else []
 
 
+def arguments_of(call: "Node | None") -> "list[Node]":
+    """Return the arguments of a call."""
+    return parts_of(field(call, "arguments"))
+
+
 def walk(node: "Node") -> Iterator["Node"]:
     """Yield a node and all that is in it, in the order of the text."""
     stack = [node]

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
-from codegate.languages.syntax import edited, field, parse, parts_of, statement_text, text_of, walk
+from codegate.languages.lines import Branch, Step, TypedReader, fresh, is_fresh
+from codegate.languages.syntax import arguments_of, edited, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,16 +19,11 @@ _ASSERTING: Final = re.compile(r"(?:assert|require|is|qt|c)\.\w+")
 _METHOD: Final = re.compile(
     r"\w+\.(?:(?:No|Equal)?Error\w*|(?:Not)?(?:Equal\w*|Contains|Nil|Empty|Zero|Panics\w*)|ElementsMatch|Len|True|False)"
 )
-_ERROR_WANTED: Final = re.compile(
-    r"\berr\w* == nil|!= true|== false|\berr\w*\.Error\(\)|errors\.(?:As|Is)\(|"
-    r"(?<!t)\.(?:Error(?:f|Is|As|Contains\w*)?|EqualError\w*|Panics\w*)\((?!\))"
-)
 _TYPE: Final = re.compile(r"u?int\d*|float\d+|string|byte|rune|bool")
 _UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64", ""})
 _SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_literal|true|false|unary_expression")
 _POINTER: Final = re.compile(r"\(?(?:(?:interface ?\{\}|any)\()?&")
 _ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
-_MAX_ROWS: Final = 60
 #: "for i := 0; i+1 < len(tests); i += 2 {"
 _STEPPED: Final = re.compile(
     r"for (?P<index>\w+) := 0; (?P=index)(?: ?\+ ?\d)? < len\((?P<table>\w+)\); "
@@ -37,24 +32,21 @@ _STEPPED: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class GoReader:
+class GoReader(TypedReader):
     """Reads the statements of one test function; see ``Reader``.
 
     Attributes:
-        base: the file before the fix.
         subtests: those that fail; empty: none, or no subtest at all.
         types: structs that the file or the function declares, by name.
-        helpers: functions of the package that assert something, by name.
     """
 
-    base: str
+    results: ClassVar = frozenset({"call_expression", "selector_expression"})
+    error_wanted: ClassVar = re.compile(
+        r"\berr\w* == nil|!= true|== false|\berr\w*\.Error\(\)|errors\.(?:As|Is)\(|"
+        r"(?<!t)\.(?:Error(?:f|Is|As|Contains\w*)?|EqualError\w*|Panics\w*)\((?!\))"
+    )
     subtests: frozenset[str]
     types: "Mapping[str, Node]"
-    helpers: "Mapping[str, Node]"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Reader.parse``."""
-        return parse(text, "go")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
         """See ``Reader.read``."""
@@ -67,25 +59,19 @@ class GoReader:
         if statement.type == "for_statement" and self._fails(statement):
             return list(self._rows(statement, before)) or None
         if statement.type == "if_statement" and self._fails(statement):
-            return _condition(statement)
+            return self._condition(statement)
         if call is not None and call.type == "call_expression":
             arguments = arguments_of(call)
             if guarded := _guarded(function, arguments):
                 return Step(guarded)
-            helper = self.helpers.get(function)
-            given = tuple(text_of(each) for each in arguments if _is_made(each) and _is_result(each))
-            if helper is not None and given:
-                return Step(checked=given, raises=bool(_ERROR_WANTED.search(text_of(call))))
-            if helper is not None:
-                local = {name for step in before for name in variables(self.parse(step.text))}
-                given_here = any(text_of(each) in local for each in arguments)
-                return self._helped(helper, arguments) if given_here or is_fresh(statement, self.base) else None
+            if (helper := self.helpers.get(function)) is not None:
+                return self.helped(helper, call, before)
             if _FAILING.search(function) and function.count(".") == 1 and function.startswith("t"):
                 return None
             if _asserts(call) or any(text_of(each) in {"t", "tb"} for each in arguments):
-                checked = tuple(text_of(each) for each in arguments if _is_made(each))
+                checked = [text_of(each) for each in arguments if self.is_made(each)]
                 if checked:
-                    return Step(checked=checked, raises=bool(_ERROR_WANTED.search(text_of(call))))
+                    return self.check(call, checked)
         if statement.type == "block":
             return [Branch((), text_of(statement)[1:-1])]
         own = re.fullmatch(r"(\w+) := \1", text_of(statement))
@@ -96,18 +82,60 @@ class GoReader:
         """Return whether there is an assertion in a statement, or a call of what asserts something."""
         return fails(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
-    def _helped(self, helper: "Node", arguments: list["Node"]) -> list[Branch]:
-        """Return what a function that asserts something runs when it is given ``arguments``."""
-        listed = field(helper, "parameters")
-        named = [
+    def parameters(self, function: "Node") -> list[tuple[str, str]]:
+        """See ``TypedReader.parameters``."""
+        generic = field(function, "type_parameters") is not None
+        listed = field(function, "parameters") if not generic else None
+        return [
             (text_of(name), text_of(field(parameter, "type")))
             for parameter in (listed.named_children if listed is not None else [])
             for name in parameter.children_by_field_name("name")
         ]
-        steps = written_out(named, [text_of(argument) for argument in arguments], _declared)
-        if steps is None or field(helper, "type_parameters") is not None:
-            return []
-        return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
+
+    def declare(self, name: str, kind: str, value: str) -> str:
+        """See ``TypedReader.declare``."""
+        return f"{name} := {value}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {value}"
+
+    def is_made(self, node: "Node") -> bool:
+        """See ``TypedReader.is_made``."""
+        if node.type in {"func_literal", "nil", "true", "false"} or text_of(node) in {"t", "tb"}:
+            return False
+        return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
+
+    def _condition(self, statement: "Node") -> Step:
+        """Return what a condition compares, and what the texts of its failures show."""
+        condition = field(statement, "condition")
+        calls = [node for node in walk(statement) if node.type == "call_expression"]
+        inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
+        saying = (call for call in calls if _FAILING.search(text_of(field(call, "function"))))
+        said = [each for call in saying for each in arguments_of(call) if self.is_made(each)]
+        said = [each for each in said if inside.isdisjoint(text_of(n) for n in walk(each) if n.type == "identifier")]
+        step = self.check(statement, [*(self._operands(condition) if condition else ()), *map(text_of, said)])
+        # A call such as errors.As fills what it is given.
+        filling = (
+            text
+            for call in calls
+            if condition
+            and condition.start_byte <= call.start_byte < condition.end_byte
+            and "&" in (text := text_of(call))
+        )
+        return replace(step, text=text_of(field(statement, "initializer")) or next(filling, ""))
+
+    def _operands(self, condition: "Node") -> list[str]:
+        """Return the sides of comparisons, arguments of calls such as ``reflect.DeepEqual``, and other conditions."""
+        if condition.type == "parenthesized_expression":
+            return self._operands(condition.named_children[0])
+        if condition.type == "unary_expression" and text_of(condition).startswith("!"):
+            return self._operands(condition.named_children[0])
+        if condition.type == "binary_expression":
+            return [
+                text for side in ("left", "right") if (node := field(condition, side)) for text in self._operands(node)
+            ]
+        if condition.type == "call_expression" and re.fullmatch(
+            r"(?:reflect|cmp|errors|strings|bytes|slices|maps)\.\w+", text_of(field(condition, "function"))
+        ):
+            return [text_of(each) for each in arguments_of(condition) if self.is_made(each)]
+        return [text_of(condition)] if self.is_made(condition) else []
 
     def _subtest(self, call: "Node") -> list[Branch]:
         arguments = arguments_of(call)
@@ -124,36 +152,40 @@ class GoReader:
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
         """Yield what a loop over a table that is written out runs for each of its rows."""
         clause = next((node for node in loop.named_children if node.type == "range_clause"), None)
-        left, table, body = field(clause, "left"), field(clause, "right"), field(loop, "body")
+        left, table, body = field(clause, "left"), self.value(field(clause, "right"), before), field(loop, "body")
         if (stepped := _STEPPED.match(text_of(loop))) is not None and body is not None:
             yield from self._stepped(stepped, body, before)
-        if table is not None and table.type == "identifier":
-            table = self._value(text_of(table), before)
         if left is None or body is None or table is None or table.type != "composite_literal":
             return
         names = [text_of(node) for node in left.named_children]
         rows = _entries(table)
         kind = field(table, "type")
         element = field(kind, "element") or field(kind, "value")
-        for number, entry in enumerate(fresh(rows, self.base)[:_MAX_ROWS]):
+        for number, entry in enumerate(fresh(rows, self.base)):
             keyed = entry.type == "keyed_element"
             key = text_of(field(entry, "key")) if keyed else str(number)
             row = _inner(field(entry, "value") if keyed else entry)
             if row is not None:
                 yield from self._row(names, key, row, element, body)
 
-    def _value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        values = (_assigned(self.parse(step.text), name) for step in reversed(before))
-        return next((value for value in values if value is not None), None)
+    def assigned(self, root: "Node", name: str) -> "Node | None":
+        """See ``Reader.assigned``."""
+        for node in walk(root):
+            if node.type in {"short_var_declaration", "var_spec", "assignment_statement"}:
+                left = field(node, "left") or field(node, "name")
+                right = field(node, "right") or field(node, "value")
+                if text_of(left) == name and right is not None and right.named_children:
+                    return right.named_children[0]
+        return None
 
     def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
         """Yield what a loop runs that takes entries of a table by their index, one or more at a time."""
         index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
-        table = self._value(name, before)
+        table = self.named(name, before)
         rows = _entries(table) if table is not None and table.type == "composite_literal" else []
         chunks = [rows[at : at + width] for at in range(0, len(rows) - width + 1, width)]
         new = [chunk for chunk in chunks if any(is_fresh(entry, self.base) for entry in chunk)]
-        for chunk in (new or chunks)[:_MAX_ROWS]:
+        for chunk in new or chunks:
             entries = {f"{name}[{index}+{at}]": text_of(_inner(entry)) for at, entry in enumerate(chunk)}
             entries[f"{name}[{index}]"] = entries[f"{name}[{index}+0]"]
             taken = {
@@ -193,7 +225,7 @@ class GoReader:
                         return  # a method, or a value whose zero is not known here
                     edits[node] = value
             text = edited(body, edits)
-            if any(node.type == "identifier" and text_of(node) == name for node in walk(parse(text, "go"))):
+            if any(node.type == "identifier" and text_of(node) == name for node in walk(self.parse(text))):
                 return
         elif name and name != "_":
             typed = f"{text_of(element)}{text_of(row)}" if row.type == "literal_value" else text_of(row)
@@ -204,10 +236,6 @@ class GoReader:
         if kind is not None and kind.type == "pointer_type":
             kind = kind.named_children[0]
         return kind if kind is None or kind.type == "struct_type" else self.types.get(text_of(kind))
-
-
-def _declared(name: str, kind: str, text: str) -> str:
-    return f"{name} := {text}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {text}"
 
 
 def _is_written(node: "Node") -> bool:
@@ -251,51 +279,6 @@ def _zero(kind: str) -> str:
     return _ZERO.get(kind) or ("0" if kind == "int" else f"{kind}(0)" if number else "")
 
 
-def _condition(statement: "Node") -> Step:
-    """Return what a condition compares, and what the texts of its failures show."""
-    checked: list[str] = []
-    initial = statement.child_by_field_name("initializer")
-    inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
-    for node in walk(statement):
-        if node.type == "if_statement":
-            condition = field(node, "condition")
-            if node == statement and condition is not None:
-                checked += _operands(condition)
-        elif node.type == "call_expression" and _FAILING.search(text_of(field(node, "function"))):
-            checked += [
-                text_of(each) for each in arguments_of(node)
-                if _is_made(each) and not inside & {text_of(name) for name in walk(each) if name.type == "identifier"}
-            ]  # fmt: skip
-    condition = field(statement, "condition")
-    calls = [node for node in walk(condition) if node.type == "call_expression"] if condition is not None else []
-    filling = next((text for node in calls if "&" in (text := text_of(node))), "")  # such as errors.As
-    return Step(
-        text_of(initial) or filling, tuple(dict.fromkeys(checked)), bool(_ERROR_WANTED.search(text_of(statement)))
-    )
-
-
-def _operands(condition: "Node") -> list[str]:
-    """Return the sides of comparisons, arguments of calls such as ``reflect.DeepEqual``, and other conditions."""
-    if condition.type == "parenthesized_expression":
-        return _operands(condition.named_children[0])
-    if condition.type == "unary_expression" and text_of(condition).startswith("!"):
-        return _operands(condition.named_children[0])
-    if condition.type == "binary_expression":
-        return [text for side in ("left", "right") if (node := field(condition, side)) for text in _operands(node)]
-    if condition.type == "call_expression" and re.fullmatch(
-        r"(?:reflect|cmp|errors|strings|bytes|slices|maps)\.\w+", text_of(field(condition, "function"))
-    ):
-        return [text_of(each) for each in arguments_of(condition) if _is_made(each)]
-    return [text_of(condition)] if _is_made(condition) else []
-
-
-def _is_made(node: "Node") -> bool:
-    """Return whether an expression's value comes from the code under test, for all that is seen."""
-    if node.type in {"func_literal", "nil", "true", "false"} or text_of(node) in {"t", "tb"}:
-        return False
-    return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
-
-
 def _asserts(call: "Node") -> bool:
     """Return whether a call is one of a library's assertions."""
     name = text_of(field(call, "function"))
@@ -311,11 +294,6 @@ def _guarded(function: str, arguments: list["Node"]) -> str:
     return f"func() {{\n\tdefer func() {{ _ = recover() }}()\n\t{text_of(field(plain[0], 'body'))[1:-1].strip()}\n}}()"
 
 
-def _is_result(node: "Node") -> bool:
-    """Return whether an expression calls something, or asks for a field."""
-    return any(inner.type in {"call_expression", "selector_expression"} for inner in walk(node))
-
-
 def fails(node: "Node") -> bool:
     """Return whether there is an assertion in a statement or a function."""
     return any(
@@ -326,23 +304,8 @@ def fails(node: "Node") -> bool:
     )
 
 
-def arguments_of(call: "Node") -> list["Node"]:
-    """Return what a call is given."""
-    return parts_of(field(call, "arguments"))
-
-
 def _inner(node: "Node | None") -> "Node | None":
     return node.named_children[0] if node is not None and node.type == "literal_element" else node
-
-
-def _assigned(root: "Node", name: str) -> "Node | None":
-    for node in walk(root):
-        if node.type in {"short_var_declaration", "var_spec", "assignment_statement"}:
-            left = field(node, "left") or field(node, "name")
-            right = field(node, "right") or field(node, "value")
-            if text_of(left) == name and right is not None and right.named_children:
-                return right.named_children[0]
-    return None
 
 
 def struct_types(node: "Node") -> "dict[str, Node]":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.go.statements import GoReader, arguments_of, fails, struct_types, variables
+from codegate.languages.go.statements import GoReader, fails, struct_types, variables
 from codegate.languages.lines import (
     MARK,
     Dialect,
@@ -22,7 +22,7 @@ from codegate.languages.lines import (
     needed,
     probes_at,
 )
-from codegate.languages.syntax import Grammar, edited, field, text_of, walk
+from codegate.languages.syntax import Grammar, arguments_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -112,7 +112,7 @@ class GoTests(Dialect):
         for name, node in functions.items():
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
-                reader = GoReader(base, frozenset(subtests), {**types, **struct_types(node)}, helpers)
+                reader = GoReader("go", base, helpers, frozenset(subtests), {**types, **struct_types(node)})
                 for steps in lines_through(reader, _in_turn(field(node, "body"))[1:-1], shared):
                     yield Line(name, self._without_tables(steps))
 

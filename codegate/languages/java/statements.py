@@ -3,39 +3,26 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
-from codegate.languages.syntax import field, parse, parts_of, statement_text, text_of, walk
+from codegate.languages.lines import Branch, Step, TypedReader, fresh
+from codegate.languages.syntax import arguments_of, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ASSERTS: Final = re.compile(r"assert\w*")
 _THROWS: Final = re.compile(r"assert(?:Throws\w*|ThatThrownBy|ThatException\w*)|isThrownBy|catchThrowable\w*")
-_ERROR_WANTED: Final = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
 #: What is asked of a value; the value itself tells more than the answer.
 _ASKS: Final = frozenset({"equals", "contains", "startsWith", "endsWith", "matches", "isEmpty"})
 _LISTS: Final = frozenset({"asList", "of"})
-_MAX_ROWS: Final = 60
 
 
-@dataclass(frozen=True)
-class JavaReader:
-    """Reads the statements of one test method; see ``Reader``.
+class JavaReader(TypedReader):
+    """Reads the statements of one test method."""
 
-    Attributes:
-        base: the file before the fix.
-        helpers: methods of the file that assert something, by name.
-    """
-
-    base: str
-    helpers: "Mapping[str, Node]"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Reader.parse``."""
-        return parse(text, "java")
+    results: ClassVar = frozenset({"method_invocation", "object_creation_expression"})
+    error_wanted: ClassVar = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         """See ``Reader.read``; a name that an assertion gives the error it asks for stands for nothing."""
@@ -70,54 +57,46 @@ class JavaReader:
 
     def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         """Return what an assertion checks, or what a method that asserts something runs."""
-        arguments, helper = arguments_of(call), self.helpers.get(call_name(call))
-        raises = bool(_ERROR_WANTED.search(text_of(call)))
+        helper = self.helpers.get(call_name(call))
         if helper is not None and field(call, "object") is None:
-            results = tuple(text_of(each) for each in arguments if _is_made(each) and _is_result(each))
-            if results:
-                return Step(checked=results, raises=raises)
-            local = "\n".join(step.text for step in before)
-            given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in arguments)
-            return self._helped(helper, arguments) if given or is_fresh(call, self.base) else []
+            helped = self.helped(helper, call, before)
+            return [] if helped is None else helped if isinstance(helped, Step) else [*helped]
         chain: Node | None = call
         while chain is not None and chain.type == "method_invocation":
             listed = arguments_of(chain)
             if call_name(chain).startswith("assertThat") and listed:
                 inner = _thrown(listed[0])
-                checked = [text_of(each) for each in (listed[:-1] or listed) if _is_made(each)]
-                return list(inner) if inner else Step(checked=tuple(checked), raises=raises)
+                checked = [text_of(each) for each in (listed[:-1] or listed) if self.is_made(each)]
+                return list(inner) if inner else self.check(call, checked)
             chain = field(chain, "object")
         if _ASSERTS.fullmatch(call_name(call)):
-            return Step(
-                checked=tuple(dict.fromkeys(text for each in arguments for text in _sides(each))), raises=raises
-            )
+            return self.check(call, (text for each in arguments_of(call) for text in self._sides(each)))
         return None
 
-    def _helped(self, helper: "Node", arguments: "list[Node]") -> "list[Branch | Step]":
-        named = [(text_of(field(each, "name")), text_of(field(each, "type"))) for each in parameters(helper)]
-        texts = [text_of(each) for each in arguments]
-        steps = written_out(named, texts, lambda name, kind, text: f"{kind} {name} = {text};")
-        return [Branch(steps, text_of(field(helper, "body"))[1:-1])] if steps is not None else []
+    def parameters(self, function: "Node") -> list[tuple[str, str]]:
+        """See ``TypedReader.parameters``."""
+        return [(text_of(field(each, "name")), text_of(field(each, "type"))) for each in parameters(function)]
+
+    def declare(self, name: str, kind: str, value: str) -> str:
+        """See ``TypedReader.declare``."""
+        return f"{kind} {name} = {value};"
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> "Iterator[Branch | Step]":
         """Yield what a loop over values that are written out runs for each of them."""
-        table = field(loop, "value")
-        if table is not None and table.type == "identifier":
-            table = self._value(text_of(table), before)
+        table = self.value(field(loop, "value"), before)
         if table is None:
             return
-        entries = arguments_of(table) if call_name(table) in _LISTS else _entries(table)
+        listed = next((node for node in walk(table) if node.type == "array_initializer"), None)
+        entries = arguments_of(table) if call_name(table) in _LISTS else parts_of(listed)
         declared = f"{text_of(field(loop, 'type'))} {text_of(field(loop, 'name'))}"
         body = text_of(field(loop, "body"))
-        for entry in fresh(entries, self.base)[:_MAX_ROWS]:
+        for entry in fresh(entries, self.base):
             yield Branch((Step(f"{declared} = {text_of(entry)};"),), body[1:-1] if body.startswith("{") else body)
 
-    def _value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        declarators = (
-            node for step in reversed(before) for node in walk(self.parse(step.text))
-            if node.type == "variable_declarator" and text_of(field(node, "name")) == name
-        )  # fmt: skip
-        return field(next(declarators, None), "value")
+    def assigned(self, root: "Node", name: str) -> "Node | None":
+        """See ``Reader.assigned``."""
+        declarators = (node for node in walk(root) if node.type == "variable_declarator")
+        return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
         """Yield the parameters of each row that a test with parameters is given, those that the base has left out.
@@ -126,7 +105,7 @@ class JavaReader:
             method: the test.
             sources: all methods of the file, by name.
         """
-        named = [(text_of(field(each, "type")), text_of(field(each, "name"))) for each in parameters(method)]
+        named = self.parameters(method)
         for annotation in annotations(method):
             rows: list[Node] = []
             kind = text_of(field(annotation, "name")).rpartition(".")[2]
@@ -135,28 +114,39 @@ class JavaReader:
                 wanted = text_of(values[0])[1:-1] if values else text_of(field(method, "name"))
                 source = sources.get(wanted)
                 rows = [node for node in walk(source) if _is_row(node)] if source is not None else []
-            for row in fresh(values if kind.endswith(("ValueSource", "CsvSource")) else rows, self.base)[:_MAX_ROWS]:
+            for row in fresh(values if kind.endswith(("ValueSource", "CsvSource")) else rows, self.base):
                 given = [text_of(row)] if kind == "ValueSource" else [text_of(each) for each in arguments_of(row)]
                 if kind == "CsvSource":
                     cells = [cell.strip().strip("'") for cell in text_of(row).strip('"').split(",")]
                     given = [
-                        json.dumps(cell) if "String" in typed else cell
-                        for cell, (typed, _) in zip(cells, named, strict=False)
+                        json.dumps(cell) if "String" in kind else cell
+                        for cell, (_, kind) in zip(cells, named, strict=False)
                     ]
                 if len(given) == len(named):
-                    yield tuple(
-                        Step(f"{typed} {name} = {text};") for (typed, name), text in zip(named, given, strict=True)
-                    )
+                    yield tuple(Step(self.declare(*each, text)) for each, text in zip(named, given, strict=True))
+
+    def is_made(self, node: "Node") -> bool:
+        """See ``TypedReader.is_made``."""
+        if node.type in {"lambda_expression", "class_literal", "method_reference"}:
+            return False
+        return any(inner.type == "identifier" for inner in walk(node))
+
+    def _sides(self, node: "Node") -> list[str]:
+        """Return what of an assertion's argument is checked: sides of comparisons, and what methods are asked of."""
+        inner = node
+        while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
+            inner = inner.named_children[-1]
+        if inner.type == "binary_expression":
+            return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]
+        if inner.type == "instanceof_expression":
+            return [text_of(field(inner, "left"))]
+        asked = [field(inner, "object"), *arguments_of(inner)] if call_name(inner) in _ASKS else []
+        return [text_of(each) for each in (*asked, inner) if each is not None and self.is_made(each)]
 
 
 def call_name(node: "Node") -> str:
     """Return the name of the method that is called; empty where none is."""
     return text_of(field(node, "name")) if node.type == "method_invocation" else ""
-
-
-def arguments_of(call: "Node") -> "list[Node]":
-    """Return what a call is given."""
-    return parts_of(field(call, "arguments"))
 
 
 def parameters(method: "Node") -> "list[Node]":
@@ -226,37 +216,7 @@ def _resources(statement: "Node") -> tuple[Step, ...]:
     return tuple(Step(f"{text};") for text in found)
 
 
-def _sides(node: "Node") -> list[str]:
-    """Return what of an assertion's argument is checked: sides of comparisons, and what methods are asked of."""
-    inner = node
-    while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
-        inner = inner.named_children[-1]
-    if inner.type == "binary_expression":
-        return [text for side in ("left", "right") if (part := field(inner, side)) for text in _sides(part)]
-    if inner.type == "instanceof_expression":
-        return [text_of(field(inner, "left"))]
-    asked = [field(inner, "object"), *arguments_of(inner)] if call_name(inner) in _ASKS else []
-    found = [text_of(each) for each in asked if each is not None and _is_made(each)]
-    return [*found, text_of(inner)] if _is_made(inner) else found
-
-
-def _is_made(node: "Node") -> bool:
-    """Return whether an expression's value comes from the code under test, for all that is seen."""
-    if node.type in {"lambda_expression", "class_literal", "method_reference"}:
-        return False
-    return any(inner.type == "identifier" for inner in walk(node))
-
-
-def _is_result(node: "Node") -> bool:
-    return any(inner.type in {"method_invocation", "object_creation_expression"} for inner in walk(node))
-
-
 def _is_row(node: "Node") -> bool:
     """Return whether a call makes a row: ``Arguments.of(…)`` or ``arguments(…)``."""
     owner, name = text_of(field(node, "object")), call_name(node)
     return name == "arguments" or (owner.endswith("Arguments") and name in {"of", "arguments"})
-
-
-def _entries(table: "Node") -> "list[Node]":
-    listed = next((node for node in walk(table) if node.type == "array_initializer"), None)
-    return parts_of(listed)

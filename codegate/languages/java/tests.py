@@ -100,7 +100,7 @@ class JavaTests(Dialect):
         names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
         root = self.parse(source)
         methods = {text_of(field(node, "name")): node for node in walk(root) if node.type == "method_declaration"}
-        reader = JavaReader(base, asserting(methods, fails, lambda node: map(call_name, walk(node))))
+        reader = JavaReader("java", base, asserting(methods, fails, lambda node: map(call_name, walk(node))))
         if "Parameterized.class" not in source:  # an object is made for each row
             yield from self._walk(reader, root, (), (), names, methods)
 

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.lines import Branch, Step, fresh, is_fresh
-from codegate.languages.syntax import Grammar, edited, field, parse, parts_of, statement_text, text_of, walk
+from codegate.languages.lines import Branch, Reader, Step, fresh, is_fresh
+from codegate.languages.syntax import arguments_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,29 +28,13 @@ FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "function
 DECLARATIONS: Final = frozenset({"lexical_declaration", "variable_declaration"})
 _PLACEHOLDER: Final = re.compile(r"%(?:\w|%|\\[#$])|\\\$(?:\w+(?:\\\.\w+)*|\\#)")
 """What a table's row fills in a title: ``%s``, ``$name``, ``$a.b``, ``$#``, as they are written in a pattern."""
-_MAX_ROWS: Final = 40
 
 
-@dataclass(frozen=True)
-class JavaScriptReader:
-    """Reads the statements of one test; see ``Reader``.
-
-    Attributes:
-        grammar: of the file.
-        base: the file before the fix.
-        helpers: functions of the file that assert something, by their names.
-    """
-
-    grammar: Grammar
-    base: str
-    helpers: "Mapping[str, Node]"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Reader.parse``."""
-        return parse(text, self.grammar)
+class JavaScriptReader(Reader):
+    """Reads the statements of one test."""
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``Dialect.read``."""
+        """See ``Reader.read``."""
         if statement.type == "comment":
             return None
         call = called(statement)
@@ -59,7 +42,7 @@ class JavaScriptReader:
         body = field(helper, "body")
         if call is not None and helper is not None and body is not None:
             bound = [
-                step for pair in zip(parameters(helper), _arguments(call), strict=False) for step in _bindings(*pair)
+                step for pair in zip(parameters(helper), arguments_of(call), strict=False) for step in _bindings(*pair)
             ]
             return [_branch(bound, None, call, body)] if is_fresh(statement, self.base) else None
         found = _assertion(statement) or _request(statement, before)
@@ -77,7 +60,7 @@ class JavaScriptReader:
         """Yield the rows of ``it.each(table)``; those that are arrays are spread over the parameters."""
         table = field(call, "function", "arguments")
         rows = table.named_children[0] if table is not None and table.named_children else None
-        for row in fresh(_elements(rows), self.base)[:_MAX_ROWS]:
+        for row in fresh(_elements(rows), self.base):
             patterns = parameters(function)
             spread = row.type == "array"
             if spread:
@@ -93,7 +76,7 @@ class JavaScriptReader:
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return
-        for row in fresh(self._table(table, before), self.base)[:_MAX_ROWS]:
+        for row in fresh(self._table(table, before), self.base):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
@@ -102,10 +85,7 @@ class JavaScriptReader:
         if table is not None and listed:
             arguments = field(table, "arguments")
             table = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-        found = table
-        if table is not None and table.type == "identifier":
-            named = [self.parse(step.text) for step in reversed(before) if text_of(table) in step.text]
-            found = next((value for root in named if (value := _assigned(root, text_of(table))) is not None), None)
+        found = self.value(table, before)
         if found is None:
             return
         if listed and found.type == "object":
@@ -114,9 +94,15 @@ class JavaScriptReader:
                     key, text = text_of(field(pair, "key")), text_of(field(pair, "value"))
                     key = key if key.startswith(("'", '"', "`")) else json.dumps(key.strip("[]"))
                     row = {"keys": f"({key})", "values": f"({text})", "entries": f"[{key}, {text}]"}[listed[1]]
-                    yield _expression(self.parse(row))
+                    yield _bare(self.parse(row).named_children[0].named_children[0])
         else:
-            yield from _elements(_bare(found))
+            yield from _elements(found)
+
+    def assigned(self, root: "Node", name: str) -> "Node | None":
+        """See ``Reader.assigned``."""
+        declarators = (node for node in walk(root) if node.type == "variable_declarator")
+        value = field(next((each for each in declarators if text_of(field(each, "name")) == name), None), "value")
+        return _bare(value) if value is not None else None
 
 
 def asserting(root: "Node") -> "dict[str, Node]":
@@ -216,11 +202,11 @@ def _assertion(statement: "Node") -> Step | None:
             if links[-1] == "should":
                 return _checks([inner], raises=any(map(_RAISES.search, links)))
         elif text_of(inner) in {"expect", "chai.expect", "expect.soft"}:
-            return _checks(_arguments(chain)[:1], raises=any(map(_RAISES.search, links)))
+            return _checks(arguments_of(chain)[:1], raises=any(map(_RAISES.search, links)))
         chain = inner
     if value.type == "call_expression" and _ASSERTS.fullmatch(text_of(field(value, "function"))):
         raises = bool(_RAISES.search(text_of(field(value, "function"))))
-        arguments = _arguments(value)
+        arguments = arguments_of(value)
         return _checks(arguments[:1] if raises else arguments[:2], raises=raises)
     return None
 
@@ -245,7 +231,7 @@ def _without_expectations(node: "Node", response: str, checked: list[str]) -> st
     if node.type == "call_expression" and method in {"expect", "end"} and owner is not None:
         code = _without_expectations(owner, response, checked)
         if method == "expect" and owner.type == "call_expression":
-            checked += _expected_of(response, _arguments(node))
+            checked += _expected_of(response, arguments_of(node))
         return code
     return _without_expectations(inner, response, checked) + text_of(node)[len(text_of(inner)) :]
 
@@ -290,10 +276,6 @@ def _result(function: "Node") -> str:
     return text_of(statements[0].named_children[0]) if single and statements[0].named_children else ""
 
 
-def _arguments(call: "Node") -> list["Node"]:
-    return parts_of(field(call, "arguments"))
-
-
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
     """Return the pattern, the table and the body of a loop; of ``forEach`` too."""
     if statement.type == "for_in_statement":
@@ -333,14 +315,6 @@ def _bindings(pattern: "Node", row: "Node") -> list[Step]:
     return [Step(f"const {text_of(pattern)} = {text_of(row)};")]
 
 
-def _assigned(root: "Node", name: str) -> "Node | None":
-    for node in walk(root):
-        if node.type == "variable_declarator" and text_of(field(node, "name")) == name:
-            value = field(node, "value")
-            return _bare(value) if value is not None else None
-    return None
-
-
 def _bare(value: "Node") -> "Node":
     """Return an expression without brackets and what TypeScript says of its type."""
     while value.type in {"parenthesized_expression", "as_expression", "satisfies_expression"} and value.named_children:
@@ -351,10 +325,6 @@ def _bare(value: "Node") -> "Node":
 def _elements(table: "Node | None") -> Iterator["Node"]:
     if table is not None and _bare(table).type == "array":
         yield from (node for node in _bare(table).named_children if node.type not in {"comment", "spread_element"})
-
-
-def _expression(root: "Node") -> "Node":
-    return _bare(root.named_children[0].named_children[0])
 
 
 def is_name(node: "Node") -> bool:

@@ -1,12 +1,12 @@
 """What the statements of a Python test are to a probe: assertions, rows of its tables, helpers, blocks."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.lines import Branch, Step, fresh, is_fresh
-from codegate.languages.syntax import edited, field, parse, parts_of, text_of, walk
+from codegate.languages.lines import Branch, Reader, Step, fresh, is_fresh
+from codegate.languages.syntax import arguments_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,26 +19,17 @@ _SPLATS: Final = frozenset({"list_splat", "dictionary_splat", "list_splat_patter
 _ASSERTS: Final = re.compile(r"(?:assert[A-Z_]\w*|fail(?:If|Unless)\w*)")
 _RAISES: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"})
 _WARNS: Final = frozenset({"warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"})
-_MAX_ROWS: Final = 60
 
 
 @dataclass(frozen=True)
-class PythonReader:
+class PythonReader(Reader):
     """Reads the statements of one test; see ``Reader``.
 
     Attributes:
-        base: the file before the fix.
-        module: the test file.
-        helpers: functions of the file and of the test's class that assert something, by what their calls name.
+        module: the test file, whose tables count too.
     """
 
-    base: str
     module: "Node"
-    helpers: "Mapping[str, Node]"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Reader.parse``."""
-        return parse(text, "python")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         """See ``Reader.read``."""
@@ -91,7 +82,7 @@ class PythonReader:
         table = self.value(field(table, "function", "object") if of_items else table, before)
         if target is None or table is None or of_items != (table.type == "dictionary"):
             return
-        for row in fresh(elements(table), self.base)[:_MAX_ROWS]:
+        for row in fresh(elements(table), self.base):
             if row.type == "pair":
                 names = target.named_children
                 parts = [field(row, "key"), field(row, "value")]
@@ -100,13 +91,18 @@ class PythonReader:
             else:
                 yield tuple(bindings(target, row))
 
-    def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return a table, or what the name of one was assigned in the test or in its file."""
-        if table is None or table.type != "identifier":
-            return table
-        made = (self.parse(step.text) for step in reversed(before) if text_of(table) in step.text)
-        values = (_assigned(root, text_of(table)) for root in (*made, self.module))
-        return next((found for found in values if found is not None), None)
+    def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
+        """See ``Reader.named``."""
+        return super().named(name, before) or self.assigned(self.module, name)
+
+    def assigned(self, root: "Node", name: str) -> "Node | None":
+        """See ``Reader.assigned``: at the top of some code."""
+        found = None
+        for statement in root.named_children:
+            node = statement.named_children[0] if statement.type == "expression_statement" else statement
+            if node.type == "assignment" and text_of(field(node, "left")) == name:
+                found = field(node, "right")
+        return found
 
 
 def called(statement: "Node") -> "Node | None":
@@ -120,11 +116,6 @@ def called(statement: "Node") -> "Node | None":
 def is_docstring(statement: "Node") -> bool:
     """Return whether a statement is a text alone."""
     return statement.type == "expression_statement" and statement.named_children[0].type == "string"
-
-
-def arguments_of(call: "Node | None") -> "list[Node]":
-    """Return what a call is given."""
-    return parts_of(field(call, "arguments"))
 
 
 def elements(table: "Node | None") -> "list[Node]":
@@ -180,16 +171,6 @@ def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
         if node.type not in {"comment", "keyword_separator", "positional_separator"}:
             name = field(node, "name") or (node.named_children[0] if node.named_children else node)
             found[text_of(name)] = field(node, "value")
-    return found
-
-
-def _assigned(root: "Node", name: str) -> "Node | None":
-    """Return what a name is assigned last at the top of some code."""
-    found = None
-    for statement in root.named_children:
-        node = statement.named_children[0] if statement.type == "expression_statement" else statement
-        if node.type == "assignment" and text_of(field(node, "left")) == name:
-            found = field(node, "right")
     return found
 
 

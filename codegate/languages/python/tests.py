@@ -9,7 +9,6 @@ from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, co
 from codegate.languages.python.names import BINDING, bare, bound, defining, used
 from codegate.languages.python.statements import (
     PythonReader,
-    arguments_of,
     asserts,
     dedented,
     elements,
@@ -17,7 +16,7 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
-from codegate.languages.syntax import Grammar, edited, field, parse, parts_of, text_of, walk
+from codegate.languages.syntax import Grammar, arguments_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,7 +90,7 @@ class PythonTests(Dialect):
             f"self.{own}": node for own, node in methods.items() if not own.startswith("test")
         }
         helpers = {own: node for own, node in helpers.items() if asserts(node)}
-        reader = PythonReader(base, module, helpers)
+        reader = PythonReader("python", base, helpers, module)
         prepared = [
             Step(dedented(node)) for own in _SETUPS if own in methods
             for node in _statements(methods[own]) if "super()" not in text_of(node) and not is_docstring(node)

@@ -1,12 +1,11 @@
 """What the statements of a Rust test are to a probe: macros that assert, values of loops, functions that assert."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import Branch, Step, fresh, is_fresh, written_out
-from codegate.languages.syntax import edited, field, parse, parts_of, statement_text, text_of, walk
+from codegate.languages.lines import Branch, Step, TypedReader, fresh
+from codegate.languages.syntax import edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -14,31 +13,19 @@ if TYPE_CHECKING:
 _ASSERTS: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert\w*")
 _TALKS: Final = frozenset({"println", "eprintln", "print", "eprint", "dbg"})
 _COMPARES: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert_(?:eq|ne)\w*")
-_ERROR_WANTED: Final = re.compile(r"\b(?:is_err|unwrap_err|expect_err|Err|err)\b|Error")
 #: What is asked of a value; the value itself tells more than the answer.
 _ASKS: Final = frozenset({"contains", "starts_with", "ends_with", "is_ok", "is_err", "is_some", "is_none", "is_empty"})
 #: Names of the language's own that make values of what is written out.
 _MAKES: Final = frozenset({"vec", "to_string", "to_owned", "to_vec", "into", "from", "new", "format", "str"})
-_MAX_ROWS: Final = 60
 
 
-@dataclass(frozen=True)
-class RustReader:
-    """Reads the statements of one test function; see ``Reader``.
+class RustReader(TypedReader):
+    """Reads the statements of one test function."""
 
-    Attributes:
-        base: the file before the fix.
-        helpers: functions of the file that assert something, by name.
-    """
+    results: ClassVar = frozenset({"call_expression", "macro_invocation"})
+    error_wanted: ClassVar = re.compile(r"\b(?:is_err|unwrap_err|expect_err|Err|err)\b|Error")
 
-    base: str
-    helpers: "Mapping[str, Node]"
-
-    def parse(self, text: str) -> "Node":
-        """See ``Reader.parse``."""
-        return parse(text, "rust")
-
-    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
+    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
         """See ``Reader.read``; what a function would return for an error is a panic."""
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
@@ -49,7 +36,7 @@ class RustReader:
             return list(self._rows(inner, before))
         if inner.type == "match_expression" and self._fails(inner):
             value = field(inner, "value")
-            return Step(checked=(unfailing(value),)) if value is not None and _is_made(value) else None
+            return Step(checked=(unfailing(value),)) if value is not None and self.is_made(value) else None
         if inner.type == "macro_invocation":
             name = text_of(field(inner, "macro"))
             if _ASSERTS.fullmatch(name):
@@ -57,7 +44,7 @@ class RustReader:
             if name in _TALKS:
                 return None
         if inner.type == "call_expression" and (helper := self.helpers.get(called(inner))) is not None:
-            return self._helped(helper, inner, before)
+            return self.helped(helper, inner, before)
         if self._fails(inner):
             return None
         if (made := _commanded(inner)) is not None:
@@ -74,42 +61,40 @@ class RustReader:
             texts = _sides(self._expression(given[0])) if given else []
         else:
             texts = given[:2] if _COMPARES.fullmatch(name) else given[:1]
-        checked = [node for node in map(self._expression, texts) if _is_made(node)]
-        raises = bool(_ERROR_WANTED.search(text_of(macro)))
-        return Step(checked=tuple(dict.fromkeys(map(unfailing, checked))), raises=raises)
+        return self.check(macro, map(unfailing, filter(self.is_made, map(self._expression, texts))))
 
     def _expression(self, text: str) -> "Node":
         node = self.parse(f"{text};").named_children
         return node[0].named_children[0] if node and node[0].named_children else self.parse(text)
 
-    def _helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step]":
-        """Return what a function that asserts something is given to check, or what it runs."""
-        arguments = arguments_of(call)
-        results = tuple(unfailing(each) for each in arguments if _is_made(each) and _is_result(each))
-        if results:
-            return Step(checked=results, raises=bool(_ERROR_WANTED.search(text_of(call))))
-        local = "\n".join(step.text for step in before)
-        given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in arguments)
-        listed = field(helper, "parameters")
-        named = [
-            (text_of(field(each, "pattern") or each), text_of(field(each, "type")))
-            for each in (listed.named_children if listed is not None else [])
-            if each.type != "attribute_item"
-        ]
-        steps = written_out(named, list(map(unfailing, arguments)), _declared)
-        if steps is None or not (given or is_fresh(call, self.base)):
-            return []
-        return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
+    def parameters(self, function: "Node") -> list[tuple[str, str]]:
+        """See ``TypedReader.parameters``."""
+        listed = field(function, "parameters")
+        given = [each for each in listed.named_children if each.type != "attribute_item"] if listed is not None else []
+        return [(text_of(field(each, "pattern") or each), text_of(field(each, "type"))) for each in given]
 
-    def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch | Step]:
+    def declare(self, name: str, kind: str, value: str) -> str:
+        """See ``TypedReader.declare``: lifetimes and type parameters have no names here."""
+        typed = kind and not re.search(r"'|\bimpl\b|\b[A-Z]\b", kind)
+        return f"let {name}: {kind} = {value};" if typed else f"let {name} = {value};"
+
+    def text(self, node: "Node") -> str:
+        """See ``TypedReader.text``."""
+        return unfailing(node)
+
+    def is_made(self, node: "Node") -> bool:
+        """See ``TypedReader.is_made``."""
+        names = (text_of(inner) for inner in walk(node) if inner.type in {"identifier", "field_identifier"})
+        return any(name[:1].islower() and name not in _MAKES for name in names)
+
+    def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
         """Yield what a loop over values that are written out runs for each of them."""
         table, pattern = field(loop, "value"), text_of(field(loop, "pattern"))
         lent = False
         while table is not None and table.type in {"reference_expression", "call_expression"}:
             lent = lent or table.type == "reference_expression" or called(table) in {"iter", "iter_mut"}
             table = field(table, "value") or field(table, "function", "value")
-        if table is not None and table.type == "identifier":
-            table = self._value(text_of(table), before)
+        table = self.value(table, before)
         while table is not None and table.type == "reference_expression":
             table = field(table, "value")
         if table is None or table.type not in {"array_expression", "macro_invocation"}:
@@ -117,13 +102,13 @@ class RustReader:
         texts = macro_arguments(table) if table.type == "macro_invocation" else map(text_of, table.named_children)
         rows = [self._expression(text) for text in texts if text and not text.startswith("//")]
         borrow = "&" if lent and not pattern.startswith("&") else ""
-        for row in fresh(rows, self.base)[:_MAX_ROWS]:
+        for row in fresh(rows, self.base):
             bound = Step(f"let {pattern.removeprefix('&')} = {borrow}{text_of(row)};")
             yield Branch((bound,), text_of(field(loop, "body"))[1:-1])
 
-    def _value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        roots = (self.parse(step.text) for step in reversed(before))
-        lets = (node for root in roots for node in root.named_children if node.type == "let_declaration")
+    def assigned(self, root: "Node", name: str) -> "Node | None":
+        """See ``Reader.assigned``."""
+        lets = (node for node in root.named_children if node.type == "let_declaration")
         return field(next((node for node in lets if text_of(field(node, "pattern")) == name), None), "value")
 
 
@@ -142,11 +127,6 @@ def called(node: "Node") -> str:
     """Return the last name of the function or method that is called; empty where none is."""
     function = field(node, "function") if node.type == "call_expression" else None
     return text_of(field(function, "field") or field(function, "name") or function)
-
-
-def arguments_of(call: "Node") -> "list[Node]":
-    """Return what a call is given."""
-    return parts_of(field(call, "arguments"))
 
 
 def macro_arguments(macro: "Node") -> list[str]:
@@ -174,11 +154,6 @@ def unfailing(node: "Node") -> str:
     return edited(node, dict.fromkeys(marks, ".unwrap()")) if marks else statement_text(node)
 
 
-def _declared(name: str, kind: str, text: str) -> str:
-    typed = kind and not re.search(r"'|\bimpl\b|\b[A-Z]\b", kind)
-    return f"let {name}: {kind} = {text};" if typed else f"let {name} = {text};"
-
-
 def _sides(node: "Node") -> list[str]:
     """Return what of a condition is checked: sides of comparisons, and what methods are asked of."""
     if node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
@@ -190,13 +165,3 @@ def _sides(node: "Node") -> list[str]:
     if node.type == "call_expression" and called(node) in _ASKS:
         return [text_of(field(node, "function", "value")), text_of(node)]
     return [text_of(node)]
-
-
-def _is_made(node: "Node") -> bool:
-    """Return whether an expression's value comes from the code under test, for all that is seen."""
-    names = (text_of(inner) for inner in walk(node) if inner.type in {"identifier", "field_identifier"})
-    return any(name[:1].islower() and name not in _MAKES for name in names)
-
-
-def _is_result(node: "Node") -> bool:
-    return any(inner.type in {"call_expression", "macro_invocation"} for inner in walk(node))

@@ -112,7 +112,7 @@ class RustTests(Dialect):
             attributes = "".join(map(text_of, _attributes(node)))
             head = text_of(node).partition("{")[0]
             if "::".join((*modules, name)) in wanted and "should_panic" not in attributes and "async" not in head:
-                reader = RustReader(base, {each: helper for each, helper in helpers.items() if each != name})
+                reader = RustReader("rust", base, {each: helper for each, helper in helpers.items() if each != name})
                 text = text_of(field(node, "body"))[1:-1]
                 for steps in lines_through(reader, text, steps_for(self, shared, text, frozenset())):
                     yield Line(name, steps, frame="::".join(modules))
