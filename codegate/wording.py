@@ -1,6 +1,15 @@
-"""Word counts for people, the same in every room."""
+"""Counts and lists for people, worded the same in every room."""
+
+from collections.abc import Iterable
 
 
 def count_of(n: int, what: str) -> str:
     """Return ``n`` with its noun, which is ``what`` for one and has an s for any other number."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def few(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
+    """Return the first ``most`` names, and how many more there are."""
+    every = list(names)
+    more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""
+    return separator.join(every[:most]) + more

@@ -34,7 +34,7 @@ from codegate.running.config import config_file, load_config
 from codegate.sandbox import Choice, cache_folder
 from codegate.suite import load_suite
 from codegate.suite.exchange import ExportFormat, export_suite
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 _STRICT_ROUNDS: Final = 5
 _SHOWN: Final = 10
@@ -301,8 +301,7 @@ def _spread(values: Distribution, *, percent: bool = False) -> str:
 
 def _named(what: str, problems: tuple[str, ...]) -> Iterator[str]:
     if problems:
-        rest = len(problems) - _LONGEST
-        yield f"{what}: {', '.join(problems[:_LONGEST])}{f' and {rest} more' if rest > 0 else ''}"
+        yield f"{what}: {few(problems, _LONGEST)}"
 
 
 def _exposed(cutoff: date | None, after: int | None, n: int) -> str:

@@ -51,10 +51,10 @@ from codegate.gating.samples import (
     match,
     without_copies,
 )
-from codegate.gating.sentence import listed, mismatch_reason, population_sentence, reason_of
+from codegate.gating.sentence import mismatch_reason, population_sentence, reason_of
 from codegate.gating.statistics import mean
 from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 _FEWEST_UNITS: Final = 12
 """Pull requests below which nothing is said about bugs like these: a t test of so few has hardly any power."""
@@ -251,7 +251,7 @@ def _blocked(sides: _Comparison) -> str | None:
         return "There are no problems to compare."
     if absent := tuple(sorted(set(policy.must_pass) - compared.keys())):
         return (
-            f"No run can pass: `gate.must_pass` names problems that are left out of the comparison: {listed(absent)}. "
+            f"No run can pass: `gate.must_pass` names problems that are left out of the comparison: {few(absent)}. "
             "Release them with `codegate validate`, or remove them from `gate.must_pass`."
         )
     for tag, meant in sides.unseen().items():
@@ -292,17 +292,17 @@ def _demands(
         )
     if unsolved and not pending:
         tried = count_of(sides.terms.samples, "sample")
-        return "regressed", f"in {tried} it never solved a problem of `gate.must_pass`: {listed(unsolved)}."
+        return "regressed", f"in {tried} it never solved a problem of `gate.must_pass`: {few(unsolved)}."
     if decision != "pass":
         return None
     if unsolved:
         return (
             "inconclusive",
-            f"a problem of `gate.must_pass` is not solved yet ({listed(unsolved)})"
+            f"a problem of `gate.must_pass` is not solved yet ({few(unsolved)})"
             f"{'' if sides.terms.confirming else '; sampling goes on'}.",
         )
     if ungraded := tuple(sorted(set(policy.must_pass) - graded)):
-        return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
+        return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {few(ungraded)}."
     critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
     missing = (sides.tags.get(name, ()) for name in sides.baseline.problem_digests.keys() - graded)
     if unsampled := sorted(critical.intersection(tag for tags in missing for tag in (*tags, ALL))):

@@ -14,9 +14,9 @@ from codegate.gating.decision import FRESH_REACH, NEAR
 from codegate.gating.drift import DRIFT_LEVEL, change_between, counts_of
 from codegate.gating.policy import CohortPolicy, GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.sentence import beside, listed, probability
+from codegate.gating.sentence import beside, probability
 from codegate.gating.verdict import Drift, Verdict
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 
 def confirm(
@@ -111,13 +111,12 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
     unsolved = set(own.must_pass_failed)
     if unsolved:
         warnings.append(
-            f"The pinned model's fresh samples do not solve all of `gate.must_pass` either: "
-            f"{listed(tuple(sorted(unsolved)))}."
+            f"The pinned model's fresh samples do not solve all of `gate.must_pass` either: {few(sorted(unsolved))}."
         )
     broken = {cohort.tag for cohort in broken_floors(own.cohorts)}
     if broken:
         warnings.append(
-            f"The pinned model is below the critical floor in its fresh samples too: {listed(tuple(sorted(broken)))}."
+            f"The pinned model is below the critical floor in its fresh samples too: {few(sorted(broken))}."
         )
     cohorts = {
         tag: CohortPolicy(floor=rule.floor, tier="supporting") if tag in broken else rule

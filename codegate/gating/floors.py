@@ -15,10 +15,9 @@ from codegate.gating.compare import check_must_pass
 from codegate.gating.decision import NEAR, judge_limits, too_thin, with_losses
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
-from codegate.gating.sentence import listed
 from codegate.gating.statistics import Pair, mean
 from codegate.gating.verdict import Cohort, Exclusion, Verdict, VerdictKind
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 
 def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
@@ -94,9 +93,9 @@ def _decided(
         return "regressed", f"{_measured(broken[0])}, below the critical floor of {broken[0].floor:.1%} beyond chance."
     if unsolved := _unsolved(policy, pairs):
         tried = count_of(max(map(len, candidate.samples.values())), "sample")
-        return "regressed", f"In {tried} it never solved a problem of `gate.must_pass`: {listed(unsolved)}."
+        return "regressed", f"In {tried} it never solved a problem of `gate.must_pass`: {few(unsolved)}."
     if ungraded := tuple(sorted(set(policy.must_pass) - pairs.keys())):
-        return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
+        return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {few(ungraded)}."
     if policy.min_problems is not None and len(pairs) < policy.min_problems:
         return "inconclusive", f"{len(pairs)} problems were graded; a pass takes at least {policy.min_problems}."
     found, held = {group.tag: group for group in groups}, with_losses(candidate, pairs)

@@ -26,6 +26,7 @@ from codegate.gating.comparability import ABSENT, check_samples, differences, wi
 from codegate.gating.drift import DRIFT_LEVEL, Change, change_between, counts_of
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import probability
+from codegate.wording import few
 
 MIN_SAMPLES: Final = 5
 """Least samples per problem of a baseline; the guide recommends 10."""
@@ -267,16 +268,12 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             for one in differing
         ]  # fmt: skip
         raise UsageError(
-            f"{left_name} and {right_name} were made under different conditions: {_listed(named)}.",
+            f"{left_name} and {right_name} were made under different conditions: {few(named, _LISTED, '; ')}.",
             "Only samples made under the same conditions can be pooled; to go on under new ones, pin runs made under "
             "them with `codegate baseline pin --replace`.",
         )
     samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
     return right.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "; ".join(lines[:_LISTED]) + (f"; and {len(lines) - _LISTED} more" if len(lines) > _LISTED else "")
 
 
 def _check_whole(part: RunSamples) -> None:
@@ -287,10 +284,10 @@ def _check_whole(part: RunSamples) -> None:
             "Pin runs of a fixed number of samples: `codegate run SUITE --samples 10`.",
         )
     check_samples(part.samples, f"run {part.run}:")
-    missing = missing_samples(part.samples)
+    missing = few(missing_samples(part.samples), _LISTED, "; ")
     if missing or not part.samples.problem_digests:
         raise UsageError(
-            f"run {part.run} is incomplete and cannot be pinned: {_listed(missing) or 'it has no problems'}.",
+            f"run {part.run} is incomplete and cannot be pinned: {missing or 'it has no problems'}.",
             "Finish it with `codegate run --resume` and pin it then.",
         )
 

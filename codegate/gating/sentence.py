@@ -9,11 +9,10 @@ from codegate.gating.policy import LOOKS
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
 from codegate.suite import SANDBOX
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 _BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
 _FEWEST_FORETOLD = 8  # problems below which the formula of the smallest drop that is found does not hold
-_NAMED = 5  # how many mismatches, or problems, a sentence names
 
 
 def reason_of(
@@ -139,12 +138,6 @@ def probability(p: float, level: float = 1.0) -> str:
     return "p=" + beside(p, level, 3).removeprefix("0")
 
 
-def listed(names: tuple[str, ...]) -> str:
-    """Return the first few names and how many more there are."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
 def mismatch_reason(found: Differences) -> str:
     """Return why two sides cannot be compared, and what helps."""
     differing = found.mismatches
@@ -166,10 +159,9 @@ def mismatch_reason(found: Differences) -> str:
     controls = f" {controls_words(found.controlled)}" if found.controlled else ""
     if {one.field for one in differing} <= {"suite", *(f"problem {name}" for name in found.controlled)} and controls:
         return f"The pinned baseline is of the suite without its controls.{controls}"
-    named = "; ".join(describe(item) for item in differing[:_NAMED])
-    more = f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
+    named = few(map(describe, differing), separator="; ")
     return (
-        f"The pinned baseline was made under other conditions: {named}{more}. Run the candidate under the "
+        f"The pinned baseline was made under other conditions: {named}. Run the candidate under the "
         f"baseline's conditions, or pin a new baseline under these.{controls}{_proof(found.unproved)}"
     )
 
@@ -177,7 +169,7 @@ def mismatch_reason(found: Differences) -> str:
 def controls_words(problems: tuple[str, ...]) -> str:
     """Return the cause and the remedy where a validation has added controls to problems."""
     return (
-        f"`codegate validate` has added controls to {listed(problems)} since the baseline was pinned. Controls can "
+        f"`codegate validate` has added controls to {few(problems)} since the baseline was pinned. Controls can "
         "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "
         "`codegate baseline pin runs/controlled --replace`."
     )

@@ -20,7 +20,7 @@ from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import mean, quantile, within_variance
 from codegate.gating.verdict import Mismatch
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 DAYS: Final = 30
 """A slope is the change of the pass rate over this many days."""
@@ -243,8 +243,8 @@ def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEnt
 
 
 def _named(differing: Sequence[Mismatch]) -> str:
-    named = [f"{one.field} {one.candidate[:_SHORT]}, pinned {one.baseline[:_SHORT]}" for one in differing[:_NAMED]]
-    return "; ".join(named) + (f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else "")
+    named = (f"{one.field} {one.candidate[:_SHORT]}, pinned {one.baseline[:_SHORT]}" for one in differing)
+    return few(named, _NAMED, "; ")
 
 
 def _alarms(

@@ -48,10 +48,10 @@ from codegate.suite.exchange import (
     SweBenchRow,
     check_any,
     check_row,
-    few,
     read_rows,
     task_problem,
 )
+from codegate.wording import few
 
 ImportFormat = Literal["swe-bench", "humaneval", "harbor"]
 

@@ -28,7 +28,7 @@ from codegate.reporting.view import (
 from codegate.running import Outcome, Run
 from codegate.running.judge import Judged
 from codegate.suite import Tree, TreeFile, make_patch
-from codegate.wording import count_of
+from codegate.wording import count_of, few
 
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
@@ -262,11 +262,10 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
             "model since then is not seen"
         )
     if lower:
-        more = f" and {len(lower) - FEW} more" if len(lower) > FEW else ""
         count = sum(grade.controlled is False for _, grade in passes)
         found.append(
             f"{count} of {len(passes)} passes could not be cross-checked (a fail-to-pass test has no control): "
-            f"{', '.join(lower[:FEW])}{more}"
+            f"{few(lower)}"
         )
     signs = list(
         dict.fromkeys(f"{problem}: {one_line(sign, 300)}" for problem, grade in graded for sign in grade.suspicious)
@@ -317,8 +316,7 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     used |= {name for name, model in models if model in asked}
     parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness), *models)]
     unused = [one_line(name) for name in parts if name not in used]
-    more = f" and {len(unused) - FEW} more" if len(unused) > FEW else ""
-    never = f"; never: {', '.join(unused[:FEW])}{more}" if unused else ""
+    never = f"; never: {few(unused)}" if unused else ""
     return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"
 
 

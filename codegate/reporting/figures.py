@@ -8,6 +8,7 @@ from codegate.gating.comparability import HARNESS
 from codegate.gating.estimates import Difference, Estimate
 from codegate.gating.verdict import Mismatch
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
+from codegate.wording import few
 
 
 class Figure(str):
@@ -204,8 +205,7 @@ def changes(verdict: Verdict) -> str:
 
 def _change(one: Mismatch) -> str:
     if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
-        more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
-        return f"{HARNESS}: {', '.join(paths[:_FEW])}{more}"
+        return f"{HARNESS}: {few(paths, _FEW)}"
     return f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}"
 
 
@@ -219,7 +219,6 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
     found += [changes(verdict)] if verdict.changes else []
     found += [f"warning: {warning}" for warning in verdict.warnings]
     if verdict.must_pass_failed:
-        failed = verdict.must_pass_failed
-        more = f" and {len(failed) - _FEW} more" if len(failed) > _FEW else ""
-        found.append(f"never solved, although the policy says they must be: {', '.join(failed[:_FEW])}{more}")
+        unsolved = few(verdict.must_pass_failed, _FEW)
+        found.append(f"never solved, although the policy says they must be: {unsolved}")
     return tuple(found)

@@ -7,9 +7,9 @@ from codegate.reporting import figures
 from codegate.reporting.cells import Name, Table
 from codegate.reporting.figures import Figure
 from codegate.reporting.sweep import BEYOND_CHANCE, FEWEST, Effect, SettingScore, Sweep
+from codegate.wording import few
 
 _SENSITIVE: Final = 10
-_NAMED: Final = 5
 
 
 def sweep_tables(sweep: Sweep | None) -> tuple[Table, ...]:
@@ -92,5 +92,4 @@ def _listed(found: Iterable[Effect]) -> str:
         f"{'*' if one.p is not None and one.p < BEYOND_CHANCE else ''}"
         for one in found
     ]
-    more = f" and {len(parts) - _NAMED} more" if len(parts) > _NAMED else ""
-    return ", ".join(parts[:_NAMED]) + more
+    return few(parts)

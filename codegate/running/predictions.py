@@ -27,8 +27,8 @@ from codegate.running.readiness import check_images, prepare_environments
 from codegate.sandbox import Backend
 from codegate.solving import Attempt, AttemptSummary, prompt_version_of
 from codegate.suite import Problem, Suite, load_base
-from codegate.suite.exchange import Prediction, few, instance_ids, predictions_for
-from codegate.wording import count_of
+from codegate.suite.exchange import Prediction, instance_ids, predictions_for
+from codegate.wording import count_of, few
 
 PROVIDER: Final = "predictions"
 _MAX_LABEL: Final = 200

@@ -6,7 +6,7 @@ in a file from elsewhere is run.
 
 from codegate.suite.exchange.export import ExportFormat, export_suite, repository_slug
 from codegate.suite.exchange.humaneval import task_problem
-from codegate.suite.exchange.predictions import Prediction, few, predictions_for, write_predictions
+from codegate.suite.exchange.predictions import Prediction, predictions_for, write_predictions
 from codegate.suite.exchange.rows import MAX_FILE_BYTES, check_any, read_rows
 from codegate.suite.exchange.swebench import SweBenchRow, check_row, instance_ids
 
@@ -18,7 +18,6 @@ __all__ = [
     "check_any",
     "check_row",
     "export_suite",
-    "few",
     "instance_ids",
     "predictions_for",
     "read_rows",

@@ -5,9 +5,8 @@ The file is JSON Lines, a JSON array, one JSON object, or a JSON object keyed by
 does. Several predictions of one model for one instance are its samples, in the order of the file.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,8 +15,7 @@ from codegate.suite.exchange.rows import read_rows, write_rows
 from codegate.suite.exchange.swebench import instance_ids
 from codegate.suite.loaded import Suite
 from codegate.suite.reader import check_model
-
-_SHOWN: Final = 5
+from codegate.wording import few
 
 
 class Prediction(BaseModel):
@@ -104,10 +102,3 @@ def _problems_by_instance(suite: Suite, instances: Collection[str], path: Path) 
             "Give the predictions of one of them.",
         )
     return found
-
-
-def few(names: Iterable[str]) -> str:
-    """Return the first ``names`` for a message, and how many more there are."""
-    listed = list(names)
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more

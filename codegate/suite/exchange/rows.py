@@ -11,6 +11,7 @@ from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.strict import parse_json, read_bytes, read_text
 from codegate.suite.folder import inside
 from codegate.suite.reader import MAX_JSON_BYTES
+from codegate.wording import few
 
 MAX_FILE_BYTES: Final = 256 << 20
 MAX_ROW_BYTES: Final = 16 << 20
@@ -71,9 +72,8 @@ def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> 
         return
     if not skipped:
         raise UsageError(f"{path} holds no rows.")
-    more = f"; and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-    shown = "; ".join(reason.rstrip(".") for reason in skipped[:_SHOWN])
-    raise UsageError(f"{path} has no row that can be used. {shown}{more}.", "Check its format.")
+    reasons = few((reason.rstrip(".") for reason in skipped), _SHOWN, "; ")
+    raise UsageError(f"{path} has no row that can be used. {reasons}.", "Check its format.")
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
