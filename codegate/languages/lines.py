@@ -6,9 +6,10 @@ statement, or what stood in the place of an assertion: the expressions that it c
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
@@ -202,6 +203,11 @@ class Dialect(ABC):
         suffixes: those of files whose words are names of the language's programs.
         remark: what begins a comment.
         ending: what ends a statement; empty where the end of its line does.
+        raising: what stands before an error that is shown.
+        probe: what the name of a probe's test begins with.
+        place: pattern of a place in a compiler's message, with ``{}`` for the file and the line as its group; empty:
+            one that is no program is left out before anything runs.
+        assignments: types of nodes that change the value of their left side.
     """
 
     grammar: Grammar
@@ -209,6 +215,10 @@ class Dialect(ABC):
     suffixes: tuple[str, ...]
     remark: str = "//"
     ending: str = ""
+    raising: ClassVar[str] = "throws"
+    probe: ClassVar[str]
+    place: ClassVar[str] = ""
+    assignments: ClassVar[frozenset[str]] = frozenset()
 
     def parse(self, text: str) -> "Node":
         """Return the syntax tree of a file, or of statements."""
@@ -226,21 +236,40 @@ class Dialect(ABC):
     def literals(self, node: "Node") -> Iterator["Node"]:
         """Yield the texts and numbers in a node, texts without quotes and escapes."""
 
-    def declared(self, text: str) -> frozenset[str]:
-        """Return the names that a definition of a file is of."""
-        return self.bound(text)
-
     @abstractmethod
+    def names(self, node: "Node") -> set[str]:
+        """Return the names that a statement, or a definition of a file, is of."""
+
+    def declared(self, text: str) -> frozenset[str]:
+        """Return the names that definitions of a file are of."""
+        return frozenset(name for node in self.parse(text).named_children for name in self.names(node))
+
     def bound(self, text: str) -> frozenset[str]:
-        """Return the names that a statement declares or assigns to."""
+        """Return the names that statements declare or assign to: ``a`` of ``a.b[c] = d``."""
+        changed = (each for each in walk(self.parse(text)) if each.type in self.assignments)
+        targets = (walk(left) for each in changed if (left := field(each, "left")) is not None)
+        firsts = (next((each for each in target if each.type == "identifier"), None) for target in targets)
+        return self.declared(text) | {text_of(first) for first in firsts if first is not None}
+
+    def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
+        """Return the definitions of ``names``, and of what these use in turn, in the order of the file."""
+        shown: list[Node] = []
+        wanted, before = set(names), -1
+        while len(shown) != before:
+            before = len(shown)
+            for node in nodes:
+                if node not in shown and self.names(node) & wanted:
+                    shown.append(node)
+                    wanted |= self.used(text_of(node))
+        return [text_of(node) for node in nodes if node in shown]
 
     @abstractmethod
     def used(self, text: str) -> frozenset[str]:
         """Return the names that a statement or expression mentions."""
 
-    @abstractmethod
-    def named(self, probe: str, line: Line) -> str:
+    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
         """Return the name of a probe's test in its file."""
+        return f"{self.probe}{probe}"
 
     @abstractmethod
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
@@ -257,19 +286,35 @@ class Dialect(ABC):
         """Return what the names are that the test's framework gives a line; None: that cannot be told."""
         return {}
 
-    @abstractmethod
     def shown(
-        self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
+        self,
+        path: str,  # noqa: ARG002
+        context: str,
+        steps: Sequence[Step],
+        expression: str,
+        before: Value,
+        after: Value,
     ) -> "Shown":
         """Return two values of an expression after steps of a test file, as a reader is shown them."""
+        old, new = (self.value(*each) for each in (before, after))
+        return Shown(joined(context, code_of(steps)), expression, old, new)
+
+    def value(self, kind: str, text: str) -> str:
+        """Return a value as a reader is shown it."""
+        return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
         """Return the steps that lead to an expression as they are written when nothing follows."""
         return steps
 
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:  # noqa: ARG002
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
         """Return the probes in ``source`` that a compiler's ``message`` is about."""
-        return frozenset()
+        place = re.compile(self.place.format(re.escape(path.rpartition("/")[2])), re.MULTILINE | re.DOTALL)
+        head, lines, found = re.compile(rf".*\b{self.probe}(\w+)\("), source.splitlines(), set[str]()
+        for number in set(map(int, place.findall(message) if self.place else ())):
+            heads = (match[1] for line in reversed(lines[:number]) if (match := head.match(line)) is not None)
+            found.update(islice(heads, 1))
+        return frozenset(found)
 
 
 def dialect_of(path: str) -> Dialect | None:
@@ -359,29 +404,18 @@ def written_out(
     return tuple(Step(declared(name, kind, text)) for (name, kind), text in pairs if name != text)
 
 
-def changed_names(root: "Node", assignments: Container[str]) -> set[str]:
-    """Return the first name of what each assignment changes: ``a`` of ``a.b[c] = d``; ``assignments`` are types."""
-    targets = (each.child_by_field_name("left") for each in walk(root) if each.type in assignments)
-    firsts = (next((each for each in walk(left) if each.type == "identifier"), None) for left in targets if left)
-    return {text_of(first) for first in firsts if first is not None}
+def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
+    """Return the steps of a line as code, inner blocks in braces.
 
-
-def needed(
-    nodes: "Sequence[Node]",
-    names: Iterable[str],
-    declared: "Callable[[Node], set[str]]",
-    used: "Callable[[Node], Iterable[str]]",
-) -> list[str]:
-    """Return the definitions of ``names``, and of what these use in turn, in the order of the file."""
-    shown: list[Node] = []
-    wanted, before = set(names), -1
-    while len(shown) != before:
-        before = len(shown)
-        for node in nodes:
-            if node not in shown and declared(node) & wanted:
-                shown.append(node)
-                wanted.update(used(node))
-    return [text_of(node) for node in nodes if node in shown]
+    Args:
+        line: its steps.
+        write: gets the place of a step, the step, and the number of the first expression that it checks.
+    """
+    parts, depth, number = list[str](), 0, 0
+    for at, step in enumerate(line.steps):
+        parts += [*"{" * (step.depth - depth), *write(at, step, number)]
+        depth, number = step.depth, number + len(step.checked)
+    return "\n".join([*parts, *"}" * depth])
 
 
 def steps_for(dialect: Dialect, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
@@ -394,17 +428,6 @@ def steps_for(dialect: Dialect, shared: Sequence[Step], text: str, own: frozense
             kept.insert(0, step)
             wanted |= used - own
     return tuple(kept)
-
-
-def probes_at(source: str, places: Iterable[str], head: re.Pattern[str]) -> frozenset[str]:
-    """Return the probes that lines of a file are in, by the last line before them that fits ``head``."""
-    lines = source.splitlines()
-    found = set()
-    for number in set(map(int, places)):
-        heads = (head.match(line) for line in reversed(lines[:number]))
-        match = next((match for match in heads if match is not None), None)
-        found |= {match[1]} if match is not None else set()
-    return frozenset(found)
 
 
 def literals_of(dialect: Dialect, text: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.go.statements import GoReader, fails, struct_types, variables
 from codegate.languages.lines import (
@@ -15,12 +15,8 @@ from codegate.languages.lines import (
     Step,
     Value,
     asserting,
-    changed_names,
-    code_of,
-    joined,
+    in_blocks,
     lines_through,
-    needed,
-    probes_at,
 )
 from codegate.languages.syntax import Grammar, arguments_of, edited, field, text_of, walk
 
@@ -96,6 +92,10 @@ class GoTests(Dialect):
     grammar: Grammar = "go"
     fence: str = "go"
     suffixes: tuple[str, ...] = (".go",)
+    raising: ClassVar = "panics:"
+    probe: ClassVar = "TestCodegateProbe"
+    place: ClassVar = r"{}:(\d+):\d+"
+    assignments: ClassVar = frozenset({"assignment_statement"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """See ``Dialect.lines``: tests are given by their names, subtests with those of the tests that they are in."""
@@ -138,13 +138,19 @@ class GoTests(Dialect):
                 if outer.type not in {"array_type", "index_expression"} and not _SAYING.search(called):
                     yield inner
 
-    def declared(self, text: str) -> frozenset[str]:
-        """See ``Dialect.declared``; a method belongs to its type."""
-        return frozenset(name for node in self.parse(text).named_children for name in _declared(node))
+    def names(self, node: "Node") -> set[str]:
+        """See ``Dialect.names``; a method belongs to its type."""
+        if node.type == "function_declaration":
+            return {text_of(field(node, "name"))}
+        if node.type == "method_declaration":
+            receiver = field(node, "receiver")
+            return {text_of(name) for name in walk(receiver) if name.type == "type_identifier"} if receiver else set()
+        specs = [spec for spec in walk(node) if spec.type in {"var_spec", "const_spec", "type_spec"}]
+        return variables(node) | {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}
 
     def bound(self, text: str) -> frozenset[str]:
         """See ``Dialect.bound``."""
-        return frozenset(_bound(self.parse(text)))
+        return super().bound(text) - {"_", ""}
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``: fields are no names of their own."""
@@ -152,65 +158,48 @@ class GoTests(Dialect):
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
-    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
-        """See ``Dialect.named``."""
-        return self._function(probe)
-
-    def _function(self, probe: str) -> str:
-        return f"TestCodegateProbe{probe}"
-
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file without the names of its tests, a function for each probe, and helpers."""
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]
         parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
         for name, line in probes.items():
-            parts.append(f"func {self._function(name)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
+            parts.append(f"func {self.named(name, line)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
         helpers = (package[0] if package is not None else "") + _HELPERS
         return {path: "\n".join(parts), f"{folder}/zz_codegate_probe_test.go".lstrip("/"): helpers}
 
     def _probe(self, line: Line) -> str:
-        written, depth, number = ["probe := &codegateProbe{t: t}", "defer probe.end()"], 0, 0
-        for at, step in enumerate(line.steps):
-            written += ["{"] * (step.depth - depth)
-            depth = max(depth, step.depth)
+        def write(at: int, step: Step, number: int) -> Iterator[str]:
             own = bool(step.text and step.checked)
-            written += [f"probe.step = {at}", *(["{"] if own else []), step.text]
-            written += [f"_ = {name}" for name in sorted(variables(self.parse(step.text)))]
-            for expression in step.checked:
-                written.append(f"probe.record({number}, func() interface{{}} {{ return {expression} }})")
-                number += 1
-            written += ["}"] if own else []
-        return "\n".join([*written, *["}"] * depth])
+            yield from (f"probe.step = {at}", *(["{"] if own else []), step.text)
+            yield from (f"_ = {name}" for name in sorted(variables(self.parse(step.text))))
+            for place, expression in enumerate(step.checked, number):
+                yield f"probe.record({place}, func() interface{{}} {{ return {expression} }})"
+            yield from ["}"] if own else []
+
+        return "\n".join(["probe := &codegateProbe{t: t}", "defer probe.end()", in_blocks(line, write)])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``: imports go without saying, and the package has what the file does not."""
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
-        return needed(nodes, names, _declared, lambda node: self.used(text_of(node)))
+        return self.needed(nodes, names)
 
     def shown(
-        self,
-        path: str,  # noqa: ARG002
-        context: str,
-        steps: Sequence[Step],
-        expression: str,
-        before: Value,
-        after: Value,
+        self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
         """See ``Dialect.shown``: the value is printed in the way that shows it best."""
-        texts, kinds = (before[1], after[1]), {before[0], after[0]}
-        printed, shown = f'fmt.Printf("%#v\\n", {expression})', list(texts)
+        kinds, lines = {before[0], after[0]}, "\n" in before[1] + after[1]
+        printed = f'fmt.Printf("%#v\\n", {expression})'
         if "e" in kinds:
             printed = f"fmt.Println({expression})"
-        elif "s" in kinds and any("\n" in text for text in texts):
+        elif "s" in kinds and lines:
             printed = f"fmt.Print({expression})"
         elif "s" in kinds:
             printed = f'fmt.Printf("%q\\n", {expression})'
-            shown = [json.dumps(text, ensure_ascii=False) if kind == "s" else text for kind, text in (before, after)]
-        old, new = (
-            f"panics: {text}" if kind == "x" else text for (kind, _), text in zip((before, after), shown, strict=True)
-        )
-        return Shown(joined(context, code_of(steps)), printed, old, new)
+            before, after = (
+                (kind, json.dumps(text, ensure_ascii=False) if kind == "s" else text) for kind, text in (before, after)
+            )
+        return super().shown(path, context, steps, printed, before, after)
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
         """See ``Dialect.tidy``: a variable that nothing uses does not compile, nor does one that is declared twice."""
@@ -238,38 +227,9 @@ class GoTests(Dialect):
             known |= names
         return edited(root, edits) if edits else step.text
 
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """See ``Dialect.failed``."""
-        places = re.findall(rf"{re.escape(path.rpartition('/')[2])}:(\d+):\d+", message)
-        return probes_at(source, places, re.compile(rf"func {self._function('')}(\w+)\("))
-
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests()}
 """By the suffix of a test file."""
-
-
-def _declared(node: "Node") -> set[str]:
-    """Return the names that a declaration of a file is of; a method belongs to its type."""
-    if node.type == "function_declaration":
-        return {text_of(field(node, "name"))}
-    if node.type == "method_declaration":
-        receiver = field(node, "receiver")
-        return {text_of(name) for name in walk(receiver) if name.type == "type_identifier"} if receiver else set()
-    return _bound_at_top(node)
-
-
-def _bound_at_top(node: "Node") -> set[str]:
-    """Return the constants, variables and types that a declaration names."""
-    specs = [spec for spec in walk(node) if spec.type in {"var_spec", "const_spec", "type_spec"}]
-    return {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}
-
-
-def _bound(root: "Node") -> set[str]:
-    found = variables(root)
-    for node in root.named_children:
-        found |= _bound_at_top(node)
-    found |= changed_names(root, {"assignment_statement"})
-    return found - {"_", ""}
 
 
 def _is_data(node: "Node") -> bool:

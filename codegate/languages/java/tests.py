@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.java.declarations import TYPES
 from codegate.languages.java.statements import JavaReader, annotations, call_name, fails, parameters
@@ -12,16 +12,10 @@ from codegate.languages.lines import (
     MARK,
     Dialect,
     Line,
-    Shown,
     Step,
-    Value,
     asserting,
-    changed_names,
-    code_of,
-    joined,
+    in_blocks,
     lines_through,
-    needed,
-    probes_at,
     steps_for,
 )
 from codegate.languages.syntax import Grammar, ancestors, edited, field, text_of, walk
@@ -36,7 +30,6 @@ _LITERALS: Final = frozenset(
 )
 _DECLARATIONS: Final = frozenset({"variable_declarator", "formal_parameter", "resource"})
 _OLD: Final = re.compile(r"^import (?:static )?org\.junit\.(?!jupiter)", re.MULTILINE)
-_METHOD: Final = "testCodegateProbe"
 _HELPERS: Final = """
   private static final class CodegateProbe {
     interface Value { Object get() throws Throwable; }
@@ -94,6 +87,9 @@ class JavaTests(Dialect):
     fence: str = "java"
     suffixes: tuple[str, ...] = (".java",)
     ending: str = ";"
+    probe: ClassVar = "testCodegateProbe"
+    place: ClassVar = r"{}:\[?(\d+)"
+    assignments: ClassVar = frozenset({"assignment_expression"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their methods, those of nested classes with these before them."""
@@ -160,15 +156,11 @@ class JavaTests(Dialect):
             if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
                 yield inner
 
-    def declared(self, text: str) -> frozenset[str]:
-        """See ``Dialect.declared``."""
-        return frozenset(name for node in self.parse(text).named_children for name in _declared(node))
-
-    def bound(self, text: str) -> frozenset[str]:
-        """See ``Dialect.bound``."""
-        root = self.parse(text)
-        found = {name for node in root.named_children for name in _declared(node)}
-        return frozenset(found | changed_names(root, {"assignment_expression"}))
+    def names(self, node: "Node") -> set[str]:
+        """See ``Dialect.names``; members of a class are definitions too."""
+        if node.type in TYPES | {"method_declaration"}:
+            return {text_of(field(node, "name"))}
+        return {text_of(field(each, "name")) for each in node.children_by_field_name("declarator")}
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``: methods and fields of others are no names of their own."""
@@ -177,10 +169,6 @@ class JavaTests(Dialect):
         members |= {field(node, "field") for node in walk(root) if node.type == "field_access"}
         names = (node for node in walk(root) if node.type in {"identifier", "type_identifier"})
         return frozenset(text_of(node) for node in names if node not in members)
-
-    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
-        """See ``Dialect.named``."""
-        return f"{_METHOD}{probe}"
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the class with other methods in place of its tests."""
@@ -194,26 +182,22 @@ class JavaTests(Dialect):
         annotation = "@org.junit.jupiter.api.Test" if "org.junit.jupiter" in source else ""
         annotation = "@org.junit.Test" if not annotation and _OLD.search(source) else annotation
         edits = {} if beside else dict(_silenced(root))
-        parts = [self._probe(f"{annotation} public void {_METHOD}{name}()", line) for name, line in probes.items()]
+        parts = [self._probe(f"{annotation} public void {self.probe}{name}()", line) for name, line in probes.items()]
         edits[body.children[-1]] = "\n".join(["", *parts, _HELPERS, "}"])
         return {path: edited(root, edits)}
 
     def _probe(self, head: str, line: Line) -> str:
-        written, depth, number = [f"{head} throws Throwable {{"], 0, 0
-        written += ["CodegateProbe codegateProbe = new CodegateProbe();", "try {"]
-        for at, step in enumerate(line.steps):
-            written += ["{"] * (step.depth - depth) + ["}"] * (depth - step.depth)
-            depth = step.depth
-            written += [f"codegateProbe.at = {at};", step.text]
-            for expression in step.checked:
-                recorded = f"try {{ codegateProbe.record({number}, (Object) ({expression})); }}"
-                recorded += f" catch (Throwable codegateFault) {{ codegateProbe.fault({number}, codegateFault); }}"
-                asked = f"codegateProbe.run({number}, () -> {expression});"
-                written.append(asked if step.panics else recorded)
-                number += 1
-        written += ["}"] * depth
+        def write(at: int, step: Step, number: int) -> Iterator[str]:
+            yield from (f"codegateProbe.at = {at};", step.text)
+            for place, expression in enumerate(step.checked, number):
+                recorded = f"try {{ codegateProbe.record({place}, (Object) ({expression})); }}"
+                recorded += f" catch (Throwable codegateFault) {{ codegateProbe.fault({place}, codegateFault); }}"
+                yield f"codegateProbe.run({place}, () -> {expression});" if step.panics else recorded
+
+        begin = f"{head} throws Throwable {{\nCodegateProbe codegateProbe = new CodegateProbe();\ntry {{"
         ending = "codegateProbe.fault(-1 - codegateProbe.at, codegateFault);"
-        return "\n".join([*written, f"}} catch (Throwable codegateFault) {{ {ending} }}", "codegateProbe.end();", "}"])
+        end = f"}} catch (Throwable codegateFault) {{ {ending} }}\ncodegateProbe.end();\n}}"
+        return "\n".join([begin, in_blocks(line, write), end])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``: imports of the JDK go without saying, and the package has what the file does not."""
@@ -221,41 +205,17 @@ class JavaTests(Dialect):
         bodies = [body for node in root.named_children if (body := field(node, "body")) is not None]
         imports = [node for node in root.named_children if node.type == "import_declaration"]
         members = [node for body in bodies for node in body.named_children]
-        shown = needed(members, names, _declared, lambda node: self.used(text_of(node)))
+        shown = self.needed(members, names)
         wanted = names.union(*(self.used(text) for text in shown))
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
 
-    def shown(
-        self,
-        path: str,  # noqa: ARG002
-        context: str,
-        steps: Sequence[Step],
-        expression: str,
-        before: Value,
-        after: Value,
-    ) -> Shown:
-        """See ``Dialect.shown``: a text is written as a literal."""
-        old, new = (
-            f"throws {text}" if kind == "x" else json.dumps(text, ensure_ascii=False) if kind == "s" else text
-            for kind, text in (before, after)
-        )
-        return Shown(joined(context, code_of(steps)), expression, old, new)
-
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """See ``Dialect.failed``: javac says the line."""
-        places = re.findall(rf"{re.escape(path.rpartition('/')[2])}:\[?(\d+)", message)
-        return probes_at(source, places, re.compile(rf".*\b{_METHOD}(\d+)\("))
+    def value(self, kind: str, text: str) -> str:
+        """See ``Dialect.value``: a text is written as a literal."""
+        return json.dumps(text, ensure_ascii=False) if kind == "s" else super().value(kind, text)
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaTests()}
 """By the suffix of a test file."""
-
-
-def _declared(node: "Node") -> set[str]:
-    """Return the names that a statement, or a member of a class, declares."""
-    if node.type in TYPES | {"method_declaration"}:
-        return {text_of(field(node, "name"))}
-    return {text_of(field(each, "name")) for each in node.children_by_field_name("declarator")}
 
 
 def _imports(text: str) -> str:

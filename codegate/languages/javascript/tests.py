@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import normpath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.javascript.statements import (
     DECLARATIONS,
@@ -21,7 +21,7 @@ from codegate.languages.javascript.statements import (
     title_pattern,
     unwrapped,
 )
-from codegate.languages.lines import MARK, Branch, Dialect, Line, Shown, Step, Value, code_of, joined, lines_through
+from codegate.languages.lines import MARK, Branch, Dialect, Line, Shown, Step, Value, in_blocks, lines_through
 from codegate.languages.syntax import edited, field, text_of, walk
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class JavaScriptTests(Dialect):
     """One of the two languages; see ``Dialect``."""
 
     suffixes: tuple[str, ...] = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+    probe: ClassVar = "codegate probe "
 
     def lines(
         self,
@@ -137,16 +138,16 @@ class JavaScriptTests(Dialect):
             if inner.type in {"number", "string_fragment"} and not named:
                 yield inner
 
+    def names(self, node: "Node") -> set[str]:
+        """See ``Dialect.names``."""
+        named = node.named_children if node.type in DECLARATIONS else [node]
+        names = [each.child_by_field_name("name") for each in named]
+        return {text_of(each) for name in names if name for each in walk(name) if is_name(each)}
+
     def bound(self, text: str) -> frozenset[str]:
         """See ``Dialect.bound``."""
-        found: set[str] = set()
-        root = self.parse(text)
-        for statement in root.named_children:
-            names = [each.child_by_field_name("name") for each in statement.named_children]
-            if statement.type not in DECLARATIONS:
-                names = [statement.child_by_field_name("name")]
-            found |= {text_of(node) for name in names if name for node in walk(name) if is_name(node)}
-        for node in walk(root):
+        found = set(self.declared(text))
+        for node in walk(self.parse(text)):
             left = field(node, "left") if node.type.endswith("assignment_expression") else None
             while left is not None and left.type in {"member_expression", "subscript_expression"}:
                 left = field(left, "object")
@@ -159,9 +160,9 @@ class JavaScriptTests(Dialect):
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
 
-    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
+    def named(self, probe: str, line: Line) -> str:
         """See ``Dialect.named``."""
-        return f"codegate probe {probe};"
+        return f"{super().named(probe, line)};"  # no name of one begins with that of another
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
@@ -178,16 +179,13 @@ class JavaScriptTests(Dialect):
         return {path: "\n".join(parts) + "\n"}
 
     def _probe(self, line: Line) -> str:
-        written, depth, number = ["const __probe = __codegate();", "let __at = 0;", "try {"], 0, 0
-        for at, step in enumerate(line.steps):
-            written += ["{"] * (step.depth - depth)
-            depth = max(depth, step.depth)
-            written += [f"__at = {at};", f"{step.text.rstrip().rstrip(';')};" if step.text else ""]
-            for expression in step.checked:
-                written.append(f"await __probe.record({number}, async () => ({expression}));")
-                number += 1
-        written += ["}"] * depth
-        return "\n".join([*written, "} catch (error) { __probe.raised(__at, error); } finally { __probe.end(); }"])
+        def write(at: int, step: Step, number: int) -> Iterator[str]:
+            yield from (f"__at = {at};", f"{step.text.rstrip().rstrip(';')};" if step.text else "")
+            for place, expression in enumerate(step.checked, number):
+                yield f"await __probe.record({place}, async () => ({expression}));"
+
+        end = "} catch (error) { __probe.raised(__at, error); } finally { __probe.end(); }"
+        return "\n".join(["const __probe = __codegate();", "let __at = 0;", "try {", in_blocks(line, write), end])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``."""
@@ -215,11 +213,9 @@ class JavaScriptTests(Dialect):
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
         """See ``Dialect.shown``: modules are named as from the root."""
-        old, new = (f"throws {text}" if kind == "x" else text for kind, text in (before, after))
-        code, expression = (
-            self._from_root(text, path.rpartition("/")[0]) for text in (joined(context, code_of(steps)), expression)
-        )
-        return Shown(code, expression, old, new)
+        found = super().shown(path, context, steps, expression, before, after)
+        code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in found[:2])
+        return found._replace(code=code, expression=expression)
 
     def _from_root(self, code: str, folder: str) -> str:
         root, edits = self.parse(code), dict["Node", str]()

@@ -18,23 +18,19 @@ _IMPORTS: Final = frozenset({"import_statement", "import_from_statement"})
 _BUILTINS: Final = frozenset(dir(builtins))
 
 
-def bound(root: "Node") -> frozenset[str]:
-    """Return the names that statements declare or assign to."""
-    found: set[str] = set()
-    for node in root.named_children:
-        if node.type in _IMPORTS:
-            found |= _imported(node)
-        elif node.type in DEFINITIONS:
-            found.add(text_of(field(bare(node), "name")))
-    for node in _outer(root):
+def names(statement: "Node") -> set[str]:
+    """Return the names that a statement declares or assigns to."""
+    if statement.type in _IMPORTS:
+        return _imported(statement)
+    found = {text_of(field(bare(statement), "name"))} if statement.type in DEFINITIONS else set[str]()
+    for node in _outer(statement):
         target = field(node, "left") or field(node, "name") if node.type in BINDING else None
         if node.type == "as_pattern_target":
             target = node
         while target is not None and target.type in {"attribute", "subscript"}:
             target = field(target, "object") or field(target, "value")
-        names = walk(target) if target is not None else ()
-        found |= {text_of(each) for each in names if each.type == "identifier"}
-    return frozenset(found)
+        found |= {text_of(each) for each in walk(target) if each.type == "identifier"} if target is not None else set()
+    return found
 
 
 def used(root: "Node") -> frozenset[str]:
@@ -48,17 +44,17 @@ def used(root: "Node") -> frozenset[str]:
     return frozenset(found - own)
 
 
-def defining(module: "Node", names: frozenset[str]) -> list[str] | None:
-    """Return imports and definitions of a module that ``names`` need; None where it has not all of them."""
+def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
+    """Return imports and definitions of a module that names need; None where it has not all of them."""
     shown: list[str] = []
-    wanted = set(names) - _BUILTINS
+    wanted = set(needed) - _BUILTINS
     for node in reversed(module.named_children):
         if node.type in _IMPORTS:
             own = _imported(node) & wanted
             shown[:0] = [_narrowed(node, own)] if own else []
             wanted -= own
         else:
-            own = set(bound(parse(text_of(node), "python"))) & wanted
+            own = names(node) & wanted
             if own and node.type in DEFINITIONS | {"expression_statement"}:
                 text = _without_docstring(node)
                 shown.insert(0, text)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, code_of, fresh, joined, lines_through
-from codegate.languages.python.names import BINDING, bare, bound, defining, used
+from codegate.languages.python.names import BINDING, bare, defining, names, used
 from codegate.languages.python.statements import (
     PythonReader,
     asserts,
@@ -61,6 +61,8 @@ class PythonTests(Dialect):
     fence: str = "python"
     suffixes: tuple[str, ...] = (".py",)
     remark: str = "#"
+    raising: ClassVar = "raises"
+    probe: ClassVar = "test_codegate_probe_"
 
     def lines(
         self,
@@ -97,11 +99,11 @@ class PythonTests(Dialect):
         ]  # fmt: skip
         attributes = [Step(dedented(node)) for node in _attributes(around)] if around is not None else []
         rows = _rows(test, reader)
-        names = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
+        parameters = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
         body = "\n".join(dedented(node) for node in _statements(test))
         for row in rows:
             given = self.bound(code_of(row))
-            fixtures = tuple(each for each in names if each not in given)
+            fixtures = tuple(each for each in parameters if each not in given)
             for steps in lines_through(reader, body, (*attributes, *prepared, *row)):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
 
@@ -118,9 +120,9 @@ class PythonTests(Dialect):
                 if not (heading or (outer is not None and is_docstring(outer))):
                     yield inner
 
-    def bound(self, text: str) -> frozenset[str]:
-        """See ``Dialect.bound``."""
-        return bound(self.parse(text))
+    def names(self, node: "Node") -> set[str]:
+        """See ``Dialect.names``."""
+        return names(node)
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``; names that are only assigned to, and those that a part has for itself, are not."""
@@ -129,7 +131,7 @@ class PythonTests(Dialect):
     def named(self, probe: str, line: Line) -> str:
         """See ``Dialect.named``."""
         around = line.frame.rpartition(".")[0].replace(".", "")
-        return f"TestCodegate{around}::test_codegate_probe_{probe}" if around else f"test_codegate_probe_{probe}"
+        return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
@@ -170,7 +172,7 @@ class PythonTests(Dialect):
         asynchronous = "async " if test.children[0].type == "async" else ""
         own = [text_of(node) for node in _decorators(test) if not _is_table(node)]
         return "\n".join([
-            *own, f"{asynchronous}def test_codegate_probe_{name}({', '.join(given)}):",
+            *own, f"{asynchronous}def {self.probe}{name}({', '.join(given)}):",
             "    _codegate = CodegateProbe()", "    try:", *(written or ["        pass"]),
             f"    except {_ERRORS} as _codegate_error:",
             "        _codegate.raised(-1 - _codegate.step, _codegate_error)", "    _codegate.end()",
@@ -204,7 +206,7 @@ class PythonTests(Dialect):
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))
             depth += _INDENT if _is_header(text) else 0
         shown = written.pop() if expression else ""
-        old, new = (f"raises {text}" if kind == "x" else text for kind, text in (before, after))
+        old, new = (self.value(*each) for each in (before, after))
         return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
 
 

@@ -1,24 +1,18 @@
 """Tests of Rust as lines: functions with ``#[test]``, in files of their own and in their modules."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import (
     MARK,
     Dialect,
     Line,
-    Shown,
     Step,
-    Value,
     asserting,
-    changed_names,
-    code_of,
-    joined,
+    in_blocks,
     lines_through,
-    needed,
-    probes_at,
     steps_for,
 )
 from codegate.languages.rust.statements import RustReader, called, fails
@@ -33,8 +27,6 @@ _ITEMS: Final = frozenset(
     ("function_item", "const_item", "static_item", "struct_item", "enum_item", "type_item", "macro_definition")
 )
 _DATA: Final = frozenset({"const_item", "static_item"})
-_ASSIGNMENTS: Final = frozenset({"assignment_expression", "compound_assignment_expr"})
-_PROBE: Final = "codegate_probe_"
 _HELPERS: Final = """
 #[allow(warnings)]
 mod codegate_probe {
@@ -100,6 +92,10 @@ class RustTests(Dialect):
     fence: str = "rust"
     suffixes: tuple[str, ...] = (".rs",)
     ending: str = ";"
+    raising: ClassVar = "panics:"
+    probe: ClassVar = "codegate_probe_"
+    place: ClassVar = r"^error(?:(?!^error|^warning).)*?--> \S*?{}:(\d+):"  # the others of an error explain it
+    assignments: ClassVar = frozenset({"assignment_expression", "compound_assignment_expr"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their paths in the file."""
@@ -126,15 +122,14 @@ class RustTests(Dialect):
                 yield inner
             stack.extend(child for child in reversed(inner.children) if not inner.type.startswith("attribute"))
 
-    def declared(self, text: str) -> frozenset[str]:
-        """See ``Dialect.declared``; an implementation belongs to its type."""
-        return frozenset(name for node in self.parse(text).named_children for name in _declared(node))
-
-    def bound(self, text: str) -> frozenset[str]:
-        """See ``Dialect.bound``."""
-        root = self.parse(text)
-        found = {name for node in root.named_children for name in _declared(node)}
-        return frozenset(found | changed_names(root, _ASSIGNMENTS))
+    def names(self, node: "Node") -> set[str]:
+        """See ``Dialect.names``; an implementation belongs to its type."""
+        if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
+            return {text_of(field(node, "name"))}
+        parts = {"let_declaration": "pattern", "impl_item": "type", "use_declaration": "argument"}
+        part = field(node, parts[node.type]) if node.type in parts else None
+        names = [each for each in walk(part) if each.type in {"identifier", "type_identifier"}] if part else []
+        return {text_of(name) for name in names}
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``: fields are no names of their own."""
@@ -143,7 +138,7 @@ class RustTests(Dialect):
 
     def named(self, probe: str, line: Line) -> str:
         """See ``Dialect.named``: a probe is in the module of its test."""
-        return "::".join(filter(None, (line.frame, f"{_PROBE}{probe}")))
+        return "::".join(filter(None, (line.frame, super().named(probe, line))))
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: probes and their helpers stand at the end of the modules of their tests."""
@@ -161,16 +156,13 @@ class RustTests(Dialect):
         return {path: edited(root, edits) + end}
 
     def _probe(self, name: str, line: Line) -> str:
-        written, depth, number = ["#[test]", "#[allow(warnings)]", f"fn {_PROBE}{name}() {{"], 0, 0
-        written.append("codegate_probe::run(|codegate_run| {")
-        for at, step in enumerate(line.steps):
-            written += ["{"] * (step.depth - depth) + ["}"] * (depth - step.depth)
-            depth = step.depth
-            written += [f"codegate_run.at.set({at});", step.text]
-            for expression in step.checked:
-                written.append(f'codegate_run.record({number}, || format!("{{:?}}", {expression}));')
-                number += 1
-        return "\n".join([*written, *["}"] * depth, "});", "}"])
+        def write(at: int, step: Step, number: int) -> Iterator[str]:
+            yield from (f"codegate_run.at.set({at});", step.text)
+            for place, expression in enumerate(step.checked, number):
+                yield f'codegate_run.record({place}, || format!("{{:?}}", {expression}));'
+
+        head = f"#[test]\n#[allow(warnings)]\nfn {self.probe}{name}() {{\ncodegate_probe::run(|codegate_run| {{"
+        return "\n".join([head, in_blocks(line, write), "});", "}"])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``: what the standard library has goes without saying."""
@@ -179,29 +171,11 @@ class RustTests(Dialect):
             node for body, _ in _modules(root) for node in body.named_children
             if not (text_of(node).startswith("use std::") or any("test" in text_of(each) for each in _attributes(node)))
         ]  # fmt: skip
-        return needed(nodes, names, _declared, lambda node: self.used(text_of(node)))
+        return self.needed(nodes, names)
 
-    def shown(
-        self,
-        path: str,  # noqa: ARG002
-        context: str,
-        steps: Sequence[Step],
-        expression: str,
-        before: Value,
-        after: Value,
-    ) -> Shown:
-        """See ``Dialect.shown``: values are in the form of ``Debug``."""
-        old, new = (
-            f"panics: {text}" if kind == "x" else "no panic" if text == "()" else text for kind, text in (before, after)
-        )
-        return Shown(joined(context, code_of(steps)), expression, old, new)
-
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """See ``Dialect.failed``: the first place of each error counts, the others explain it."""
-        place = re.compile(rf"--> \S*?{re.escape(path.rpartition('/')[2])}:(\d+):")
-        errors = re.split(r"^(?=error|warning)", message, flags=re.MULTILINE)
-        found = (place.search(each) for each in errors if each.startswith("error"))
-        return probes_at(source, (match[1] for match in found if match is not None), re.compile(rf"fn {_PROBE}(\d+)\("))
+    def value(self, kind: str, text: str) -> str:
+        """See ``Dialect.value``: in the form of ``Debug``."""
+        return "no panic" if text == "()" and kind != "x" else super().value(kind, text)
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustTests()}
@@ -229,18 +203,3 @@ def _attributes(node: "Node") -> "list[Node]":
         found += [before] if before.type == "attribute_item" else []
         before = before.prev_named_sibling
     return found
-
-
-def _declared(node: "Node") -> set[str]:
-    """Return the names that an item or a statement is of; an implementation belongs to its type."""
-    if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
-        return {text_of(field(node, "name"))}
-    part = {
-        "let_declaration": field(node, "pattern"),
-        "impl_item": field(node, "type"),
-        "use_declaration": field(node, "argument"),
-    }.get(node.type)
-    if part is None:
-        return set()
-    names = [each for each in walk(part) if each.type in {"identifier", "type_identifier"}]
-    return {text_of(name) for name in names}
