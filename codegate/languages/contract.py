@@ -67,7 +67,8 @@ class LanguagePack:
         suffixes: of the files that are mined.
         files: which files are tests.
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
-        environments: the class of its ``codegate.mining.languages.LanguageSupport``; empty: it is not mined.
+        manifests: by name of a file that a project has, the runner of its tests; the first that is there counts.
+        environments: a subclass of ``codegate.mining.languages.LanguageSupport``; empty: ``manifests`` say all.
         readers: grammars, and how declarations and uses of names are read.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
         lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
@@ -85,6 +86,7 @@ class LanguagePack:
     suffixes: tuple[str, ...]
     files: type[FileRules]
     runners: Mapping[str, str]
+    manifests: Mapping[str, str] = field(default_factory=dict)
     environments: str = ""
     readers: tuple[Reader, ...] = ()
     controls: str = ""

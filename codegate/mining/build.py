@@ -238,7 +238,7 @@ class _UnitBuilder:
         findings = Findings(
             prospect=self.prospect,
             cut=parts,
-            language=self.support.language,
+            language=self.support.pack.name,
             settings=settings,
             python_path=self.support.python_path(Part.of(parts.fixed, parts.folder)),
             environment=environment,

@@ -1,14 +1,14 @@
 """What mining needs of a programming language."""
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from codegate.languages import languages, path_language, read
+from codegate.languages import LanguagePack, languages, path_language, read
 from codegate.languages.syntax import text_of, walk
 from codegate.plugins import load_part
 from codegate.suite import Language, RunnerName, Tree, TreeFile
@@ -40,16 +40,19 @@ class RunnerSettings:
     before: tuple[str, ...] = ()
 
 
-class LanguageSupport(ABC):
+@dataclass(frozen=True)
+class LanguageSupport:
     """What mining needs of one language. Thread-safe."""
 
-    language: ClassVar[Language]
+    pack: LanguagePack
     parts: ClassVar[bool] = False
     """Whether the trees that it is given may be a ``Part`` of a repository."""
 
-    @abstractmethod
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """Return what runs the tests of ``tree``; None if unknown."""
+        names = {PurePosixPath(path).name for path in tree}
+        found = (runner for file, runner in self.pack.manifests.items() if file in names)
+        return next(map(RunnerSettings, found), None)
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
         """Return the files of ``tests`` that do not compile, repaired.
@@ -72,13 +75,12 @@ class LanguageSupport(ABC):
 
 
 NameOf = Callable[[str], Language | None]
-SupportOf = Callable[[], LanguageSupport]
 
 
 def known_languages() -> dict[Language, LanguageSupport]:
-    """Return every language that can be mined, by its name."""
-    supports = {language.name: load_part(language.environments) for language in languages() if language.environments}
-    return {name: cast("SupportOf", support)() for name, support in supports.items()}
+    """Return every language by its name."""
+    own = [(pack, load_part(pack.environments) if pack.environments else LanguageSupport) for pack in languages()]
+    return {pack.name: cast("type[LanguageSupport]", support)(pack) for pack, support in own}
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:

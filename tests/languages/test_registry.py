@@ -21,9 +21,10 @@ def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePa
         assert find_runner(runner).batches(("a", "b"))
     if language.controls:
         assert isinstance(load_part(language.controls), TestSyntax)
-    support = known_languages().get(language.name)
-    assert isinstance(support, LanguageSupport) == bool(language.environments)
-    assert support is None or support.language == language.name
+    support = known_languages()[language.name]
+    assert isinstance(support, LanguageSupport)
+    assert support.pack == language
+    assert set(language.manifests.values()) <= set(language.runners)
 
 
 def test_no_two_languages_share_a_name_for_something() -> None:

@@ -11,6 +11,7 @@ LANGUAGE: Final = LanguagePack(
     suffixes=(".go",),
     files=GoFiles,
     runners={"go": "codegate.languages.go.runners:GO"},
+    manifests={"go.mod": "go"},
     environments="codegate.languages.go.environments:Go",
     readers=(GO,),
     controls="codegate.languages.go.controls:TESTS",

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.syntax import decode, edited, parse, walk
-from codegate.mining.languages import LanguageSupport, RunnerSettings
-from codegate.suite import Tree, TreeFile
+from codegate.mining.languages import LanguageSupport
+from codegate.suite import TreeFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,12 +16,6 @@ _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 class Go(LanguageSupport):
     """Go's tests, by its own framework."""
-
-    language = "go"
-
-    def runner(self, tree: Tree) -> RunnerSettings | None:
-        """See ``LanguageSupport.runner``: there is one, and it takes a module."""
-        return RunnerSettings("go") if any(PurePosixPath(path).name == "go.mod" for path in tree) else None
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
         """See ``LanguageSupport.narrowed``: one new name in a test, and no test of its package runs.

@@ -14,7 +14,7 @@ LANGUAGE: Final = LanguagePack(
         "maven": "codegate.languages.java.runners:MAVEN",
         "gradle": "codegate.languages.java.runners:GRADLE",
     },
-    environments="codegate.languages.java.environments:Java",
+    manifests={"pom.xml": "maven", "build.gradle": "gradle", "build.gradle.kts": "gradle"},
     readers=(JAVA,),
     lines="codegate.languages.java.tests:DIALECTS",
     controls="codegate.languages.java.controls:TESTS",

@@ -24,7 +24,6 @@ _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-
 class JavaScript(LanguageSupport):
     """JavaScript's tests, by node:test, jest, vitest or mocha."""
 
-    language = "javascript"
     parts = True
 
     def runner(self, tree: Tree) -> RunnerSettings | None:

@@ -10,6 +10,5 @@ LANGUAGE: Final = LanguagePack(
     suffixes=(),
     files=OtherFiles,
     runners={"junit": "codegate.languages.junit.runners:JUNIT"},
-    environments="codegate.languages.junit.environments:Given",
     varies=frozenset({"seed"}),
 )

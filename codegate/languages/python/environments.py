@@ -22,7 +22,6 @@ _DECLARING: Final = re.compile(
 class Python(LanguageSupport):
     """Python's tests, by pytest unless the tree needs another runner."""
 
-    language = "python"
     parts = True
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
