@@ -1,11 +1,7 @@
-"""Interpret how answers ended, and decide whether to continue.
-
-A wrong key, a refused parameter or a limit that truncates every answer shows in the first answers, so a run probes each
-candidate with them. They are outcomes of the run, so nothing is paid twice.
-"""
+"""Interpret how answers ended, and refuse to continue where all would end so."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -194,53 +190,6 @@ def _lines(data: bytes) -> set[bytes]:
     return {line for line in plain if len(line) >= _MIN_CHARACTERS}
 
 
-MOST_FIRST: Final = 3
-"""Cut answers that end the run: a single problem may be an exception."""
-
-
-def probe_candidates(
-    left: Sequence[AttemptJob],
-    waiting: Mapping[str, int],
-    work: Callable[[list[AttemptJob], int, int], None],
-    load: Callable[[], Run],
-    resume: str,
-) -> set[tuple[str, str, int]]:
-    """Run first problems of new candidates; return their jobs' keys.
-
-    A candidate gets a second and third problem while a limit cuts its answers. ``left`` are the jobs that are not done,
-    and ``waiting`` is their number by candidate. ``work`` runs some jobs; it also takes the numbers of finished and of
-    later ones. ``load`` returns the run so far, and ``resume`` is the command that continues it.
-
-    Raises:
-        UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
-        InfrastructureError: the account behind a key is out of money.
-    """
-    before = load()
-    graded = [outcome for outcome in before.outcomes if outcome.grade is not None]
-    answered = {outcome.candidate for outcome in graded}
-    first: dict[str, list[AttemptJob]] = {}
-    for job in left:
-        new = job.candidate.calls_a_model and job.candidate.key() not in answered
-        if new and job.problem.id in before.manifest.problems:
-            first.setdefault(job.candidate.key(), []).append(job)
-    tried: set[tuple[str, str, int]] = set()
-    made: dict[tuple[str, str, int], Outcome] = {}
-    for turn in range(MOST_FIRST):
-        now = [queue[turn] for queue in first.values() if turn < len(queue)]
-        if not now:
-            return tried
-        work(now, len(graded) + len(tried), len(left) - len(tried) - len(now))
-        tried.update(job.key for job in now)
-        made = {outcome.key: outcome for outcome in load().outcomes if outcome.key in tried}
-        faults = [(job.candidate.label, made[job.key].fault) for job in now if job.key in made]
-        refuse_declined([(label, fault) for label, fault in faults if fault is not None], resume)
-        first = {job.candidate.key(): first[job.candidate.key()] for job in now if _is_cut(made.get(job.key))}
-    for key, queue in first.items():
-        if waiting[key] > MOST_FIRST:  # else there is nothing left to save
-            _refuse_cut(queue[0], [outcome for outcome in made.values() if outcome.candidate == key], resume)
-    return tried
-
-
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     """Raise if no retry can fix a first request's fault."""
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
@@ -252,11 +201,13 @@ def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else: {resume}")
 
 
-def _is_cut(outcome: Outcome | None) -> bool:
+def is_cut(outcome: Outcome | None) -> bool:
+    """Return whether a limit cut the outcome's answer."""
     return outcome is not None and outcome.grade is not None and outcome.grade.failure in CUT
 
 
-def _refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
+def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
+    """Raise UsageError for a candidate all of whose answers a limit cut."""
     classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
     advice = limit_advice(job.candidate, outcomes)

@@ -15,12 +15,7 @@ from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Sandboxes
 from codegate.running.attempt import Attempts, Engine, Setup, ThisMachine
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import (
-    MOST_FIRST,
-    hopeless,
-    mostly_lost,
-    probe_candidates,
-)
+from codegate.running.endings import hopeless, is_cut, mostly_lost, refuse_cut, refuse_declined
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
 from codegate.running.progress import Doing, Progress
@@ -31,7 +26,8 @@ _POLL_SECONDS: Final = 0.1
 _PROGRESS_SECONDS: Final = 1.0
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
-_KEPT: Final = 200_000  # characters of a statement, and of a fix
+MOST_FIRST: Final = 3
+"""Cut answers that end the run: a single problem may be an exception."""
 
 
 def execute(
@@ -157,16 +153,42 @@ class _Execution:
         return [job for job in left if job.problem.id in problems and job.candidate.calls_a_model]
 
     def probe(self, first: list[AttemptJob], left: list[AttemptJob], over: Callable[[Run], Collection[str]]) -> None:
-        """Run a first job of each new candidate.
+        """Run a first job of each new candidate, and two more while a limit cuts its answers.
 
-        Candidates that are ``over`` or were probed are left out. Raises as ``probe_candidates``.
+        Candidates that are ``over`` or were probed are left out.
+
+        Raises:
+            UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
+            InfrastructureError: the account behind a key is out of money.
         """
-        no_more = {*self._probed, *over(self._setup.journal.load())}
-        ready = [job for job in first if self._fault(job.problem) is None and job.candidate.key() not in no_more]
-        before, self._tried = self._tried, set()
+        before = self._setup.journal.load()
+        answered = {outcome.candidate for outcome in before.outcomes if outcome.grade is not None}
+        no_more = {*self._probed, *answered, *over(before)}
+        queues: dict[str, list[AttemptJob]] = {}
+        for job in first:
+            new = job.candidate.calls_a_model and job.candidate.key() not in no_more
+            if new and job.problem.id in before.manifest.problems and self._fault(job.problem) is None:
+                queues.setdefault(job.candidate.key(), []).append(job)
         waiting = Counter(job.candidate.key() for job in left)
-        tried = probe_candidates(ready, waiting, self.work, self._setup.journal.load, self._continue())
-        self._tried = before | tried
+        graded, several = sum(one.grade is not None for one in before.outcomes), sum(map(len, queues.values()))
+        earlier, tried = self._tried, set[tuple[str, str, int]]()
+        made: dict[tuple[str, str, int], Outcome] = {}
+        for turn in range(MOST_FIRST):
+            now = [queue[turn] for queue in queues.values() if turn < len(queue)]
+            if not now:
+                break
+            self._tried = set()
+            self.work(now, graded + len(tried), several - len(tried) - len(now))
+            tried.update(job.key for job in now)
+            made = {outcome.key: outcome for outcome in self._setup.journal.load().outcomes if outcome.key in tried}
+            faults = [(job.candidate.label, made[job.key].fault) for job in now if job.key in made]
+            refuse_declined([(label, fault) for label, fault in faults if fault is not None], self._continue())
+            queues = {job.candidate.key(): queues[job.candidate.key()] for job in now if is_cut(made.get(job.key))}
+        else:
+            for key, cut in queues.items():
+                if waiting[key] > MOST_FIRST:  # else there is nothing left to save
+                    refuse_cut(cut[0], [one for one in made.values() if one.candidate == key], self._continue())
+        self._tried = earlier | tried
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:

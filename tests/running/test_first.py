@@ -145,8 +145,7 @@ def test_a_request_that_only_a_problem_meets_ends_the_run_before_all_problems_ar
 def test_answers_that_a_limit_cuts_end_a_run_of_which_only_the_first_problems_are_checked(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("scheduler", "endings"):
-        monkeypatch.setattr(f"codegate.running.{module}.MOST_FIRST", 1)
+    monkeypatch.setattr("codegate.running.scheduler.MOST_FIRST", 1)
     server.script = cut(100_000)
     with pytest.raises(UsageError, match="a limit cut all of the first 1 answers"):
         run_here(suite, tmp_path / "r", server.spec(sampling={"max_output_tokens": 200}), precheck=True)
