@@ -162,13 +162,9 @@ class Age:
 
 
 class Transport(_File):
-    """Where else to download a pinned baseline; its bytes are checked against the lock's SHA-256.
+    """Where else to download a pinned baseline, verified by the lock.
 
-    Attributes:
-        artifact: name of the GitHub artifact that holds it.
-        workflow: file of the workflow whose runs upload it.
-        release: tag of the release that has it.
-        asset: name of the release's file; None: as the baseline file is named.
+    Either an ``artifact`` that a run of ``workflow`` uploaded, or the file ``asset`` of a ``release`` (a tag).
     """
 
     artifact: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None

@@ -195,11 +195,7 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Refuse samples that contradict themselves.
-
-    Raises:
-        UsageError: a sample index twice or out of order, or samples of a problem without a digest; names ``side``.
-    """
+    """Refuse samples of ``side`` that contradict themselves."""
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

@@ -117,21 +117,13 @@ def compare(
     """Decide whether the candidate is as good as the baseline on the same problems.
 
     Samples that infrastructure faults took count on neither side; a problem without a graded sample on one side is
-    left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or
-    the candidate is better) wins over a regression. A critical cohort below its floor beyond chance, and a problem
-    that must pass and never did, are regressions whatever the rest shows.
+    left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or the
+    candidate is better) wins over a regression. A critical cohort below its floor beyond chance, and a problem that
+    must pass and never did, are regressions whatever the rest shows.
 
-    Args:
-        baseline: samples of the pinned model.
-        candidate: the candidate's samples so far.
-        policy: what counts as a drop.
-        looks: samples per problem at each planned look; None for a fixed number, which is one look.
-        candidates: candidates that are gated together and share the level of a regression (Bonferroni).
-        confirming: ``baseline`` includes fresh samples, made because a regression was seen.
-
-    Raises:
-        UsageError: one side contradicts itself, or the policy names a problem that the suite does not have.
-        ValueError: ``looks`` is no schedule that was calibrated, or ``candidates`` below 1.
+    ``looks`` are samples per problem at each planned look, None for a fixed number; ``candidates`` are gated together
+    and share the level of a regression (Bonferroni); ``confirming``: ``baseline`` includes fresh samples, made because
+    a regression was seen.
     """
     if candidates < 1:
         message = f"at least one candidate is gated, not {candidates}"

@@ -71,14 +71,10 @@ def mean_share(rates: Iterable[float]) -> Estimate:
 
 
 def share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
-    """Return sum(part) / sum(whole) of one (part, whole) per problem, with an interval that respects the problems.
+    """Return sum(part) / sum(whole) of one (part, whole) per problem.
 
     Wilson's interval with n = (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units
     when everything within a problem is alike.
-
-    Args:
-        parts: per problem the counted part and the whole, 0 <= part <= whole; a whole of 0 says nothing.
-        of: what the wholes count.
     """
     known = [(part, whole) for part, whole in parts if whole > 0]
     if not known:
@@ -120,15 +116,10 @@ def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
 
 
 def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
-    """Return sum(a) / sum(b) of one (a, b) per problem, neither negative, with Fieller's interval.
+    """Return sum(a) / sum(b) of one (a, b) per problem, with Fieller's interval.
 
-    Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. Where mean(b) cannot
-    be told from 0, the interval has no ends; where it is 0, there is no ratio.
-
-    Args:
-        pairs: per problem the two sums.
-        n: how many of ``of`` stand behind them.
-        of: what n counts.
+    Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. Where mean(b)
+    cannot be told from 0, the interval has no ends; where it is 0, there is no ratio.
     """
     problems = len(pairs)
     top, bottom = math.fsum(a for a, _ in pairs), math.fsum(b for _, b in pairs)
@@ -168,16 +159,11 @@ def pass_hat_k(n: int, passed: int, k: int) -> float:
 
 
 def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:
-    """Return a quantile of all values by nearest rank, with a distribution-free interval from order statistics.
+    """Return a quantile of all values by nearest rank, with its interval.
 
-    With one value per problem the ends are the order statistics whose ranks the binomial distribution gives at
-    2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several the same levels are used for as many
-    problems. An end is None where so few problems do not bound it: the upper end of the P95 takes 72.
-
-    Args:
-        groups: the values of each problem.
-        level: 0.5 is the median; strictly between 0 and 1.
-        of: what a value is one of.
+    With one value per problem the ends are the order statistics whose ranks the binomial distribution gives at 2.5 %
+    on each side (Thompson 1936; Conover 1999, 3.2). With several the same levels are used for as many problems. An end
+    is None where so few problems do not bound it: the upper end of the P95 takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)

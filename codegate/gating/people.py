@@ -60,11 +60,7 @@ def read_people(history: Path) -> People | None:
 
 
 def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
-    """Write what people did beside ``history``, from a CSV file with problem, person and solved (yes or no).
-
-    Raises:
-        UsageError: the file is no such table, or names a problem that is not among ``problems``, a history's.
-    """
+    """Write what people did beside ``history``, from a CSV file."""
     reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
     counts: dict[str, tuple[int, int]] = {}
     tries: set[tuple[str, str]] = set()

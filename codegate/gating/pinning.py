@@ -121,9 +121,6 @@ def reset(
     """Pin another model than the lock does, on purpose.
 
     ``old`` is what is expected to be pinned: the model, or at least the first 12 digits of the baseline's digest.
-
-    Raises:
-        UsageError: ``old`` is not what is pinned; no reason; the model is the same; or as ``pin``.
     """
     by_digest = len(old) >= _PREFIX and lock.digest.startswith(old)
     if old != lock.model and not by_digest:
@@ -196,9 +193,9 @@ def _frozen(
     drift: float | None = None,
     reason: str = "",
 ) -> Baseline:
-    """Return the baseline of ``samples``, with ``action`` as the last entry of its provenance.
+    """Return the baseline of ``samples``, with ``action`` as its last event.
 
-    ``before`` is the baseline that is refreshed: its provenance is kept, and its runs unless they are replaced.
+    Of ``before``, if that is a baseline, the provenance is kept, and its runs unless they are replaced.
     """
     each = samples_each(samples)
     if each < min_samples:

@@ -92,10 +92,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
 
 
 def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
-    """Return the zip of ``artifact``, which may have ``most`` bytes, after comparing it with the digest of the list.
-
-    Raises Gone where it has expired, and DamagedArtifact where it is larger or not what the digest says.
-    """
+    """Return the zip of ``artifact`` after comparing it with the list's digest."""
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
     if artifact.size_in_bytes > most:
@@ -120,14 +117,11 @@ class BadArchive(UsageError):
 def read_members(
     data: bytes, wanted: Callable[[str], object], most_bytes: int, place: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of each wanted file in the zip ``data``; nothing else in it is looked at.
-
-    ``most_bytes`` is what the wanted files may have together, checked before the first of them is read, and ``place``
-    names the archive in messages.
+    """Yield name and bytes of each wanted file in the zip ``data``.
 
     Raises:
         BadArchive: it is not a plain zip, a wanted file is damaged, encrypted, given twice or named as a path that
-            leaves a folder, or they have more bytes.
+            leaves a folder, or they have more than ``most_bytes`` together.
     """
     try:
         with _opened(data) as archive:

@@ -65,10 +65,7 @@ _Flag = Annotated[bool, _like("true|false", "one of true, false")]
 
 
 class Inputs(Places):
-    """The inputs of the action, checked; action.yml describes them. None: as the configuration says, or its default.
-
-    Paths that are text are relative to the workspace, and to the top of the base commit where that decides.
-    """
+    """The inputs of the action, checked; action.yml describes them."""
 
     model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
 

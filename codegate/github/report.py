@@ -19,14 +19,9 @@ _MAX_ARCHIVE_BYTES = 256 << 20
 
 
 def report(job: Job) -> Result:
-    """Comment what the run that ended reported, on the pull request that GitHub says is its own.
+    """Comment what the run that ended reported, on its own pull request.
 
     Nothing that the run wrote decides anything: not the verdict of this step, and not where it is posted.
-
-    Raises:
-        Skipped: the run left no report, or its pull request is closed or has moved on.
-        UsageError: this is no ``workflow_run``, there is no token, or the report is not one.
-        GitHubError: no answer that can be used.
     """
     github, event = job.github, job.event
     if event is None or event.workflow_run is None:

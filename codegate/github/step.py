@@ -78,12 +78,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What the step ends with.
-
-    ``code`` is the exit code before ``on_inconclusive``, ``summary`` Markdown for the job summary.
-    ``annotations`` are sorted, the most important first. ``view`` is the report, if there is one, and ``notes`` are
-    sentences for a comment on it.
-    """
+    """What the step ends with; ``code`` is the exit code before ``on_inconclusive``."""
 
     code: ExitCode
     outputs: dict[str, str]

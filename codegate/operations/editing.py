@@ -88,13 +88,8 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
     """Write a maintainer's decisions; return the suite.
 
-    Repeating a decision changes nothing. A dropped problem is ``retired``: it stays in the suite, runs and ``validate``
-    leave it out, and mining gives its commit and its id to no other problem. Its earlier quarantine is kept, so that
-    the drop can be taken back. ``drop`` has the ids of problems that runs leave out from now on, ``keep`` those whose
-    drop is taken back.
-
-    Raises:
-        UsageError: an id is unknown or decided twice, or mining retired the problem. Nothing is written then.
+    A dropped problem is ``retired``: it stays in the suite, runs and ``validate`` leave it out, and mining gives its
+    commit and its id to no other problem. Its earlier quarantine is kept, so that the drop can be taken back.
     """
     place = suite.folder / "suite.yml"
     problems = {problem.id: problem for problem in suite.problems}

@@ -32,15 +32,10 @@ _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path]) -> Suite:
-    """Write all problems as one suite; return it.
+    """Write all problems as one suite, named after its folder; return it.
 
-    The suite is named after its folder ``out``. Each problem gets the tag ``repository``, the name of its suite. What
-    is retired or quarantined stays so. ``repositories`` has, by a suite's name, where its base commits are; default as
-    in ``find_repository``. A suite in ``out`` is replaced.
-
-    Raises:
-        UsageError: names, problem ids or environments of the suites contradict each other, a base commit is missing,
-            or ``out`` holds something else.
+    Each problem gets the tag ``repository``, the name of its suite. ``repositories`` has, by a suite's name, where its
+    base commits are. A suite in ``out`` is replaced.
     """
     name = out.resolve().name
     if not _SLUG.fullmatch(name):

@@ -34,16 +34,8 @@ _MOST_FILES: Final = 10
 class Repository:
     """A repository as far as mining is concerned.
 
-    Attributes:
-        commits: number of commits of the current branch; 0 before the first.
-        shallow: the clone lacks the older commits.
-        language: of most of its files; None: none that is mined.
-        runner: its test runner; None: unknown.
-        slug: OWNER/NAME on GitHub; None: its origin is elsewhere.
-        others: further languages that have test files.
-        parts: folders that are projects with tests of their own, each with its languages.
-        proposals: the recipes that its files propose, best first.
-        unread: why its files cannot be read.
+    ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
+    and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read.
     """
 
     commits: int = 0

@@ -42,12 +42,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 class Upgrade:
     """What could replace a model or an agent's version.
 
-    Attributes:
-        name: of the provider, or of the agent.
-        now: the model or version that is pinned.
-        to: the one that could replace it; None: the provider's list has none.
-        ends: the day on which the pinned model is shut down, or was.
-        gone: the provider's list lacks the pinned model.
+    ``to`` None: the provider's list has none. ``gone``: the list lacks the pinned model, too.
     """
 
     kind: Literal["model", "agent"]

@@ -21,14 +21,10 @@ _MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of the tool loop: how much of what is still unsolved the next answer solves (debugging decay).
+    """One turn of the tool loop: how much of what is unsolved the next answer solves.
 
-    Attributes:
-        number: from 1.
-        reached: graded attempts that took at least so many turns.
-        solved: those of them that ended with it, and solved their problem.
-        rate: solved / reached.
-        by_then: the share of all graded attempts that solved their problem in at most so many turns.
+    Of the ``reached`` attempts that took so many turns, ``solved`` ended with it and solved their problem; ``by_then``
+    is the share of all attempts that solved theirs in at most so many.
     """
 
     number: int
@@ -40,14 +36,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class FailureShare:
-    """One failure class: how often it came, and how its share moved against the baseline.
+    """One failure class, and how its share moved against the baseline.
 
-    Attributes:
-        count: graded attempts that failed so.
-        share: the mean over problems of the share of their graded samples that failed so.
-        baseline: the same of the baseline, on the problems that both have.
-        difference: candidate minus baseline on those problems.
-        p: two-sided exact sign test over the problems whose share differs, adjusted for the number of classes (Holm).
+    ``p`` is of the two-sided exact sign test over the problems whose share differs, adjusted for the number of classes
+    (Holm).
     """
 
     name: str

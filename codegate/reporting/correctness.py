@@ -35,12 +35,7 @@ Samples = Mapping[str, Sequence[Graded]]
 class Correctness:
     """Rates over problems, in 0..1; the score in 0..100.
 
-    Attributes:
-        pass_at_1: the mean over problems of the share of graded samples that passed.
-        k: how many draws the next two are about: what nearly all problems of every side in the report have.
-        pass_at_k: that at least one of k samples passes; over the problems that have k.
-        pass_hat_k: that all of k samples pass; likewise.
-        score: the mean over problems of the mean share of their tests that passed.
+    ``pass_at_k`` is that at least one of k samples passes, ``pass_hat_k`` that all do, over the problems that have k.
     """
 
     pass_at_1: Estimate

@@ -22,16 +22,9 @@ Problems = Callable[[str, str], ProblemRecord | None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What else is known.
+    """What else is known: the runs' own files, and the pinned model's samples.
 
-    Attributes:
-        terms: prices, weights and limits.
-        baseline: the pinned model's samples, to show what moved against them.
-        transcripts: the conversations.
-        problems: statements and reference fixes.
-        calls: model calls made, failed tries included, by run id and candidate key.
-        judged: what a judge said of the attempts, by run id.
-        harness: what the pinned model's agent was given.
+    Calls are by run id and candidate key, judgements by run id.
     """
 
     terms: ReportTerms = field(default_factory=ReportTerms)

@@ -23,14 +23,9 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class ReportTerms:
-    """What is agreed upon for a report: prices and weights.
+    """What is agreed upon for a report: prices, weights and limits.
 
-    Attributes:
-        prices: by model; they win over those that a run's candidate was declared with.
-        sandbox_hour_usd: None is unknown.
-        weights: of the weighted score.
-        max_cost_per_resolved: US dollars; a warning above it.
-        max_p95_latency: seconds to an answer; likewise.
+    Its ``prices``, by model, win over those that a run's candidate was declared with.
     """
 
     prices: Mapping[str, Prices] = field(default_factory=dict)

@@ -49,21 +49,7 @@ class ReviewedTest:
 
 @dataclass(frozen=True)
 class ReviewedProblem:
-    """One problem for people: every text is plain, and escaped by the page.
-
-    Attributes:
-        id: the problem's id.
-        title: the first line of its change, or its id.
-        decision: what the suite says now.
-        aside: why it is not active; empty where it is.
-        facts: where it is from, and what is known about its quality.
-        evidence: what it was taken for a bug fix for; folded away.
-        statement: Markdown source.
-        fail_to_pass: tests that the fix makes pass.
-        pass_to_pass: how many tests pass with and without the fix.
-        fix: unified diff of the reference fix.
-        hidden: unified diff of the hidden test files.
-    """
+    """One problem for people: every text is plain, and escaped by the page."""
 
     id: str
     title: str

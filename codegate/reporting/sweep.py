@@ -47,10 +47,7 @@ Combinations = Mapping[tuple[str, ...], Samples]
 
 @dataclass(frozen=True)
 class SettingScore:
-    """One value of a setting, averaged over the other settings; with ``setting`` empty, one combination of values.
-
-    ``pass_rate`` is in 0..1, ``score`` in 0..100; ``samples`` are all that were graded.
-    """
+    """One value of a setting, averaged over the others; "" is a combination."""
 
     setting: str
     value: str
@@ -61,13 +58,10 @@ class SettingScore:
 
 @dataclass(frozen=True)
 class Effect:
-    """What the change of ``setting`` from ``before``, its first value, to ``after`` did to the pass rate.
+    """What the change of ``setting`` from its first value to ``after`` did.
 
-    Attributes:
-        where: a tag or a problem; None is all problems.
-        before_rate: paired with ``after_rate`` by problem and by the values of all other settings.
-        difference: n counts problems, or the changes that several of them come from; on one problem, samples.
-        p: two-sided, adjusted by Holm.
+    ``where`` is a tag or a problem, None all problems; rates are paired by problem and by all other settings, and
+    ``p`` is two-sided, adjusted by Holm.
     """
 
     setting: str
@@ -87,15 +81,9 @@ class Effect:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Candidates by their settings.
+    """Candidates by their settings; those that always change together are one.
 
-    Attributes:
-        settings: those that differ; settings that always change together are one.
-        scores: by value, and by combination of values.
-        effects: on all problems.
-        cohorts: on the problems of each tag, at least five.
-        problems: on every problem that changed, the smallest p first, then the largest changes.
-        limits: what so few samples cannot show; empty where they can.
+    ``limits`` says what so few samples cannot show.
     """
 
     settings: tuple[str, ...]

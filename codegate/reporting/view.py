@@ -53,15 +53,9 @@ class TranscriptMessage:
 
 @dataclass(frozen=True)
 class BehaviourView:
-    """What the code under test tried to do.
+    """What the code under test tried to do, as one line and by kind.
 
-    Attributes:
-        watched: it was counted inside the process; where not, only what the sandbox saw from outside is here.
-        notable: something that honest code seldom tries.
-        summary: one line, for example ``network 3, processes 1``; empty when nothing was seen.
-        counts: events by kind.
-        details: the first distinct ones, each after its kind.
-        limits: what the run used up.
+    ``watched``: it was counted inside the process; where not, only what the sandbox saw from outside is here.
     """
 
     watched: bool
@@ -218,14 +212,7 @@ class BaselineView:
 
 @dataclass(frozen=True)
 class RunView:
-    """Where the numbers come from.
-
-    Attributes:
-        assurance: whether the sandbox was verified before anything ran in it, and what it is made of.
-        weaknesses: what that sandbox does not promise, a clause each.
-        confirmation: what was spent on asking the pinned model again; None where it was not.
-        trace_id: of its OpenTelemetry trace, which exists where spans were sent.
-    """
+    """Where the numbers come from: the run, and what its sandbox was verified to be."""
 
     id: str
     trace_id: str

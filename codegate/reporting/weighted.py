@@ -10,14 +10,7 @@ from codegate.gating.estimates import Estimate
 
 @dataclass(frozen=True)
 class ScorePart:
-    """One part of the weighted score.
-
-    Attributes:
-        name: correctness, latency, cost, context or reliability.
-        weight: its share of what counts, in 0..1; 0 for a part that is unknown.
-        points: 0..100 with the points at both ends of the measure's interval.
-        how: how the points come about, or why there are none.
-    """
+    """One part of the weighted score: its weight, its points, and how they come about."""
 
     name: str
     weight: float
@@ -52,16 +45,10 @@ def weighted_score(
     cache_share: Estimate,
     reliability: Sequence[Estimate],
 ) -> WeightedScore:
-    """Return the weighted score of the measures that are given; an unknown one has no value.
+    """Return the weighted score of the measures that are given.
 
-    Args:
-        weights: what counts how much.
-        pass_at_1: 0..1; 100 points at 1.
-        answer_p95: seconds; 100 h / (h + seconds) points, with h of ``weights.latency_half``.
-        per_completed: US dollars; 100 h / (h + dollars) points, with h of ``weights.cost_half``.
-        nothing_completed: money was spent and no task completed: 0 points for cost.
-        cache_share: 0..1; 100 points at 1.
-        reliability: shares in 0..1; the mean of those that are known, 100 points at 1.
+    A share counts 100 points at 1; seconds and dollars 100 h / (h + value), with h of ``weights``. An unknown one has
+    no value, and money that completed nothing 0 points.
     """
     priced = (
         Estimate(1, 0.0, 0.0, 0.0, "completed tasks")

@@ -111,18 +111,8 @@ class ThisMachine:
 class Setup:
     """Everything that an execution works with.
 
-    Attributes:
-        journal: the run, open for writing.
-        suite: the suite that it was planned for.
-        backend: where code runs; on an interrupt its owner closes it.
-        providers: by candidate key; they are closed when the run ends early.
-        options: limits and places.
-        progress: called after each outcome, and once a second in between, by one thread at a time.
-        interrupt: set when the user stops the run.
-        cache: answers of earlier runs.
-        again: the command that continues the run.
-        engine: where answers are graded and problems checked; None: in sandboxes of ``backend``.
-        time_limit: after which no work begins.
+    ``engine`` None: answers are graded in sandboxes of ``backend``. ``progress`` is called after each outcome, and
+    once a second in between, by one thread at a time.
     """
 
     journal: Journal

@@ -87,14 +87,13 @@ def check_answering(
 ) -> None:
     """Make one small call to each candidate that must answer, and its helpers.
 
-    All calls run at once. ``settled`` candidates and those that have answered are left out; ``resume`` is the command
-    that continues the run. A failure that may pass ends nothing, and is announced.
+    All calls run at once. ``settled`` candidates and those that have answered are left out. A failure that may pass
+    ends nothing, and is announced.
 
     Raises:
         UsageError: a key, a model or a parameter was declined, a list of models has a dated form of a candidate's
             model, or the budget allows no call.
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
-        Interrupted: ``stop`` was set.
     """
     unanswered = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
     asked = [(one, candidate) for candidate in unanswered for one in (candidate, *candidate.helpers)]

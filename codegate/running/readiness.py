@@ -88,10 +88,7 @@ def check_soundness(
     stop: threading.Event,
     checked: Callable[[int, int], None],
 ) -> dict[str, Fault]:
-    """Check new problems and record which are sound.
-
-    Returns the faults of those that could not be run. ``base`` returns a problem's base tree by its id, and
-    ``checked`` is called with the number of problems done and of all.
+    """Check new problems and record which are sound; return faults by problem.
 
     Raises:
         CallLimitReached: no time is left; which problems are sound is recorded as far as it is known.

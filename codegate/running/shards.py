@@ -193,9 +193,6 @@ def merge_shards(
 ) -> Journal:
     """Write the run of the shards; return its journal.
 
-    In the order of the plan. ``out`` is by default ``runs/<id>``; ``run_id`` is the id that the run must have, and
-    ``gate`` the one that it was planned with.
-
     Raises:
         UsageError: a shard is missing, doubled, unfinished, broken, or of another run; names it.
         InfrastructureError: too many problems were not sound where the shards ran, or the disk refused.

@@ -22,13 +22,8 @@ AttemptStop = Literal[
 class AgentRecord(BaseModel):
     """How an agent ended. Its exit status decides nothing: only the tests do.
 
-    Attributes:
-        exit_code: None where a signal or a limit ended it.
-        ended_by: the limit that ended it: ``minutes``, ``calls``, ``tokens`` or ``usd``; None: it ended by itself.
-        refused: what it asked for and did not get, and what it warned of itself, with counts.
-        lock: digest of the recipe that it was installed by, None where nothing was.
-        seconds: wall clock from its start to its end.
-        used: parts of its harness that its requests to the model showed.
+    ``ended_by`` is the limit that ended it; ``refused`` what it asked for and did not get, and what it warned of
+    itself; ``lock`` the digest of the recipe that it was installed by.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

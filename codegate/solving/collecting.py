@@ -37,13 +37,7 @@ venv/
 
 @dataclass(frozen=True)
 class Left:
-    """What an agent left in the tree.
-
-    Attributes:
-        changes: of source files, and of test files where all of them have room.
-        dropped: the other changed paths, with the reasons.
-        error: why what it left cannot be read, None where it can.
-    """
+    """What an agent left in the tree, and why that cannot be read."""
 
     changes: Changes = field(default_factory=dict)
     dropped: tuple[DroppedPath, ...] = ()

@@ -64,14 +64,10 @@ def show_context(problem: Problem, base: Tree, most: int | None) -> str:
 def build_context(
     base: Tree, statement: str, public_tests: tuple[str, ...], budget: int = DEFAULT_BUDGET, most: int | None = None
 ) -> str:
-    """Return the repository for a prompt: the list of files, then files in delimited blocks.
+    """Return the repository for a prompt: the list of files, then files in blocks.
 
-    Args:
-        base: the tree that the model is to fix.
-        statement: the problem's statement; its words rank the files.
-        public_tests: test files that the model may see; they come after the source files.
-        budget: characters of file content; the list of files comes on top, capped at 400 paths.
-        most: characters of everything, of which the list of files gets a quarter; None: no limit.
+    ``public_tests`` come after the source files, which the words of ``statement`` rank. ``budget`` is of the files'
+    content, ``most`` of everything, of which the list gets a quarter.
     """
     if most is not None:
         # What stands around the files is short beside them: twice is enough.

@@ -95,14 +95,7 @@ class ToolError(Exception):
 
 
 class Toolbox:
-    """The tools of one attempt, with its counters.
-
-    Attributes:
-        workspace: what the tools work on.
-        errors: calls that were answered with an error.
-        wrote: whether some call changed a file.
-        seconds: time in test runs.
-    """
+    """The tools of one attempt, with its counters."""
 
     def __init__(self, workspace: Workspace, run_public_tests: TestTool) -> None:
         self.workspace = workspace
