@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from codegate.operations import gate
+from codegate.operations.runs import gate
 from codegate.reporting import terms_of
 from codegate.running import Journal
 from codegate.running.config import load_config

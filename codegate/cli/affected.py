@@ -8,7 +8,7 @@ import click
 from codegate.cli.options import json_option
 from codegate.cli.output import emit, json_wanted, note
 from codegate.errors import UsageError
-from codegate.operations import affected
+from codegate.operations.affected import affected
 from codegate.running import CONFIG_NAME
 from codegate.strict import shown
 from codegate.wording import count_of

@@ -16,7 +16,7 @@ from codegate.gating.comparability import without_quarantined
 from codegate.gating.drift import BaselineDifference, Change, counts_of, difference_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.sentence import controls_words
-from codegate.operations import pin, read_runs, refresh, reset
+from codegate.operations.baselines import pin, read_runs, refresh, reset
 from codegate.running import plan_run
 from codegate.running.plan import candidate_settings
 from codegate.suite import load_suite

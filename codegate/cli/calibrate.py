@@ -11,7 +11,7 @@ from codegate.cli.policy import gate_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned, pool
 from codegate.gating.power import Calibration, calibrate
-from codegate.operations import read_runs
+from codegate.operations.baselines import read_runs
 from codegate.wording import count_of
 
 

@@ -29,7 +29,9 @@ from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
 from codegate.mining import MineRequest
-from codegate.operations import Report, gate, mine, mining_words, pin, samples_of
+from codegate.operations.baselines import pin, samples_of
+from codegate.operations.runs import Report, gate
+from codegate.operations.suites import mine, mining_words
 from codegate.reporting import render_console, render_json
 from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, new_run_id, run_suite
 from codegate.running.bases import base_trees

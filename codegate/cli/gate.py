@@ -7,8 +7,8 @@ import click
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.policy import chosen_gate, conclude, project_by, rules_option
 from codegate.errors import ExitCode, UsageError
-from codegate.operations import gate
 from codegate.operations.rules import check_run
+from codegate.operations.runs import gate
 from codegate.reporting import terms_of
 from codegate.running import Journal
 

@@ -25,7 +25,7 @@ from codegate.gating.trend import (
     matrix_of,
     series_of,
 )
-from codegate.operations import append, watch
+from codegate.operations.baselines import append, watch
 from codegate.reporting import render_dashboard
 from codegate.running import load_run
 from codegate.wording import count_of

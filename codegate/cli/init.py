@@ -21,7 +21,7 @@ from codegate.durable import write_atomic
 from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy
-from codegate.operations import Repository, look_at, try_on_head
+from codegate.operations.project import Repository, look_at, try_on_head
 from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.plan import BASELINE_SAMPLES, call_needs

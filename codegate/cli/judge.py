@@ -8,7 +8,7 @@ import click
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import columns, emit, note, say
 from codegate.errors import ExitCode
-from codegate.operations import judge
+from codegate.operations.runs import judge
 from codegate.reporting import judge_table, render_tables
 from codegate.running import CONFIG_NAME, RunOptions, named_candidates
 from codegate.running.config import config_file, load_config, priced

@@ -9,7 +9,7 @@ from codegate.cli.output import note
 from codegate.cli.policy import conclude, gate_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
-from codegate.operations import merge
+from codegate.operations.runs import merge
 from codegate.running import Gate, Journal
 from codegate.running.shards import shard_folders
 

@@ -26,8 +26,8 @@ from codegate.mining import (
     read_summary,
     write_selection,
 )
-from codegate.operations import mine, mining_words, read_recipe
 from codegate.operations.plan import usual_power
+from codegate.operations.suites import mine, mining_words, read_recipe
 from codegate.reporting import bug, one_line
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend, origin_of
 from codegate.running.config import config_file, load_config

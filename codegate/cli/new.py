@@ -11,7 +11,8 @@ from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import DEFAULT_API
 from codegate.mining import MineRequest
-from codegate.operations import add_problem, issue_text, mine_commit
+from codegate.operations.editing import add_problem
+from codegate.operations.suites import issue_text, mine_commit
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 

@@ -17,8 +17,8 @@ from codegate.cli.run import command_again
 from codegate.errors import ExitCode
 from codegate.gating.estimates import Estimate
 from codegate.gating.power import PowerStatement
-from codegate.operations import PlanRequest, plan
-from codegate.operations.plan import USUAL_RATE, CandidateForecast
+from codegate.operations.plan import USUAL_RATE, CandidateForecast, plan
+from codegate.operations.requests import PlanRequest
 from codegate.reporting import render_tables
 from codegate.reporting.cells import Table
 from codegate.running import Journal, Run, RunOptions

@@ -9,9 +9,9 @@ import click
 from codegate.cli.output import columns, json_wanted, note, say
 from codegate.errors import ExitCode
 from codegate.gating import GatePolicy, load_pinned
-from codegate.operations import Report
 from codegate.operations.requests import STAND_IN
 from codegate.operations.rules import Places, Project, relative, rules_from
+from codegate.operations.runs import Report
 from codegate.reporting import ReportTerms, render_console, render_json, terms_of
 from codegate.running import Config, Gate
 from codegate.running.config import config_file, load_config

@@ -7,7 +7,7 @@ import click
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode, UsageError
-from codegate.operations import pool_suites
+from codegate.operations.pooling import pool_suites
 from codegate.suite import load_suite
 from codegate.wording import count_of
 

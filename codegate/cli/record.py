@@ -8,7 +8,7 @@ import yaml
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, json_wanted, note
 from codegate.errors import ExitCode
-from codegate.operations import record_run
+from codegate.operations.runs import record_run
 
 
 @click.command()

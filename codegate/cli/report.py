@@ -9,7 +9,7 @@ from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.policy import gate_settings
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.operations import report
+from codegate.operations.runs import report
 from codegate.reporting import report_formats, send_trace
 from codegate.running import Gate, Journal
 from codegate.running.predictions import run_predictions

@@ -9,7 +9,7 @@ from codegate.cli.options import FILE, FOLDER, json_option, repository_option
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
-from codegate.operations import review_suite
+from codegate.operations.editing import review_suite
 from codegate.reporting import render_review, review_view, reviewed_problem
 from codegate.suite import load_base, load_suite
 

@@ -13,7 +13,8 @@ from codegate.cli.policy import conclude, project_by
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode
 from codegate.gating.pinning import MIN_SAMPLES
-from codegate.operations import RunRequest, asked_run, continued, project_here, run
+from codegate.operations.requests import RunRequest, asked_run, continued, project_here
+from codegate.operations.runs import run
 from codegate.reporting import terms_of
 from codegate.running import Journal
 from codegate.running.shards import shard_choice

@@ -7,7 +7,7 @@ import click
 
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import columns, emit, say
-from codegate.operations import sweep_runs
+from codegate.operations.runs import sweep_runs
 from codegate.reporting import render_tables, sweep_tables
 
 

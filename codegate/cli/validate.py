@@ -8,7 +8,7 @@ from codegate.cli.options import FOLDER, jobs_option, json_option, repository_op
 from codegate.cli.output import emit, note, say
 from codegate.cli.progress import waiting_progress
 from codegate.errors import ExitCode
-from codegate.operations import comparable_places, proof_words, validate, validation_words
+from codegate.operations.suites import comparable_places, proof_words, validate, validation_words
 from codegate.sandbox import Choice
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
@@ -17,8 +16,9 @@ from codegate.github.resume import resumed
 from codegate.github.step import Job, Result, annotations, figures
 from codegate.github.workflow import notes_summary
 from codegate.mining import MineRequest
-from codegate.operations import Report
+from codegate.operations import baselines, runs, suites
 from codegate.operations.rules import Project, Skipped, inside, project_of
+from codegate.operations.runs import Report
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
 from codegate.running import Progress, RunSpec
 from codegate.running.plan import BASELINE_SAMPLES
@@ -31,7 +31,7 @@ from codegate.wording import count_of
 
 def gate(job: Job, project: Project) -> Result:
     """Run the candidates, or their shard of a shared run, and report; a shard is compared with nothing."""
-    report = operations.run(
+    report = runs.run(
         run_spec(job, project),
         progress_to(job),
         job.log.log,
@@ -64,7 +64,7 @@ def merge(job: Job, project: Project) -> Result:
     inputs = job.inputs
     if inputs.run_id is None:
         raise UsageError("mode merge needs the input `run-id`.", "Pass on the output `run-id` of mode plan.")
-    report = operations.merge(
+    report = runs.merge(
         shard_folders([inputs.shards_path]),
         job.folder,
         project.gate,
@@ -104,7 +104,7 @@ def make_baseline(job: Job, project: Project) -> Result:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
     spec = run_spec(job, project, samples=samples, gated=False)
     terms = terms_of(project.settings)
-    report = operations.run(spec, progress_to(job), job.log.log, reports=inputs.reports, terms=terms)
+    report = runs.run(spec, progress_to(job), job.log.log, reports=inputs.reports, terms=terms)
     if report.exit_code != ExitCode.PASS:
         summary = "## codegate: no baseline\n\nSome attempts have no grade.\n"
         return Result(report.exit_code, {"verdict": "infrastructure"}, summary)
@@ -112,10 +112,10 @@ def make_baseline(job: Job, project: Project) -> Result:
     workflow = job.event.workflow_path if job.event is not None else ""
     transport = Transport(artifact=inputs.artifact_name, workflow=workflow) if workflow else None
     kept = keep_environments(job)
-    part, notes = operations.samples_of(report.run), list[str]()
+    part, notes = baselines.samples_of(report.run), list[str]()
 
     def write(added_to: Baseline | None) -> Baseline:
-        made, _ = operations.pin([part], path, lock, transport=transport, environments=kept, added_to=added_to)
+        made, _ = baselines.pin([part], path, lock, transport=transport, environments=kept, added_to=added_to)
         return made
 
     try:
@@ -148,7 +148,7 @@ def mine(job: Job) -> Result:
     inputs = job.inputs
     suite = inside(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
     lines = ProgressLines(job.log.log)
-    report = operations.mine(
+    report = suites.mine(
         inputs.workspace,
         suite,
         MineRequest(jobs=inputs.jobs or 2, memory=cache_folder() / "mining", sandbox="docker"),
@@ -156,7 +156,7 @@ def mine(job: Job) -> Result:
             event.done, event.total, event.words, important=event.important, waiting=event.kind == "trying"
         ),
     )
-    for line in operations.mining_words(report):
+    for line in suites.mining_words(report):
         job.log.log(line)
     return _suite_result(job, ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE, suite, "mined")
 
@@ -166,11 +166,11 @@ def validate(job: Job, scratch: Path) -> Result:
     inputs = job.inputs
     suite = project_of(inputs, job.base, scratch, needs_candidates=False).suite
     lines = ProgressLines(job.log.log)
-    report = operations.validate(
-        suite, inputs.workspace, lambda proof: job.log.log(operations.proof_words(proof)), sandbox="docker",
+    report = suites.validate(
+        suite, inputs.workspace, lambda proof: job.log.log(suites.proof_words(proof)), sandbox="docker",
         waiting=lambda done, total, text: lines(done, total, text, important=False, waiting=True),
     )  # fmt: skip
-    for line in operations.validation_words(report):
+    for line in suites.validation_words(report):
         job.log.log(line)
     if (suite / PROVED).is_file():  # to be committed: runs in other sandboxes are comparable by it
         inputs.reports.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from codegate import operations
 from codegate.candidates import endings
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
@@ -26,6 +25,7 @@ from codegate.github.artifacts import (
 from codegate.github.modes import log_report, progress_to, run_spec
 from codegate.github.step import Annotation, Job, Result, figures
 from codegate.github.workflow import notes_summary
+from codegate.operations import baselines, runs
 from codegate.operations.rules import Project, Skipped, check_destinations
 from codegate.reporting import render_dashboard, render_markdown, terms_of
 from codegate.reporting.markdown import escape
@@ -63,11 +63,11 @@ def nightly(job: Job, project: Project) -> Result:
     ends = endings((spec,))
     for end in ends:  # now: a model that is gone ends the run
         job.log.log(end.words)
-    report = operations.run(night, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned)
+    report = runs.run(night, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned)
     log_report(job, project, report)
     outputs = figures(report.view, report.exit_code)
-    operations.append(history, [report.run])
-    found = operations.watch(history, pinned)
+    baselines.append(history, [report.run])
+    found = baselines.watch(history, pinned)
     page = inputs.reports / DASHBOARD
     page.parent.mkdir(exist_ok=True)
     write_atomic(page, render_dashboard(read_history(history), found.alarms, read_people(history)).encode("utf-8"))

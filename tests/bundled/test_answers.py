@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.gating import GatePolicy
-from codegate.operations import validate
+from codegate.operations.suites import validate
 from codegate.running import Run, gate_run
 from codegate.solving import contains_code
 from codegate.suite import Suite, load_suite

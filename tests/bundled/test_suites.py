@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from codegate.operations import validate
+from codegate.operations.suites import validate
 from codegate.sandbox import Choice
 from codegate.suite import Suite, load_base, load_suite, proved_places
 

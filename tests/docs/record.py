@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.operations import judge
+from codegate.operations.runs import judge
 from codegate.running import Journal, Outcome, RunOptions, RunSpec, run_suite
 from codegate.running.config import load_config
 from codegate.running.outcome import json_text

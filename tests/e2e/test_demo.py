@@ -12,7 +12,8 @@ import yaml
 
 from codegate.candidates import CandidateSpec
 from codegate.gating import GatePolicy
-from codegate.operations import gate, pin, samples_of
+from codegate.operations.baselines import pin, samples_of
+from codegate.operations.runs import gate
 from codegate.running import Gate, Journal
 from codegate.sandbox.docker import DockerBackend
 from tests.e2e.conftest import Demo, codegate

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, OWN_COMMAND
 from codegate.candidates.providers import model_provider, provider_names
 from codegate.errors import ExitCode
+from codegate.operations import baselines
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, run_step
 from tests.github.test_event import pull_payload
@@ -169,8 +169,8 @@ def test_a_base_without_a_configuration_refuses_nothing_and_runs_nothing(home: H
 def test_a_baseline_file_sends_no_key_in_the_night(home: Home, quick_sandboxes: None) -> None:
     spec = CandidateSpec(provider="openai", model=MODEL, base_url=home.foreign)
     run, workspace = write_run(home.folder / "run", {"p-1": [True, False]}, spec=spec), home.folder / "workspace"
-    operations.pin(
-        operations.read_runs([run], None), workspace / "baseline.json", workspace / "codegate.lock", min_samples=2
+    baselines.pin(
+        baselines.read_runs([run], None), workspace / "baseline.json", workspace / "codegate.lock", min_samples=2
     )
     home.configure(f"openai:{MODEL}")
     home.refused(home.step(None, mode="nightly"), "base_url")

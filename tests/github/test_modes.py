@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
 from codegate.gating.baseline import load_baseline
+from codegate.operations import baselines
 from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, outputs, run_step, variables
@@ -642,7 +642,7 @@ def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
     spec = CandidateSpec(provider="predictions", model="ours@sha256:0", name="ours")
     run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=spec)
     baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
-    operations.pin(operations.read_runs([run], None), baseline, lock, min_samples=2)
+    baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
     world.commit()
     step = world.step("schedule", pushed(), mode="nightly")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log

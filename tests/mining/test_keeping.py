@@ -8,7 +8,7 @@ import pytest
 
 from codegate.errors import Interrupted, UsageError
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
-from codegate.operations import review_suite
+from codegate.operations.editing import review_suite
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
 from tests.kit.repository import HistoryBuilder

@@ -11,7 +11,7 @@ from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
 from codegate.mining.sources.history import path_from
-from codegate.operations import mining_words
+from codegate.operations.suites import mining_words
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch

@@ -8,7 +8,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.mining import MineRequest
-from codegate.operations import issue_text, mine_commit
+from codegate.operations.suites import issue_text, mine_commit
 from codegate.suite import load_suite
 from tests.kit.http import Reply, Request, Server
 from tests.kit.repository import HistoryBuilder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.operations import add_problem
+from codegate.operations.editing import add_problem
 from codegate.operations.lint import CODES, fix_suite, lint_suite, take_texts_over
 from codegate.suite import Suite, load_suite
 from tests.running.world import codegate

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.operations import pool_suites
+from codegate.operations.pooling import pool_suites
 from codegate.suite import (
     Base,
     Suite,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.operations import review_suite
+from codegate.operations.editing import review_suite
 from codegate.suite import Problem, Quarantine, Suite, load_suite
 from tests.suite.builders import problem, suite
 

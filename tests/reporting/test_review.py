@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.operations import review_suite
+from codegate.operations.editing import review_suite
 from codegate.reporting import render_review, review_view, reviewed_problem
 from codegate.reporting.review import MAX_LINES, ReviewedProblem
 from codegate.suite import Provenance, Quality, Quarantine, Tree, TreeFile

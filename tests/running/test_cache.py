@@ -9,7 +9,7 @@ import pytest
 from codegate.candidates import CandidateSpec, Prices, Sampling
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.operations import samples_of
+from codegate.operations.baselines import samples_of
 from codegate.reporting import Evidence, build_view
 from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, run_suite
 from codegate.running.call_log import Spending

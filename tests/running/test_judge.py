@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codegate.errors import UsageError
-from codegate.operations import judge
+from codegate.operations.runs import judge
 from codegate.running import Journal, RunOptions
 from codegate.running.calls import CallLimitReached
 from codegate.running.config import load_config
