@@ -42,7 +42,6 @@ from codegate.mining.statements.interface import NO_INTERFACE, Interface, interf
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, required_form, write_statement
-from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import (
@@ -233,7 +232,7 @@ class _UnitBuilder:
                 statement = self._rewritten(builder.options.rewrite, described)
         validated = replace(validated, outcomes=without_undisclosed(validated.outcomes, described.undisclosed))
         with step("quality"):
-            exact = exact_texts(parts, validated.outcomes.fail_to_pass)
+            exact = len(described.gates.exact) if described.gates is not None else None
             quality = measure_quality(validated, described.partial, exact, statement.words)
         findings = Findings(
             prospect=self.prospect,

@@ -68,7 +68,7 @@ class Strengths:
         status: problems by status, active or not.
         leaks: ids of problems whose leak audit found something, or was not made.
         unclean: ids of problems whose test command ends with another status than its tests say.
-        narrow: ids of problems whose tests ask for exact wording.
+        narrow: ids of problems whose tests ask for exact texts, which the statement shows.
         untold: ids of problems with tests that are not graded because the statement does not show what they ask for.
         new_tests: ids of problems all of whose fail-to-pass tests are new.
         exposure: one entry for each candidate asked about.

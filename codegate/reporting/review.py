@@ -10,6 +10,7 @@ from codegate.durable import digest
 from codegate.reporting.page import page_template
 from codegate.reporting.plain import one_line, plain
 from codegate.suite import Changes, Problem, ProblemManifest, Suite, Tree, make_patch
+from codegate.wording import count_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -127,7 +128,8 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     yield _fact("Statement from", ", ".join(statement.sources))
     yield _fact("Left out of it", *statement.dropped)
     if quality is not None:
-        yield _fact("Exact wording", f"{quality.exact_texts} assertions compare it" if quality.exact_texts else "")
+        exact = quality.exact_texts
+        yield _fact("Exact wording", f"{count_of(exact, 'text')} must be given word for word" if exact else "")
         share, hunks = quality.hunk_coverage, quality.hunks
         yield _fact("Tested parts of the fix", f"{share:.0%} of {hunks}" if share is not None and hunks else "")
     if audit is not None and not audit.clean:

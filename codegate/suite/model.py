@@ -163,7 +163,7 @@ class Quality(Strict):
     exact_texts: int | None = Field(
         default=None,
         ge=0,
-        description="Assertions of exact wording in the tests of the fix.",
+        description="Texts that a right answer has to give word for word: with another one, tests of the fix fail.",
     )
     command_clean: bool | None = Field(
         default=None, description="The exit status of the test command agrees with its tests."

@@ -159,6 +159,7 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert data.data == b"\0\xff"
     assert crlf.manifest.hidden_deleted == ("tests/data/naïve.bin",)
     assert "tests/test_ünits.py::test_factor" in crlf.tests.FAIL_TO_PASS
+    assert [problem.manifest.quality.exact_texts for problem in suite.problems if problem.manifest.quality] == [0, 0, 0]
     (environment,) = suite.manifest.environments
     assert environment.base is not None  # of the newest tree: one build serves the whole history
 

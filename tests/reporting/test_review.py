@@ -60,7 +60,7 @@ def test_every_problem_is_there_with_all_that_a_decision_needs(tmp_path: Path) -
     assert not any("checked" in box for box in boxes)
     for words in (
         ">Fix add w3<", ">p-3</code>", ">bbbbbbbbbbbb (squash, #12)<", ">2025-03-04<", ">#7<", ">bugfix<",
-        ">handwritten<", ">2 assertions compare it<", "# Adding\n\n`add` subtracts. w3</pre>",
+        ">handwritten<", ">2 texts must be given word for word<", "# Adding\n\n`add` subtracts. w3</pre>",
         ">tests/test_add.py::test_add[w3]<", ">-    return a - b\n<", ">+    return a + b  # w3\n<",
         ">+def test_add(): add(1, 1) == 2  # w3\n<", ">quarantined: flaky: once w3<", ">label: w3<",
         ">changelog, probe<", ">commit: shows w3<", ">title: w3<",
