@@ -73,7 +73,7 @@ def export_built(target: Path) -> dict[str, str]:
                 _copy(ruff, target / f"{key}.ruff")
     except OSError as error:
         raise InfrastructureError(f"cannot write to {target}: {error}.", "Free some space.") from error
-    index = ArchiveIndex(schema="codegate.environments/1", sha256=dict(sorted({**known, **found}.items())))
+    index = ArchiveIndex(sha256=dict(sorted({**known, **found}.items())))
     write_atomic(target / INDEX, index.model_dump_json(by_alias=True, indent=2).encode("ascii") + b"\n")
     return found
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, field_validator
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest, sha256, write_atomic
@@ -21,9 +21,6 @@ from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
 from codegate.strict import Strict, parse_json, read_bytes, shown
 from codegate.suite import is_plain_path
-
-BASELINE_SCHEMA: Literal["codegate.baseline/4"] = "codegate.baseline/4"
-LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
 
 WARN_DAYS: Final = 60
 """From this age on ``show`` and ``verify`` recommend a refresh."""
@@ -58,11 +55,7 @@ Moment = Annotated[str, AfterValidator(utc_time)]
 """A UTC time, ISO 8601."""
 
 
-class _File(Strict):
-    model_config = ConfigDict(populate_by_name=True)
-
-
-class PooledRun(_File):
+class PooledRun(Strict):
     """A run in the baseline: when its last sample was made, and how many samples of it each problem has."""
 
     id: _RunId
@@ -70,7 +63,7 @@ class PooledRun(_File):
     samples: int = Field(ge=1, le=1_000_000)
 
 
-class Pinning(_File):
+class Pinning(Strict):
     """One entry of a baseline's provenance.
 
     Attributes:
@@ -92,7 +85,7 @@ class Pinning(_File):
     reason: str = Field(default="", max_length=1000)
 
 
-class Baseline(_File):
+class Baseline(Strict):
     """``baseline.json``: the samples of the pinned model, frozen.
 
     Attributes:
@@ -104,7 +97,7 @@ class Baseline(_File):
         digest: SHA-256 of the canonical JSON of everything else in the file.
     """
 
-    baseline_schema: Literal["codegate.baseline/4"] = Field(default=BASELINE_SCHEMA, alias="schema")
+    baseline_schema: Literal["codegate.baseline/4"] = Field(default="codegate.baseline/4", alias="schema")
     created: Moment
     codegate: str
     spec: CandidateSpec
@@ -161,7 +154,7 @@ class Age:
                 return ""
 
 
-class Transport(_File):
+class Transport(Strict):
     """Where else to download a pinned baseline, verified by the lock.
 
     Either an ``artifact`` that a run of ``workflow`` uploaded, or the file ``asset`` of a ``release`` (a tag).
@@ -175,7 +168,7 @@ class Transport(_File):
     asset: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
 
 
-class Lock(_File):
+class Lock(Strict):
     """``codegate.lock``: which baseline is pinned.
 
     Attributes:
@@ -186,7 +179,7 @@ class Lock(_File):
         environments: SHA-256 of each archive of a built environment that may be taken, by the environment's key.
     """
 
-    lock_schema: Literal["codegate.lock/1"] = Field(default=LOCK_SCHEMA, alias="schema")
+    lock_schema: Literal["codegate.lock/1"] = Field(default="codegate.lock/1", alias="schema")
     baseline: str
     sha256: _Sha256
     digest: _Sha256

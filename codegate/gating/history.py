@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from codegate.durable import append_line, digest, drop_torn_line
 from codegate.errors import InfrastructureError, UsageError
@@ -23,7 +23,6 @@ from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
 from codegate.strict import Strict, open_regular, read_lines, shown
 
-HISTORY_SCHEMA: Literal["codegate.history/1"] = "codegate.history/1"
 MAX_HISTORY_BYTES: Final = 64 << 20
 MAX_LINE_BYTES: Final = 4 << 20
 _MAX_PROBLEMS: Final = 100_000
@@ -49,9 +48,7 @@ class HistoryEntry(Strict):
         cost: US dollars that the model calls cost; None where it is not known.
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
-    history_schema: Literal["codegate.history/1"] = Field(default=HISTORY_SCHEMA, alias="schema")
+    history_schema: Literal["codegate.history/1"] = Field(default="codegate.history/1", alias="schema")
     run: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     at: Moment
     candidate: Annotated[str, StringConstraints(min_length=1, max_length=100)]

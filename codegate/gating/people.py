@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
@@ -27,8 +27,6 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 class People(Strict):
     """How many people tried, and passes and tries by problem."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
     people: int = Field(ge=1, le=1_000_000)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, Usage, redactor_for
 from codegate.durable import append_line, digest, drop_torn_line
@@ -61,11 +61,7 @@ PROMPT: Final = f"judge/1+{digest([SYSTEM, USER])[:8]}"
 _VERDICT: Final = re.compile(r"^VERDICT: (pass|fail)[ \t]*$", re.MULTILINE)
 
 
-class _Line(Strict):
-    model_config = ConfigDict(populate_by_name=True)
-
-
-class JudgeHeader(_Line):
+class JudgeHeader(Strict):
     """The first line: the judge and its prompt's version."""
 
     judge_schema: Literal["codegate.judge/1"] = Field(default="codegate.judge/1", alias="schema")
@@ -74,7 +70,7 @@ class JudgeHeader(_Line):
     prompt: str = Field(description="Version of the prompt.")
 
 
-class Judgement(_Line):
+class Judgement(Strict):
     """The judge's verdict on one attempt.
 
     ``passed`` None: its answer had no verdict.

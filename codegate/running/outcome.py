@@ -20,10 +20,6 @@ from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
 from codegate.strict import Strict
 
-RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
-OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
-SANDBOX_SCHEMA: Literal["codegate.sandbox/1"] = "codegate.sandbox/1"
-SOUNDNESS_SCHEMA: Literal["codegate.soundness/1"] = "codegate.soundness/1"
 MAX_SAMPLES: Final = 100
 MAX_OUTCOMES: Final = 1_000_000
 """Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
@@ -64,9 +60,7 @@ class Outcome(Strict):
     ``attempt`` is None when the fault came before the model had answered.
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
-    outcome_schema: Literal["codegate.outcome/1"] = Field(default=OUTCOME_SCHEMA, alias="schema")
+    outcome_schema: Literal["codegate.outcome/1"] = Field(default="codegate.outcome/1", alias="schema")
     problem: str
     problem_digest: str
     candidate: str = Field(description="`CandidateSpec.key()`, or what a predictions file calls its model")
@@ -205,9 +199,7 @@ class RunManifest(Strict):
         part: which problems a run is restricted to, in words; such a run is compared with nothing.
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
-    run_schema: Literal["codegate.run/1"] = Field(default=RUN_SCHEMA, alias="schema")
+    run_schema: Literal["codegate.run/1"] = Field(default="codegate.run/1", alias="schema")
     id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     created: str
     codegate: str
@@ -295,9 +287,7 @@ class SoundnessRecord(Strict):
     In a sound problem the reference fix passes and the unchanged tree fails, before the first model call.
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
-    soundness_schema: Literal["codegate.soundness/1"] = Field(default=SOUNDNESS_SCHEMA, alias="schema")
+    soundness_schema: Literal["codegate.soundness/1"] = Field(default="codegate.soundness/1", alias="schema")
     checked: str = Field(description="UTC time, ISO 8601.")
     problems: dict[str, Annotated[str, StringConstraints(max_length=2000)] | None]
 
@@ -305,9 +295,7 @@ class SoundnessRecord(Strict):
 class SandboxRecord(Strict):
     """``sandbox.json``: the assurances of all sandboxes of a run."""
 
-    model_config = ConfigDict(populate_by_name=True)
-
-    sandbox_schema: Literal["codegate.sandbox/1"] = Field(default=SANDBOX_SCHEMA, alias="schema")
+    sandbox_schema: Literal["codegate.sandbox/1"] = Field(default="codegate.sandbox/1", alias="schema")
     assurances: tuple[Assurance, ...] = Field(max_length=200)
 
 

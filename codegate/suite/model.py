@@ -314,8 +314,6 @@ class ProblemManifest(Strict):
     )
     quarantine: Quarantine | None = None
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
     @model_validator(mode="after")
     def _reports_go_with_junit(self) -> "ProblemManifest":
         if (self.runner == "junit") != bool(self.reports) or (self.reports and not self.command):

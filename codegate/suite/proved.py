@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from codegate.durable import write_atomic
 from codegate.strict import Strict
@@ -69,8 +69,6 @@ class ProvedPlace(Strict):
 
 class ProvedPlaces(Strict):
     """The file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     proved_schema: Literal["codegate.proved/1"] = Field(default="codegate.proved/1", alias="schema")
     places: tuple[ProvedPlace, ...] = Field(max_length=_MOST_PLACES)
