@@ -32,36 +32,31 @@ def command() -> None:
     """Pin runs as the baseline; show, compare, check, refresh or reset it."""
 
 
-def _runs_argument(function: Decorated) -> Decorated:
-    return click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER)(function)
-
-
-def _lock_option(function: Decorated) -> Decorated:
-    return click.option(
-        "--lock", type=FILE, default=_LOCK, show_default=True, help="The file that says which baseline is pinned."
-    )(function)
-
-
-def _candidate_option(function: Decorated) -> Decorated:
-    return click.option("--candidate", "name", help="Which candidate, when the runs have several.")(function)
-
-
-def _samples_option(function: Decorated) -> Decorated:
-    return click.option(
+_lock_option = click.option(
+    "--lock", type=FILE, default=_LOCK, show_default=True, help="The file that says which baseline is pinned."
+)
+_PINNING: Final = (
+    json_option,
+    _lock_option,
+    click.option(
         "--min-samples",
         type=click.IntRange(min=1),
         default=MIN_SAMPLES,
         show_default=True,
         help="Least samples per problem; 10 are better.",
-    )(function)
+    ),
+    click.option("--candidate", "name", help="Which candidate, when the runs have several."),
+    click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER),
+)
+"""The options and the argument of what pins runs."""
 
 
 def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
-    """Add the arguments of what pins runs; ``model`` says in the help whose runs they are."""
+    """Add ``_PINNING``; ``model`` says in the help whose runs they are."""
 
     def add(function: Decorated) -> Decorated:
         function.__doc__ = f"{function.__doc__}\n\n    RUN: folders of finished runs of {model}; all of them count."
-        for option in (json_option, _lock_option, _samples_option, _candidate_option, _runs_argument):
+        for option in _PINNING:
             function = option(function)
         return function
 

@@ -118,28 +118,17 @@ def json_option(function: Decorated, words: str = "Print one JSON document on st
     )(function)
 
 
-def sandbox_option(function: Decorated) -> Decorated:
-    """Add ``--sandbox``."""
-    field = TypeAdapter(Choice).json_schema() | {"default": "auto"}
-    return _option("sandbox", field, callback=lambda _context, _option, value: check_choice(value))(function)
-
-
-def repository_option(function: Decorated) -> Decorated:
-    """Add ``--repository``."""
-    return click.option(
-        "--repository", type=FOLDER, help="Repository that the base commits are in, when not where suite.yml says."
-    )(function)
-
-
-def config_option(function: Decorated) -> Decorated:
-    """Add ``--config``."""
-    return click.option(
-        "--config", type=FILE, help="Configuration with the gate's policy; default codegate.yml, if present."
-    )(function)
-
-
-def jobs_option(function: Decorated) -> Decorated:
-    """Add ``--jobs``."""
-    return click.option(
-        "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Concurrent sandboxes."
-    )(function)
+sandbox_option = _option(
+    "sandbox",
+    TypeAdapter(Choice).json_schema() | {"default": "auto"},
+    callback=lambda _context, _option, value: check_choice(value),
+)
+repository_option = click.option(
+    "--repository", type=FOLDER, help="Repository that the base commits are in, when not where suite.yml says."
+)
+config_option = click.option(
+    "--config", type=FILE, help="Configuration with the gate's policy; default codegate.yml, if present."
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Concurrent sandboxes."
+)

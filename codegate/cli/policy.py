@@ -1,8 +1,6 @@
 """What gates a run, by the configuration or the defaults, and how its report is shown."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -17,13 +15,12 @@ from codegate.running import Config, Gate
 from codegate.running.config import config_file, load_config
 from codegate.suite import git
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def rules_option(function: Decorated) -> Decorated:
-    """Add ``--rules-from``."""
-    words = "Take suite, baseline, policy and limits from this commit, as the action does for pull requests."
-    return click.option("--rules-from", "rules", metavar="COMMIT", help=words)(function)
+rules_option = click.option(
+    "--rules-from",
+    "rules",
+    metavar="COMMIT",
+    help="Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
+)
 
 
 def project_by(
