@@ -43,12 +43,10 @@ def utc_time(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
-            message = "it has no time zone"
-            raise ValueError(message)
+            raise ValueError("it has no time zone")
         return moment.astimezone(UTC).isoformat(timespec="seconds")
     except OverflowError:
-        message = "the year is out of range"
-        raise ValueError(message) from None
+        raise ValueError("the year is out of range") from None
 
 
 Moment = Annotated[str, AfterValidator(utc_time)]

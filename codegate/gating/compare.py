@@ -126,8 +126,7 @@ def compare(
     a regression was seen.
     """
     if candidates < 1:
-        message = f"at least one candidate is gated, not {candidates}"
-        raise ValueError(message)
+        raise ValueError(f"at least one candidate is gated, not {candidates}")
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
     check_must_pass(baseline, candidate, policy)

@@ -42,8 +42,7 @@ def suite_test(
         ValueError: there are no pairs.
     """
     if not pairs:
-        message = "a comparison needs problems"
-        raise ValueError(message)
+        raise ValueError("a comparison needs problems")
     n = len(pairs)
     baseline_rate = mean([pair.baseline_rate for pair in pairs])
     candidate_rate = mean([pair.candidate_rate for pair in pairs])
@@ -189,8 +188,7 @@ def population_test(
         ValueError: no pairs, or a level or the margin outside its range.
     """
     if not pairs or not 0.0 < level < 0.5 or not 0.0 < level_regressed < 0.5 or not 0.0 < margin <= 0.25:
-        message = f"a comparison needs pairs, levels in 0..0.5 and a margin in 0..0.25: {level=} {margin=}"
-        raise ValueError(message)
+        raise ValueError(f"a comparison needs pairs, levels in 0..0.5 and a margin in 0..0.25: {level=} {margin=}")
     units = _units(pairs, clusters)
     n = len(units)
     differences = [unit.difference for unit in units]

@@ -68,16 +68,13 @@ class HistoryEntry(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> "HistoryEntry":
         if any(passed > n or n > self.samples for passed, n in self.counts.values()):
-            message = "a problem has more passes than samples, or more samples than the run"
-            raise ValueError(message)
+            raise ValueError("a problem has more passes than samples, or more samples than the run")
         rate = pass_rate(self.counts).value
         known = rate is not None and self.pass_rate is not None
         if (not known and rate is not self.pass_rate) or abs((rate or 0.0) - (self.pass_rate or 0.0)) > 1e-9:
-            message = "pass_rate is not that of counts"
-            raise ValueError(message)
+            raise ValueError("pass_rate is not that of counts")
         if digest(dict(self.conditions)) != self.conditions_digest:
-            message = "conditions_digest is not that of conditions"
-            raise ValueError(message)
+            raise ValueError("conditions_digest is not that of conditions")
         return self
 
     @property

@@ -66,8 +66,7 @@ def baseline_model(baseline: CandidateSamples) -> RateModel:
     samples = without_copies(baseline).samples
     counts = {name: found for name, entries in sorted(samples.items()) if (found := tally(entries))[1]}
     if not counts:
-        message = "a baseline without a graded sample shows nothing about power"
-        raise ValueError(message)
+        raise ValueError("a baseline without a graded sample shows nothing about power")
     return fitted_model(tuple(counts.values()), clusters_of(list(counts), baseline.clusters))
 
 

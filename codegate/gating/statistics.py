@@ -99,8 +99,7 @@ def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
     A sum of per-problem rates may be fractional; ``z`` is the standard normal quantile, such as 1.96.
     """
     if not n > 0 or not 0 <= passed <= n:
-        message = f"a rate needs 0 <= passed <= n and n > 0, not {passed} of {n}"
-        raise ValueError(message)
+        raise ValueError(f"a rate needs 0 <= passed <= n and n > 0, not {passed} of {n}")
     rate, square = passed / n, z * z
     centre = (rate + square / (2 * n)) / (1 + square / n)
     half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
@@ -238,8 +237,7 @@ def sf(t: float, df: float) -> float:
     P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1 with 26.5.2).
     """
     if not df > 0 or math.isnan(t):
-        message = f"Student's t needs df > 0 and a number, not df={df}, t={t}"
-        raise ValueError(message)
+        raise ValueError(f"Student's t needs df > 0 and a number, not df={df}, t={t}")
     square = t * t
     if math.isinf(square):
         tail = 0.0
@@ -257,8 +255,7 @@ def cdf(t: float, df: float) -> float:
 def quantile(p: float, df: float) -> float:
     """Return the t with P(T <= t) = p, p strictly between 0 and 1, by bisection to the last bits."""
     if not 0.0 < p < 1.0:
-        message = f"a quantile needs a probability strictly between 0 and 1, not {p}"
-        raise ValueError(message)
+        raise ValueError(f"a quantile needs a probability strictly between 0 and 1, not {p}")
     tail = min(p, 1.0 - p)
     low, high = 0.0, 1.0
     while sf(high, df) > tail:

@@ -32,8 +32,7 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
 
     style, code = "".join(map(_asset, styles)), _asset(script) if script is not None else ""
     if re.search(r"</(style|script)|<!--", style + code, re.IGNORECASE):
-        message = f"a style sheet or the script of {name} would end its own element"
-        raise ValueError(message)
+        raise ValueError(f"a style sheet or the script of {name} would end its own element")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         loader=PackageLoader("codegate.reporting"),

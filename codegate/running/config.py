@@ -78,8 +78,7 @@ def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 def _judging(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     found = _candidates_of(value, handler)
     if not isinstance(found, CandidateSpec) or not (found.calls_a_model or found.provider == "replay"):
-        message = "a judge is one model, without a matrix"
-        raise ValueError(message)
+        raise ValueError("a judge is one model, without a matrix")
     return found
 
 

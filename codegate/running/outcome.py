@@ -107,8 +107,7 @@ class Outcome(Strict):
     @model_validator(mode="after")
     def _grade_or_fault(self) -> "Outcome":
         if (self.grade is None) == (self.fault is None):
-            message = "exactly one of `grade` and `fault` is set"
-            raise ValueError(message)
+            raise ValueError("exactly one of `grade` and `fault` is set")
         return self
 
     def line(self) -> str:
@@ -147,8 +146,7 @@ class Shard(Strict):
     @model_validator(mode="after")
     def _possible(self) -> "Shard":
         if not self.number <= self.of <= self.problems:
-            message = f"there is no part {self.number} of {self.of} of {self.problems} problems"
-            raise ValueError(message)
+            raise ValueError(f"there is no part {self.number} of {self.of} of {self.problems} problems")
         return self
 
     @property
@@ -225,11 +223,9 @@ class RunManifest(Strict):
     @model_validator(mode="after")
     def _bounded(self) -> "RunManifest":
         if len(self.candidates) * len(self.problems) * self.samples > MAX_OUTCOMES:
-            message = f"it plans more than {MAX_OUTCOMES} outcomes"
-            raise ValueError(message)
+            raise ValueError(f"it plans more than {MAX_OUTCOMES} outcomes")
         if list(self.looks) != sorted(set(self.looks)) or self.looks[-1] != self.samples:
-            message = f"its looks at {list(self.looks)} samples do not ascend to its {self.samples} samples"
-            raise ValueError(message)
+            raise ValueError(f"its looks at {list(self.looks)} samples do not ascend to its {self.samples} samples")
         return self
 
     @property

@@ -69,8 +69,7 @@ def agent_attempt(
     """
     settings = candidate.agent
     if settings is None or provider is None:
-        message = "only a candidate with an agent and a provider is solved by one"
-        raise ValueError(message)
+        raise ValueError("only a candidate with an agent and a provider is solved by one")
     agent = _agent(candidate)
     given = lay_harness(base, candidate, problem)
     installed = agent_environment(candidate, python)
@@ -162,8 +161,7 @@ def agent_version(candidate: CandidateSpec) -> str:
 
 def _agent(candidate: CandidateSpec) -> Agent:
     if candidate.agent is None:
-        message = "the candidate has no agent"
-        raise ValueError(message)
+        raise ValueError("the candidate has no agent")
     settings = candidate.agent
     if settings.command is None:
         return AGENTS[settings.name]
