@@ -10,7 +10,7 @@ import string
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict
@@ -117,6 +117,7 @@ class Written:
         named: its name.
         statements: what it does.
         alone: no copies can be beside it.
+        before: what stands before the node and belongs to it.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Written:
     named: "Node"
     statements: "Sequence[Node]"
     alone: bool = False
+    before: "Sequence[Node]" = ()
 
 
 class TestSyntax(ABC):
@@ -203,7 +205,8 @@ def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list
 def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequence[str]) -> Unit:
     strong: list[Site] = []
     weak: list[Site] = []
-    for node in _inside(test.node):
+    start = (*test.before, test.node)[0].start_byte
+    for node in chain.from_iterable(map(_inside, (*test.before, test.node))):
         if test.named.start_byte <= node.start_byte < test.named.end_byte or syntax.is_fixed(node, test):
             continue
         kind = syntax.literals.get(node.type)
@@ -212,14 +215,14 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
         found = strong if kind or named else weak
         if not texts or len(found) >= _MOST_SITES:
             continue
-        place = digest([file, test.name, node.start_byte - test.node.start_byte, text_of(node), *texts])[:10]
+        place = digest([file, test.name, node.start_byte - start, text_of(node), *texts])[:10]
         site = Site(start=node.start_byte, end=node.end_byte, row=syntax.is_row(node, test),
                     strong=found is strong, name=place, texts=tuple(texts))  # fmt: skip
         found.append(site)
     return Unit(
         file=file,
         name=test.name,
-        span=(test.node.start_byte, test.node.end_byte),
+        span=(start, test.node.end_byte),
         word=syntax.word(test.named),
         marks=tuple(syntax.marks(test, data)),
         sites=(*strong, *spread(weak, _WEAK_SITES)),

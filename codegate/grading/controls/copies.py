@@ -147,7 +147,8 @@ class Copies:
     def reveal(self, text: str) -> str:
         """Return a run's output without marks and copies, for people."""
         if self.mark:
-            text = re.sub(rf'(?:; |\n\s*)?{self.mark}\("\w+"\)', "", text)
+            made = rf" #!\[allow\([\w, ]+\)\] macro_rules! {self.mark} .*?(?={self.mark}!)"
+            text = re.sub(rf'(?:{made})?(?:; |\n\s*| )?{self.mark}(?:\("\w+"\)|!\{{"\w+"\}})', "", text)
         return self._words.sub("", text)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:

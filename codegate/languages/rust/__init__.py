@@ -1,4 +1,4 @@
-"""Rust, by Cargo, in recorded builds only. Its tests have no controls."""
+"""Rust, by Cargo, in recorded builds only."""
 
 from typing import Final
 
@@ -13,6 +13,8 @@ LANGUAGE: Final = LanguagePack(
     runners={"cargo": "codegate.languages.rust.runners:CARGO"},
     manifests={"Cargo.toml": "cargo"},
     readers=(RUST,),
+    controls="codegate.languages.rust.controls:TESTS",
     lines="codegate.languages.rust.tests:DIALECTS",
     varies=frozenset({"random", "timezone"}),
+    parameters="::",
 )

@@ -6,7 +6,7 @@ from typing import Final
 from codegate.languages.contract import FileRules, PathClass
 
 _MODULE: Final = re.compile(r"(?:.+_)?tests?\.rs")
-_TEST: Final = re.compile(rb"#\[\s*(?:\w+\s*::\s*)*(?!cfg)\w*test\w*")
+TEST: Final = re.compile(rb"#\[\s*(?:\w+\s*::\s*)*(?!cfg)\w*test\w*")
 _CONFIGURATION: Final = re.compile(
     r"(?:.+/)?(?:\.cargo/.+|\.?(?:rustfmt|clippy)\.toml|rust-toolchain(?:\.toml)?|deny\.toml|Cross\.toml)"
 )
@@ -40,7 +40,7 @@ class RustFiles(FileRules):
         file = self.tree.get(path)
         if file is None:
             return name not in {"mod.rs", "main.rs"}
-        return not file.is_link and _TEST.search(file.data) is not None
+        return not file.is_link and TEST.search(file.data) is not None
 
     def is_test_area(self, path: str) -> bool:
         """See ``FileRules.is_test_area``: a file ``tests.rs`` may have nothing but modules."""

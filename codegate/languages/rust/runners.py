@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
-from codegate.grading.records import read_records
+from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
@@ -29,7 +30,10 @@ class Cargo:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
+        copies = selection.copies or Copies()
         settings = {
+            **copies.settings(),
+            "seconds": copies.seconds,
             "token": token,
             "files": files,
             "folder": selection.folder,
@@ -44,7 +48,8 @@ class Cargo:
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
-        return runner_report(read_records(completed.records, token), files, repeated=selection.repeat > 1)
+        records = read_records(completed.records, token)
+        return runner_report(records, files, receipts_of, repeated=selection.repeat > 1)
 
 
 CARGO: Final = Cargo()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import re
@@ -41,22 +42,31 @@ SHARED = {
 }  # fmt: skip
 HOST = re.compile(r"^host: (\S+)$", re.MULTILINE)
 ENDED = re.compile(r"^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;", re.MULTILINE)
-PANIC = re.compile(r"panicked at ([^\n]*):\n(.*?)(?=\nnote: |\nstack backtrace:|\n\n|\Z)", re.DOTALL)
+MACRO = re.compile(r"[\w:]+!")
+UNPANICKED = "note: test did not panic as expected"
+PANIC = re.compile(r"panicked at ([^\n]+:\d+:\d+):\n(.*?)(?=\nnote: |\nstack backtrace:|\n\n|\Z)", re.DOTALL)
 SECTION = re.compile(r"^---- .* stdout ----\n(.*?)(?=^failures:$)", re.MULTILINE | re.DOTALL)
 ERROR = re.compile(r"^error(?:\[\w+\])?: .*\n *--> (.+?):\d+:\d+$", re.MULTILINE)
 KEPT = 64 << 10
 LISTED = 8 << 20
+TEXT = 8 << 10
 
 
-def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT) -> tuple[int, str, float]:
-    """Return a program's status, the last part of its output, and its seconds; what it leaves running is killed."""
+def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT,
+        limit: float | None = None) -> tuple[int, str, float]:  # fmt: skip
+    """Return a program's status, the last part of its output, and its seconds; what it leaves running is killed.
+
+    So is the program itself after ``limit`` seconds.
+    """
     with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
         begun = time.monotonic()
         process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
-        status, seconds = process.wait(), time.monotonic() - begun
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(limit)
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
+        status, seconds = process.wait(), time.monotonic() - begun
         output.seek(max(0, output.seek(0, os.SEEK_END) - kept))
         return status, output.read().decode("utf-8", "replace"), seconds
 
@@ -116,6 +126,9 @@ class Cargo:
             triple = self.options[self.options.index("--target") + 1]
         self.runner = "CARGO_TARGET_%s_RUNNER" % re.sub(r"\W", "_", triple).upper()
         self.runs = "%s -I -S -B %s" % (python, note)
+        self.marks = os.path.join(self.scratch, "marks")
+        if settings["mark"]:
+            self.variables[settings["mark"]] = self.marks
 
     def targets(self) -> tuple[list[Target], set[str], str]:
         """Return all test targets, the packages that are tested by default, and Cargo's words where it fails."""
@@ -183,13 +196,25 @@ def choose(targets: list[Target], path: str) -> list[Target]:
     return own or [target for target in above if len(target.folder) == nearest and target.has(named)]
 
 
-def failure(status: int, output: str) -> dict[str, Any]:
+def has_asserted(place: str, files: dict[str, str]) -> bool:
+    """Return whether a macro of a test file is at the place of a panic: what ends otherwise is a method or an index."""
+    name, line, column = place.rsplit(":", 2)
+    path = next((path for path in files if path.endswith(os.sep + name)), None)
+    if path is None:
+        return False
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = next(itertools.islice(file, int(line) - 1, None), "")
+    return MACRO.match(text, int(column) - 1) is not None
+
+
+def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
     """Return the facts about a failed test that its failure class follows from."""
     panic, section = PANIC.search(output), SECTION.search(output)
     message = panic.group(2) if panic else section.group(1).strip() if section else ""
     if ENDED.search(output) is None:
         message = "%s\nthe test process ended with status %d and no result" % (message or output[-500:], status)
-    parents = ["AssertionError"] if panic and message.startswith("assertion") else []
+    wrong = UNPANICKED in output or (panic and (message.startswith("assertion") or has_asserted(panic.group(1), files)))
+    parents = ["AssertionError"] if wrong else []
     if "memory allocation of" in output and status == -signal.SIGABRT:
         parents = ["MemoryError"]
     return {"exception": "panic" if panic else "TestFailed", "message": plain(message.strip(), 4000),
@@ -212,21 +237,31 @@ def listed(start: dict[str, Any]) -> list[str]:
     return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
 
 
-def run_tests(channel: Channel, start: dict[str, Any], tests: dict[str, str], settings: dict[str, Any]) -> bool:
+def run_tests(
+    channel: Channel, start: dict[str, Any], tests: dict[str, str], marks: str, files: dict[str, str],
+    settings: dict[str, Any],
+) -> bool:  # fmt: skip
     """Run tests, given by name with their ids, and report each; return whether all of them passed or were skipped."""
     good, left = True, settings["output_bytes"] // 2
     for name, test in tests.items():
+        has_copies = any(word in name for word in settings["variants"])  # or is one
         for _ in range(settings["repeat"]):
             argv = [*start["argv"], name, "--exact"]
-            status, output, seconds = run(argv, start["folder"], start["variables"])
+            with open(marks, "w", encoding="utf-8"):
+                pass
+            limit = settings["seconds"] if has_copies else None
+            status, output, seconds = run(argv, start["folder"], start["variables"], limit=limit)
             outcome = outcome_of(status, output)
-            crash = failure(status, output) if outcome == "failed" else None
+            crash = failure(status, output, files) if outcome == "failed" else None
             good = good and crash is None
-            if crash is not None and left > 0:
+            if crash is not None and left > 0 and not has_copies:
                 sys.stdout.write(plain(output, left))
                 left -= len(output)
+            with open(marks, encoding="utf-8", errors="replace") as file:
+                receipts = file.read(KEPT).split()
             channel.send(kind="phase", id=plain(test, 1 << 16), when="call", outcome=outcome, seconds=seconds,
-                         markers=[], crash=crash, receipts=[])  # fmt: skip
+                         markers=[], crash=crash, receipts=receipts,
+                         text=plain(output, TEXT) if crash and has_copies else "")  # fmt: skip
     return good
 
 
@@ -261,7 +296,7 @@ def main() -> None:
         placed = {name: target.file_of(name) for name in listed(start)}
         tests = {name: "%s::%s" % (files[path], inner) for name, (path, inner) in placed.items() if path in files}
         found.update(path for path, _ in placed.values())
-        good = run_tests(channel, start, tests, settings) and good
+        good = run_tests(channel, start, tests, cargo.marks, files, settings) and good
     missing = [path for path in files if path not in found]
     for path in missing:
         words, kind, parents = why[path]

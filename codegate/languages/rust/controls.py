@@ -1,0 +1,111 @@
+"""How tests are written in Rust: functions with an attribute that says so."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.rust.files import TEST
+from codegate.languages.syntax import ancestors, field, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TOGGLES: Final = swapped(
+    ("==", "!="), ("<", ">="), (">", "<="), ("assert_eq", "assert_ne"), ("is_some", "is_none"), ("is_ok", "is_err"),
+)  # fmt: skip
+_PARTIAL: Final = re.compile(r"(contains|starts_with|ends_with|find|match\w*|should_panic)$")
+_PLACEHOLDER: Final = re.compile(r"\{\w*(:[^{}\"]*)?\}")
+_ASIDE: Final = frozenset({"attribute_item", "inner_attribute_item", "empty_statement"})
+_MARK: Final = '$mark$!{"$token$"}'
+# A flip may be what Rust refuses to compile. The driver names the file under the variable of this run. All of it is on
+# one line, since panics tell lines.
+_MARKS: Final = (
+    " #![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)]"
+    " macro_rules! $mark$ { ($token:literal) => { { use ::std::io::Write; "
+    'if let ::std::result::Result::Ok(mut file) = ::std::fs::OpenOptions::new().append(true).open(env!("$mark$")) '
+    '{ let _ = file.write_all(concat!($token, "\\n").as_bytes()); } } } } ' + _MARK
+)
+
+
+class RustTests(TestSyntax):
+    """Functions of a file and of modules in it, with their attributes, in which the rows of some tests stand."""
+
+    literals: ClassVar = {
+        "string_literal": "text", "raw_string_literal": "text", "char_literal": "text", "integer_literal": "number",
+        "float_literal": "number", "boolean_literal": "truth",
+    }  # fmt: skip
+    leaving: ClassVar = "return_expression"
+    functions: ClassVar = frozenset({"async_block", "closure_expression", "function_item"})
+
+    def tests(self, root: "Node") -> Iterator[Written]:
+        """See ``TestSyntax.tests``."""
+        yield from _functions(root, ())
+
+    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
+        """See ``TestSyntax.marks``: the first stands before all statements, and alone where a panic is wanted."""
+        body = field(test.node, "body")
+        opening = (
+            [one for one in body.children if one.type in {"{", "inner_attribute_item"}] if body is not None else []
+        )
+        yield opening[-1].end_byte, _MARKS
+        if any("should_panic" in text_of(one) for one in test.before):
+            return
+        last = test.statements[-1].end_byte
+        is_value = field(test.node, "return_type") is not None and data[last - 1 : last] != b";"
+        yield from ((place, mark) for place, mark in super().marks(test, data) if not (is_value and place == last))
+
+    def mark(self, statement: "Node", data: bytes) -> str:
+        """See ``TestSyntax.mark``."""
+        ends = data[statement.end_byte - 1 : statement.end_byte] in {b";", b"}"}
+        return f"{' ' if ends else '; '}{_MARK}"
+
+    def toggled(self, node: "Node") -> Sequence[str]:
+        """See ``TestSyntax.toggled``; in a macro, ``<`` may open what is no comparison."""
+        text, around = text_of(node), node.parent
+        if around is None or text not in _TOGGLES:
+            return []
+        named = node.type in {"identifier", "field_identifier"}
+        compared = around.type == "binary_expression" or (around.type == "token_tree" and text[-1] == "=")
+        return [_TOGGLES[text]] if named or compared else []
+
+    def is_fixed(self, node: "Node", test: Written) -> bool:  # noqa: ARG002
+        """See ``TestSyntax.is_fixed``: lengths of arrays, numbers of fields, patterns, and texts with placeholders."""
+        before = node.prev_sibling
+        if before is not None and before.type in {";", "."} and node.type == "integer_literal":
+            return True
+        if _PLACEHOLDER.search(text_of(node)) and "string" in node.type:
+            return True
+        return any(around.type == "match_pattern" for around in ancestors(node))
+
+    def is_part(self, node: "Node") -> bool:
+        """See ``TestSyntax.is_part``; bytes are ASCII, unlike some words of a file."""
+        return text_of(node).startswith("b") or any(
+            around.type in {"arguments", "token_tree"} and _PARTIAL.search(text_of(around.prev_sibling))
+            for around in ancestors(node)
+        )
+
+
+def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
+    """Yield the tests below a node, by their paths in the file."""
+    before: list[Node] = []
+    for each in node.named_children:
+        if each.type == "attribute_item":
+            before.append(each)
+            continue
+        name, body = field(each, "name"), field(each, "body")
+        if each.type == "mod_item" and body is not None:
+            yield from _functions(body, (*outer, text_of(name)))
+        elif each.type == "function_item" and name is not None and body is not None and any(map(_says_test, before)):
+            statements = [one for one in body.named_children if one.type not in _ASIDE and "comment" not in one.type]
+            if statements:
+                yield Written("::".join((*outer, text_of(name))), each, name, statements, before=before)
+        if "comment" not in each.type:
+            before = []
+
+
+def _says_test(attribute: "Node") -> bool:
+    return TEST.match(text_of(attribute).encode()) is not None
+
+
+TESTS: Final = RustTests()
