@@ -10,13 +10,13 @@ import click
 from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
-from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned
+from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
 from codegate.gating.baseline import Pinning, load_baseline, samples_each
 from codegate.gating.comparability import without_quarantined
 from codegate.gating.drift import BaselineDifference, Change, counts_of, difference_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.sentence import controls_words
-from codegate.operations.baselines import pin, read_runs, refresh, reset
+from codegate.operations.baselines import check_new, keep, origin, pin, read_runs
 from codegate.running import plan_run
 from codegate.running.plan import candidate_settings
 from codegate.suite import load_suite
@@ -93,11 +93,18 @@ def refresh_command(
 
     Refused, with exit code 3, when they differ from the stored ones by more than chance (exact test, p < 0.01).
     """
-    made, written, change = refresh(
-        lock, read_runs(runs, name), replace=replace, accept_drift=accept_drift, reason=reason, min_samples=min_samples
+    made, change = pinning.refresh(
+        load_pinned(lock),
+        read_runs(runs, name),
+        replace=replace,
+        accept_drift=accept_drift,
+        reason=reason,
+        origin=origin(),
+        min_samples=min_samples,
     )
+    place = lock.parent / load_lock(lock).baseline
     say(f"stored against new samples: {change.words()}")
-    _conclude(made, written, lock.parent / written.baseline, lock, "refreshed", change)
+    _conclude(made, keep(made, place, lock), place, lock, "refreshed", change)
 
 
 @command.command("reset")
@@ -116,9 +123,11 @@ def reset_command(
 ) -> None:
     """Pin another model instead of the pinned one: the only way that a new snapshot is accepted."""
     pinned = load_lock(lock)
-    made, written = reset(lock, old, read_runs(runs, name), reason=reason, out=out, min_samples=min_samples)
-    place = lock.parent / written.baseline
-    _conclude(made, written, place, lock, f"{pinned.model} is replaced by")
+    if out is not None:
+        check_new(out)
+    made = pinning.reset(pinned, old, read_runs(runs, name), reason=reason, origin=origin(), min_samples=min_samples)
+    place = out or lock.parent / pinned.baseline
+    _conclude(made, keep(made, place, lock), place, lock, f"{pinned.model} is replaced by")
 
 
 def _conclude(

@@ -43,11 +43,11 @@ def command(
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = (baseline or default) if gated else None
-    gate = Gate(load_pinned(lock), policy) if lock is not None else None
-    floors = policy if gate is None and policy.stands_alone else None
-    report = merge(folders, out, gate, run_id=run_id, reports=reports, terms=terms, floors=floors)
+    floors = policy if policy.stands_alone else None
+    by = Gate(load_pinned(lock), policy) if lock is not None else floors
+    report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms)
     note(f"run {report.run.manifest.id} in {report.folder}")
-    if gate is None:
+    if lock is None:
         alone = "gated by floors alone" if floors is not None else "not gated"
         note(f"{alone}: the run was planned without a baseline")
     code = conclude(report)

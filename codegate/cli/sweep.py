@@ -7,8 +7,8 @@ import click
 
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import columns, emit, say
-from codegate.operations.runs import sweep_runs
-from codegate.reporting import render_tables, sweep_tables
+from codegate.reporting import render_tables, sweep_of, sweep_tables
+from codegate.running import load_run
 
 
 @click.command()
@@ -21,6 +21,6 @@ def command(runs: tuple[Path, ...]) -> None:
     `codegate run` and `codegate report` have the same tables in every report of such runs. No model is called, and
     nothing is gated: the exit code is 0 whatever it shows.
     """
-    found = sweep_runs(runs)
+    found = sweep_of([load_run(folder) for folder in runs])
     say(render_tables(sweep_tables(found), width=columns()))
     emit({"schema": "codegate.sweep/1", **asdict(found)})

@@ -67,11 +67,10 @@ def merge(job: Job, project: Project) -> Result:
     report = runs.merge(
         shard_folders([inputs.shards_path]),
         job.folder,
-        project.gate,
+        project.gate or project.floors,
         run_id=inputs.run_id,
         reports=inputs.reports,
         terms=terms_of(project.settings),
-        floors=project.floors,
     )
     return _compared(job, project, report)
 

@@ -1,4 +1,4 @@
-"""The life of the pinned baseline: pin, refresh, reset."""
+"""Samples for a baseline or a history, and the files that pin them."""
 
 import os
 import shutil
@@ -11,9 +11,8 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, cost
 from codegate.errors import UsageError
-from codegate.gating import Baseline, Lock, Origin, RunSamples, Transport, load_lock, load_pinned, pinning, trend
+from codegate.gating import Baseline, Lock, Origin, RunSamples, Transport, load_lock, pinning, trend
 from codegate.gating.baseline import write_baseline, write_lock
-from codegate.gating.drift import Change
 from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.trend import STALE_DAYS, Watch, history_alarms
@@ -65,7 +64,7 @@ def pin(
 ) -> tuple[Baseline, Lock]:
     """Write the baseline file of all runs, and its lock.
 
-    ``added_to`` is a baseline of the same model whose samples stay in it, else as ``refresh``. ``replace`` allows a
+    ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows a
     lock or baseline file of the same model to be there; ``transport`` is where else the bytes will be, and
     ``environments`` are the archives that may be taken; by default both are as in the lock that is there. Raises
     UsageError if a file is there or the runs cannot be pinned.
@@ -76,55 +75,22 @@ def pin(
             raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
         pinned = load_lock(lock)
     if not replace:
-        _check_new(out)  # another lock may pin what is there
+        check_new(out)
     if added_to is None:
         made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
     else:
         made, _ = pinning.refresh(added_to, runs, origin=origin(), min_samples=min_samples)
-    return made, _write(made, out, lock, transport, environments)
+    return made, keep(made, out, lock, transport, environments)
 
 
-def refresh(
-    lock: Path,
-    runs: Sequence[RunSamples],
-    *,
-    replace: bool = False,
-    accept_drift: bool = False,
-    reason: str = "",
-    min_samples: int = MIN_SAMPLES,
-) -> tuple[Baseline, Lock, Change]:
-    """Add new samples to the baseline that ``lock`` pins, as in gating."""
-    made, change = pinning.refresh(
-        load_pinned(lock), runs, replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
-        min_samples=min_samples,
-    )  # fmt: skip
-    return made, _write(made, lock.parent / load_lock(lock).baseline, lock), change
-
-
-def reset(
-    lock: Path,
-    old: str,
-    runs: Sequence[RunSamples],
-    *,
-    reason: str,
-    out: Path | None = None,
-    min_samples: int = MIN_SAMPLES,
-) -> tuple[Baseline, Lock]:
-    """Pin another model than ``lock`` does, as in gating."""
-    pinned = load_lock(lock)
-    if out is not None:
-        _check_new(out)
-    made = pinning.reset(pinned, old, runs, reason=reason, origin=origin(), min_samples=min_samples)
-    return made, _write(made, out or lock.parent / pinned.baseline, lock)
-
-
-def _write(
+def keep(
     made: Baseline,
     out: Path,
     lock: Path,
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
+    """Write a baseline's file and its lock; what the lock held beside stays."""
     if os.path.lexists(lock):
         pinned = load_lock(lock)
         transport, environments = transport or pinned.transport, environments or pinned.environments
@@ -132,7 +98,8 @@ def _write(
     return write_lock(lock, out, transport, environments)
 
 
-def _check_new(path: Path) -> None:
+def check_new(path: Path) -> None:
+    """Raise UsageError if there is such a file: another lock may pin it."""
     if os.path.lexists(path):
         raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
 

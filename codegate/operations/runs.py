@@ -16,12 +16,10 @@ from codegate.operations.suites import check_policy
 from codegate.reporting import (
     ReportTerms,
     ReportView,
-    Sweep,
     build_view,
     collector,
     gather,
     send_trace,
-    sweep_of,
     write_reports,
 )
 from codegate.running import (
@@ -32,7 +30,6 @@ from codegate.running import (
     RunOptions,
     RunSpec,
     gate_run,
-    load_run,
     merge_shards,
     run_exit_code,
     run_suite,
@@ -80,16 +77,24 @@ def run(
     if floors is not None:
         check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
         check_cutoffs(spec.candidates, floors)
-    finished, journal = run_suite(spec, progress, announce)
-    chosen = spec.gate or floors if finished.manifest.shard is None else None
-    return _traced(_report(finished, journal, chosen, reports, terms, baseline), journal)
+    _, journal = run_suite(spec, progress, announce)
+    by = spec.gate or floors if journal.manifest.shard is None else None
+    return _traced(gate(journal, by, reports=reports, terms=terms, baseline=baseline), journal)
 
 
 def gate(
-    journal: Journal, gate: Gate | GatePolicy | None, *, reports: Path | None = None, terms: ReportTerms | None = None
+    journal: Journal,
+    by: Gate | GatePolicy | None,
+    *,
+    reports: Path | None = None,
+    terms: ReportTerms | None = None,
+    baseline: Baseline | None = None,
 ) -> Report:
     """Compare a finished run's candidates with the baseline or floors; report."""
-    return _report(journal.load(), journal, gate, reports, terms, None)
+    finished = journal.load()
+    out = reports or journal.folder / "reports"
+    verdicts, view, files = _written([finished], [journal], by, out, terms, baseline)
+    return Report(finished, journal.folder, verdicts, view, files, run_exit_code(finished, verdicts))
 
 
 def report(
@@ -154,24 +159,18 @@ def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
     return written
 
 
-def sweep_runs(folders: Sequence[Path]) -> Sweep:
-    """Return the effects of the candidates' settings."""
-    return sweep_of([load_run(folder) for folder in folders])
-
-
 def merge(
     shards: Sequence[Path],
     out: Path | None,
-    gate: Gate | None,
+    by: Gate | GatePolicy | None,
     *,
     run_id: str | None = None,
     reports: Path | None = None,
     terms: ReportTerms | None = None,
-    floors: GatePolicy | None = None,
 ) -> Report:
     """Merge the shards of a run into the folder ``out``, compare and report."""
-    journal = merge_shards(shards, out, run_id=run_id, gate=gate)
-    return _traced(_report(journal.load(), journal, gate or floors, reports, terms, None), journal)
+    journal = merge_shards(shards, out, run_id=run_id, gate=by if isinstance(by, Gate) else None)
+    return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 
 
 def _traced(report: Report, journal: Journal) -> Report:
@@ -182,19 +181,6 @@ def _traced(report: Report, journal: Journal) -> Report:
         return replace(report, trace=send_trace(journal))
     except CodegateError as error:
         return replace(report, trace=f"not traced: {error}")
-
-
-def _report(
-    finished: Run,
-    journal: Journal,
-    gate: Gate | GatePolicy | None,
-    reports: Path | None,
-    terms: ReportTerms | None,
-    baseline: Baseline | None,
-) -> Report:
-    out = reports or journal.folder / "reports"
-    verdicts, view, files = _written([finished], [journal], gate, out, terms, baseline)
-    return Report(finished, journal.folder, verdicts, view, files, run_exit_code(finished, verdicts))
 
 
 def _written(
