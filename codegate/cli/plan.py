@@ -16,8 +16,8 @@ from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
 from codegate.errors import ExitCode
 from codegate.gating.estimates import Estimate
-from codegate.gating.power import PowerStatement
-from codegate.operations.plan import USUAL_RATE, CandidateForecast, plan
+from codegate.gating.power import TYPICAL_RATE, PowerStatement
+from codegate.operations.plan import CandidateForecast, plan
 from codegate.operations.requests import PlanRequest
 from codegate.reporting import render_tables
 from codegate.reporting.cells import Table
@@ -65,7 +65,7 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
     own = made.run.candidates
     laid = {one.label: [file.path for file in one.harness.laid or ()] for one in own if one.harness is not None}
     pilot_words, pilot_document = _pilot(*tried) if tried is not None else ("", None)
-    assumed = f"no baseline: a pass rate of {USUAL_RATE:.0%} assumed"
+    assumed = f"no baseline: a pass rate of {TYPICAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
     say(f"{made.suite.name}: {count_of(len(made.suite.active), 'problem')}; {source}")
     tables = [_gate_table(made.power), *([_expense_table(made.expenses, options)] if made.expenses else [])]

@@ -16,11 +16,14 @@ from codegate.errors import UsageError
 from codegate.gating.compare import compare
 from codegate.gating.decision import Terms, compare_counts, decide
 from codegate.gating.drift import counts_of
+from codegate.gating.estimates import Z95
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, tally, without_copies
 from codegate.gating.statistics import Pair, mean, wilson, within_variance
 from codegate.wording import count_of
 
+TYPICAL_RATE: Final = 0.6
+"""Pass rate that is assumed of a pinned model before there is a baseline."""
 _TYPICAL_STRENGTH: Final = 0.4  # of the U-shaped Beta distribution of rates, where no problem was repeated
 _UNSHAPED: Final = 1e4  # strength at which every problem has the same rate
 _POWER: Final = 0.8
@@ -80,16 +83,9 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
     return RateModel(rate, strength, tuple(clusters), counts=tuple(counts))
 
 
-def typical_model(
-    problems: int, *, rate: float = 0.6, samples: int = 10, clusters: Sequence[str] | None = None
-) -> RateModel:
-    """Return the rate model of a suite without a baseline: U-shaped difficulty, s = .4.
-
-    ``rate`` is the expected pass rate of the pinned model, ``samples`` per problem are to be made of it, and
-    ``clusters`` are the problems' pull requests; None: each has its own.
-    """
-    names = tuple(clusters) if clusters is not None else tuple(f"problem {i}" for i in range(problems))
-    return RateModel(rate, _TYPICAL_STRENGTH, names, samples)
+def typical_model(clusters: Sequence[str]) -> RateModel:
+    """Return the rate model of a suite without a baseline, by its problems' pull requests."""
+    return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
 
 @dataclass(frozen=True)
@@ -193,15 +189,11 @@ class PowerStatement:
         points = f"{self.margin * 100:g} pp"
         return (
             f"{what}, up to {count_of(self.max_samples, 'sample')} each: a candidate that is "
-            f"equal on them passes in {_percent(self.equal.passed)} of gates, after {self.equal.samples:.1f} samples "
+            f"equal on them passes in {self.equal.passed:.0%} of gates, after {self.equal.samples:.1f} samples "
             "per problem on average",
-            f"one that lost {points} ends regressed in {_percent(self.worse.regressed)} and passes in "
-            f"{_percent(self.worse.passed)}; {self.found_words()}",
+            f"one that lost {points} ends regressed in {self.worse.regressed:.0%} and passes in "
+            f"{self.worse.passed:.0%}; {self.found_words()}",
         )
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
 
 
 def power_statement(
@@ -241,7 +233,6 @@ def least_drop(
 
 LEAST_SAMPLES: Final = 4
 """Samples per problem that can be halved and still vary on both sides."""
-_Z: Final = 1.959963984540054  # standard normal quantile of 0.975
 
 
 @dataclass(frozen=True)
@@ -306,7 +297,7 @@ def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 40
     draw = random.Random(seed)  # noqa: S311  no secret, and the same again for the same seed
     kinds = Counter(_one_split(kept, usable, plain, draw) for _ in range(splits))
     alarms = kinds["regressed"]
-    low, high = wilson(alarms, splits, _Z)
+    low, high = wilson(alarms, splits, Z95)
     noise = within_variance(list(counts_of(kept).values())) or 0.0
     halves = [len(entries) // 2 for entries in usable.values()]
     return Calibration(

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from codegate.candidates import CandidateSpec, endings
 from codegate.errors import UsageError
@@ -26,9 +25,6 @@ from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite
 from codegate.running.session import plan_shards
 from codegate.running.shards import ShardPlan
 from codegate.suite import Suite, load_suite
-
-USUAL_RATE: Final = 0.6
-"""Pass rate of the pinned model that is assumed where there is no baseline."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ def plan(
     policy, pinned, suite = project.settings.gate, project.baseline, load_suite(project.suite)
     check_policy(policy, suite)
     spec = asked_run(request, project)
-    model = baseline_model(pinned.samples) if pinned is not None else suite_model(suite, USUAL_RATE)
+    model = baseline_model(pinned.samples) if pinned is not None else suite_model(suite)
     shards = plan_shards(spec, request.shards) if request.shards is not None else None
     samples = shards.samples if shards is not None else spec.samples
     tried = None
@@ -139,7 +135,7 @@ def plan(
 
 def usual_power(suite: Suite) -> PowerStatement:
     """Return what the default gate finds on a new suite."""
-    return power_statement(suite_model(suite, USUAL_RATE), GatePolicy())
+    return power_statement(suite_model(suite), GatePolicy())
 
 
 def _forecasts(

@@ -202,13 +202,12 @@ def origin_of(found: Provenance) -> ProblemOrigin:
     )
 
 
-def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
-    """Return a suite's rate model for an expected pass rate."""
+def suite_model(suite: Suite) -> RateModel:
+    """Return the rate model of a suite without a baseline."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
-    names = [clusters.get(problem.id, f"problem {problem.id}") for problem in suite.active]
-    return typical_model(len(names), rate=rate, samples=samples, clusters=names)
+    return typical_model([clusters.get(problem.id, f"problem {problem.id}") for problem in suite.active])
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:

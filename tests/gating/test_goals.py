@@ -107,7 +107,7 @@ def test_answers_that_time_out_and_are_asked_again_make_no_pass(mean: float) -> 
 
 @pytest.mark.parametrize("drop", [0.0, 0.1, 0.15])
 def test_what_is_foretold_comes_about(drop: float) -> None:
-    foretold = forecast(typical_model(30), GatePolicy(), drop=drop)
+    foretold = forecast(typical_model([f"p{i}" for i in range(30)]), GatePolicy(), drop=drop)
     seen = simulate(World(n=30, drop=drop), kind="share", suites=2000)
     assert foretold.regressed == pytest.approx(seen.regressed, abs=0.06)
     assert foretold.passed == pytest.approx(seen.passed, abs=0.04)

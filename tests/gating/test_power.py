@@ -24,7 +24,7 @@ def stored(counts: list[tuple[int, int]]) -> CandidateSamples:
 
 @pytest.mark.full
 def test_a_typical_suite_of_thirty_is_answered() -> None:
-    found = power_statement(typical_model(30), POLICY)
+    found = power_statement(typical_model([f"p{i}" for i in range(30)]), POLICY)
     assert found.equal.passed > 0.95
     assert found.equal.regressed < 0.02
     assert 2.5 < found.equal.samples < 4.5
@@ -32,14 +32,16 @@ def test_a_typical_suite_of_thirty_is_answered() -> None:
     assert found.worse.passed < 0.06
     assert found.detectable_drop is not None
     assert 0.09 <= found.detectable_drop <= 0.12
-    assert found == power_statement(typical_model(30), POLICY), "the same suite, the same forecast"
+    assert found == power_statement(typical_model([f"p{i}" for i in range(30)]), POLICY), (
+        "the same suite, the same forecast"
+    )
     first, second = found.sentences()
     assert first.startswith("30 problems, up to 10 samples each: a candidate that is equal on them passes in ")
     assert "one that lost 10 pp ends regressed in " in second
 
 
 def test_a_fixed_number_of_samples_and_several_candidates_find_less() -> None:
-    model = typical_model(24)
+    model = typical_model([f"p{i}" for i in range(24)])
     alone = forecast(model, POLICY, drop=0.12).regressed
     assert forecast(model, POLICY, looks=(2,), drop=0.12).regressed < alone
     assert forecast(model, POLICY, looks=(2,), drop=0.12).samples == 2
@@ -54,10 +56,10 @@ def test_a_baseline_that_never_varies_has_a_forecast_too(passed: int, samples: i
 
 
 def test_few_problems_get_no_pass() -> None:
-    found = power_statement(typical_model(6), POLICY)
+    found = power_statement(typical_model([f"p{i}" for i in range(6)]), POLICY)
     assert found.equal.passed == 0.0
     assert "or no drop" not in found.sentences()[1]
-    assert "too few problems" in power_statement(typical_model(1), POLICY).found_words()
+    assert "too few problems" in power_statement(typical_model([f"p{i}" for i in range(1)]), POLICY).found_words()
 
 
 def test_the_model_is_fitted_to_the_repeats_of_the_baseline() -> None:
