@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
@@ -163,6 +164,21 @@ def run_of(
     )
 
 
+def altered(run: Run, *changes: dict[str, Any], spec: CandidateSpec | None = None, **plan: Any) -> Run:
+    """Return the run with these fields of its outcomes, one by one, and of its plan changed.
+
+    A table for ``attempt`` or ``grade`` changes fields of it; ``spec`` replaces the run's only candidate.
+    """
+    own: dict[str, Any] = {} if spec is None else {"candidate": spec.key()}
+    outcomes = []
+    for one, fields in zip(run.outcomes, (*changes, *[{}] * len(run.outcomes)), strict=False):
+        parts = {name: getattr(one, name) for name, value in fields.items() if isinstance(value, dict)}
+        inner = {name: part and part.model_copy(update=fields[name]) for name, part in parts.items()}
+        outcomes.append(one.model_copy(update=own | fields | inner))
+    plan |= {} if spec is None else {"candidates": (spec,)}
+    return run.model_copy(update={"outcomes": tuple(outcomes), "manifest": run.manifest.model_copy(update=plan)})
+
+
 def samples_of(run: Run, spec: CandidateSpec) -> CandidateSamples:
     """Return what the gate sees of one candidate."""
     found: dict[str, list[Sample]] = {}
@@ -212,7 +228,7 @@ def example_view(text: str = "", n: int = 30) -> ReportView:
     run, verdicts = example(text, n)
     names = list(run.manifest.problems)
     tags = {name: (f"kind:{name.partition('-')[0]}{text}", f"date:202{i % 4}-01-01") for i, name in enumerate(names)}
-    run = run.model_copy(update={"manifest": run.manifest.model_copy(update={"tags": tags})})
+    run = altered(run, tags=tags)
 
     def transcripts(_run: str, _outcome: Outcome) -> Sequence[Message]:
         return (

@@ -34,7 +34,7 @@ from codegate.reporting.csv_report import MEASURE_COLUMNS, render_measures_csv
 from codegate.running import Journal, Run
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
-from tests.reporting.example import example, example_view, pinned_samples, run_of, samples_of
+from tests.reporting.example import altered, example, example_view, pinned_samples, run_of, samples_of
 from tests.reporting.hostile import PAYLOADS
 
 PEOPLE: dict[str, Callable[[ReportView], str]] = {
@@ -57,20 +57,8 @@ def looped() -> Run:
     run = run_of({"new": {f"p{i}": [i % 3 != 0, True, i % 2 == 0] for i in range(12)}})
     (spec,) = run.manifest.candidates
     spec = spec.model_copy(update={"solver": "tool_loop"})
-    outcomes = tuple(
-        outcome.model_copy(
-            update={
-                "candidate": spec.key(),
-                "grading_seconds": 1.25,
-                "attempt": outcome.attempt.model_copy(
-                    update={"iterations": 1 + i % 3, "tool_calls": 4, "tool_errors": i % 2}
-                ),
-            }
-        )
-        for i, outcome in enumerate(run.outcomes)
-        if outcome.attempt is not None
-    )
-    return Run(manifest=run.manifest.model_copy(update={"candidates": (spec,)}), outcomes=outcomes)
+    calls = ({"iterations": 1 + i % 3, "tool_calls": 4, "tool_errors": i % 2} for i in range(len(run.outcomes)))
+    return altered(run, *({"grading_seconds": 1.25, "attempt": made} for made in calls), spec=spec)
 
 
 @people
@@ -99,8 +87,7 @@ def test_regressions_are_shown_only_where_the_full_test_suite_was_run(render: Ca
     run = looped()
     assert "full test suite" not in plainly(render(build_view([run])))
     shown = [Regressions(compared=9, failing=2), *[Regressions(compared=9, failing=0)] * 3]
-    outcomes = [one.model_copy(update={"regressions": found}) for one, found in zip(run.outcomes, shown, strict=False)]
-    page = plainly(render(build_view([run.model_copy(update={"outcomes": (*outcomes, *run.outcomes[4:])})])))
+    page = plainly(render(build_view([altered(run, *({"regressions": found} for found in shown))])))
     assert re.search(r"egressions in the full test suite\W*25\.0% \[\d+–\d+%\] n=4", page)
     assert render is not render_comment or ("Full test suite" in page and "Measures" not in page)
 
@@ -131,11 +118,9 @@ def test_a_baseline_of_other_problems_or_conditions_is_not_compared_with() -> No
 
 def test_a_run_that_stopped_looking_misses_no_samples() -> None:
     run = run_of({"a": {"p": [True], "q": [False]}})
-    manifest = run.manifest.model_copy(update={"looks": (1, 2, 3), "samples": 3})
-    (entry,) = build_view([run.model_copy(update={"manifest": manifest})]).candidates
-    assert (entry.planned, entry.graded) == (2, 2)
-    (entry,) = build_view([run.model_copy(update={"manifest": manifest.model_copy(update={"looks": (3,)})})]).candidates
-    assert (entry.planned, entry.graded) == (6, 2)
+    for looks, planned in (((1, 2, 3), 2), ((3,), 6)):
+        (entry,) = build_view([altered(run, looks=looks, samples=3)]).candidates
+        assert (entry.planned, entry.graded) == (planned, 2)
 
 
 def judged(verdict: Verdict) -> Verdict:
@@ -276,8 +261,7 @@ def test_the_candidates_own_prices_are_used_without_any_terms() -> None:
     priced = CandidateSpec.model_validate(
         run.manifest.candidates[0].model_dump() | {"prices": {"input": 1, "output": 1}}
     )
-    manifest = run.manifest.model_copy(update={"candidates": (priced,)})
-    (entry,) = build_view([run.model_copy(update={"manifest": manifest})]).candidates
+    (entry,) = build_view([altered(run, candidates=(priced,))]).candidates
     assert entry.measures.costs.total_usd == pytest.approx((1850 + 240) / 1e6)
 
 

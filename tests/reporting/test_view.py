@@ -25,7 +25,7 @@ from codegate.reporting.bugs import links
 from codegate.reporting.build import harness_changes
 from codegate.running import ProblemRecord
 from codegate.solving.attempt import AgentRecord
-from tests.reporting.example import example, example_view, grade, outcome, run_of
+from tests.reporting.example import altered, example, example_view, run_of
 from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_plain import inert
 
@@ -71,11 +71,7 @@ def test_infrastructure_samples_do_not_count_in_the_rate() -> None:
 
 
 def test_infinite_and_missing_numbers_are_unknown() -> None:
-    run = run_of({"a": {"p1": [True]}})
-    odd = run.outcomes[0].model_copy(
-        update={"grade": grade(resolved=True).model_copy(update={"seconds": float("inf")})}
-    )
-    view = build_view([run.model_copy(update={"outcomes": (odd,)})])
+    view = build_view([altered(run_of({"a": {"p1": [True]}}), {"grade": {"seconds": float("inf")}})])
     assert view.problems[0].cells[0].seconds is None
     assert view.candidates[0].measures.costs.total_usd is None
 
@@ -96,17 +92,8 @@ def test_the_same_label_in_two_runs_is_told_apart() -> None:
 
 
 def test_long_texts_are_cut_where_one_can_see_it() -> None:
-    run = run_of({"a": {"p1": [False]}})
-    spec = run.manifest.candidates[0]
-    long = outcome(spec, "p1", False)
-    assert long.attempt is not None
-    long = long.model_copy(
-        update={
-            "attempt": long.attempt.model_copy(update={"patch": "+x\n" * 50_000}),
-            "grade": grade(resolved=False, output="start" + "y" * 50_000 + "end"),
-        }
-    )
-    (attempt,) = build_view([run.model_copy(update={"outcomes": (long,)})]).problems[0].cells[0].attempts
+    long = {"attempt": {"patch": "+x\n" * 50_000}, "grade": {"output": "start" + "y" * 50_000 + "end"}}
+    (attempt,) = build_view([altered(run_of({"a": {"p1": [False]}}), long)]).problems[0].cells[0].attempts
     assert attempt.patch.endswith("[110,000 characters left out]")
     assert attempt.output.startswith("[38,008 characters left out]")
     assert attempt.output.endswith("end")
@@ -141,16 +128,12 @@ def test_what_the_code_attempted_is_told_where_honest_code_seldom_does() -> None
     assert re.search(r"a +p2 +network 3, processes 1, limit: output", render_console(view))
     assert "| `a` | `p2` | network 3, processes 1, limit: output |" in render_markdown(view)
     assert "| `a` | `p1` |" not in render_markdown(view)
-    quiet = run_of({"a": {"p1": [False]}})
-    (told,) = quiet.outcomes
-    assert told.grade is not None
     for seen, words in (
         (Behaviour(watched=True, counts={"local": 2}), "local sockets 2"),
         (Behaviour(watched=True), "nothing"),
         (Behaviour(), "— (not watched inside the process)"),
     ):
-        graded = told.model_copy(update={"grade": told.grade.model_copy(update={"behaviour": seen})})
-        view = build_view([quiet.model_copy(update={"outcomes": (graded,)})])
+        view = build_view([altered(run_of({"a": {"p1": [False]}}), {"grade": {"behaviour": seen}})])
         assert f"<dd>{words}</dd>" in render_html(view)
         assert "attempted" not in render_console(view) + render_markdown(view)
 
@@ -183,36 +166,23 @@ def test_statement_and_reference_fix_stand_beside_the_answers() -> None:
             ">>>>>>> REPLACE\n",
         ),
     )
-    run = run_of({"a": {"p1": [False]}})
-    attempt = run.outcomes[0].attempt
-    assert attempt is not None
-    failed = run.outcomes[0].model_copy(
-        update={"attempt": attempt.model_copy(update={"patch": "", "patch_error": "the SEARCH text does not occur"})}
-    )
-    evidence = Evidence(transcripts=lambda *_: said, problems=lambda *_: record)
-    view = build_view([run.model_copy(update={"outcomes": (failed,)})], evidence=evidence)
+    unapplied = {"attempt": {"patch": "", "patch_error": "the SEARCH text does not occur"}}
+    run = altered(run_of({"a": {"p1": [False]}}), unapplied)
+    view = build_view([run], evidence=Evidence(transcripts=lambda *_: said, problems=lambda *_: record))
     (row,) = view.problems
     assert (row.statement, row.fix) == (record.statement, record.fix)
     text = render_html(view)
     assert "Money is lost. &lt;b&gt;" in text
     assert '<span class="d-add">+kept' in text
-    unapplied = row.cells[0].attempts[0].unapplied
-    assert "-    share = self.cents // parts\n+    share = self.cents / parts\n     return share" in unapplied
+    (attempt,) = row.cells[0].attempts
+    assert "-    share = self.cents // parts\n+    share = self.cents / parts\n     return share" in attempt.unapplied
     assert '<span class="d-del">-    share = self.cents // parts' in text
 
 
 def test_passes_of_lower_assurance_and_suspicious_patches_are_told_in_every_format() -> None:
     run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
-    marks: list[dict[str, object]] = [
-        {"controlled": True},
-        {"controlled": False},
-        {"suspicious": ("<b>.py touches frames",)},
-    ]
-    told = [
-        outcome.model_copy(update={"grade": outcome.grade and outcome.grade.model_copy(update=mark)})
-        for outcome, mark in zip(run.outcomes, marks, strict=True)
-    ]
-    found = build_view([run.model_copy(update={"outcomes": tuple(told)})])
+    marks = ({"controlled": True}, {"controlled": False}, {"suspicious": ("<b>.py touches frames",)})
+    found = build_view([altered(run, *({"grade": mark} for mark in marks))])
     assert found.candidates[0].doubts == (
         "1 of 2 passes could not be cross-checked (a fail-to-pass test has no control): b",
         "c: <b>.py touches frames",
@@ -231,17 +201,7 @@ def test_what_answered_to_a_name_without_a_date_is_in_every_page() -> None:
 
     def served(model: str, *names: str) -> ReportView:
         spec = before.model_copy(update={"provider": "openai", "model": model})
-        outcomes = (
-            outcome.model_copy(
-                update={
-                    "candidate": spec.key(),
-                    "attempt": outcome.attempt and outcome.attempt.model_copy(update={"models": (name,)}),
-                }
-            )
-            for outcome, name in zip(run.outcomes, names, strict=True)
-        )
-        manifest = run.manifest.model_copy(update={"candidates": (spec,)})
-        return build_view([run.model_copy(update={"manifest": manifest, "outcomes": tuple(outcomes)})])
+        return build_view([altered(run, *({"attempt": {"models": (name,)}} for name in names), spec=spec)])
 
     found = served("gpt-6.1-sol", "gpt-6.1-sol-a", "gpt-6.1-sol-b", "gpt-6.1-sol-a")
     note = "gpt-6.1-sol: its provider gives no dated name, so the model behind it may change"
@@ -258,12 +218,8 @@ def test_what_answered_to_a_name_without_a_date_is_in_every_page() -> None:
 
 def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> None:
     run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
-    told = [
-        run.outcomes[0].model_copy(update={"recall": 0.9}),
-        run.outcomes[1].model_copy(update={"recall": 0.2, "recited": True}),
-        run.outcomes[2],
-    ]
-    found = build_view([run.model_copy(update={"outcomes": tuple(told)})])
+    told = altered(run, {"recall": 0.9}, {"recall": 0.2, "recited": True})
+    found = build_view([told])
     signs = found.candidates[0].contamination
     assert signs == (
         "it recites the suite's canary (on b)",
@@ -272,11 +228,8 @@ def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> N
     for page in (render_console(found), render_markdown(found), render_html(found)):
         assert "word for word" in " ".join(page.split())
     assert build_view([run]).candidates[0].contamination == ()
-    reference = CandidateSpec(provider="reference")
-    mine = [outcome.model_copy(update={"candidate": reference.key()}) for outcome in told]
-    manifest = run.manifest.model_copy(update={"candidates": (reference,)})
-    again = run.model_copy(update={"manifest": manifest, "outcomes": tuple(mine)})
-    assert build_view([again]).candidates[0].contamination == ()
+    reference = altered(told, spec=CandidateSpec(provider="reference"))
+    assert build_view([reference]).candidates[0].contamination == ()
 
 
 def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
@@ -289,14 +242,7 @@ def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
         "harness": {"laid": laid, "models": {"small": "tiny-1"}},
     })  # fmt: skip
     records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("CLAUDE.md",))]
-    outcomes = tuple(
-        one.model_copy(
-            update={"candidate": spec.key(), "attempt": one.attempt and one.attempt.model_copy(update={"agent": agent})}
-        )
-        for one, agent in zip(run.outcomes, records, strict=True)
-    )
-    manifest = run.manifest.model_copy(update={"candidates": (spec,)})
-    view = build_view([run.model_copy(update={"manifest": manifest, "outcomes": outcomes})])
+    view = build_view([altered(run, *({"attempt": {"agent": agent}} for agent in records), spec=spec)])
     for page in (render_console(view, width=160), render_markdown(view), render_html(view), render_comment(view)):
         assert "Harness: 2 of 5 parts used; never: MCP server broken, skill spells, small model tiny-1" in page
 
@@ -305,11 +251,7 @@ def test_what_an_agent_was_refused_is_in_every_report() -> None:
     run = run_of({"a": {"p1": [True], "p2": [False]}})
     helper = AgentRecord(exit_code=0, refused={"a request: only the model m can be called here, not haiku": 2})
     tool = AgentRecord(exit_code=0, refused={"the tool web_search": 9})
-    outcomes = tuple(
-        one.model_copy(update={"attempt": one.attempt and one.attempt.model_copy(update={"agent": agent})})
-        for one, agent in zip(run.outcomes, (helper, tool), strict=True)
-    )
-    view = build_view([run.model_copy(update={"outcomes": outcomes})])
+    view = build_view([altered(run, *({"attempt": {"agent": agent}} for agent in (helper, tool)))])
     for page in (render_console(view, width=160), render_markdown(view), render_html(view)):
         assert page.index("the tool web_search") < page.index("not haiku")
 
@@ -328,8 +270,5 @@ def test_the_difference_of_a_harness_from_the_baselines_is_in_every_report_as_te
 
 def test_a_harness_that_holds_the_fix_is_a_sign_of_contamination() -> None:
     run = run_of({"new": {"a": [True], "b": [True]}})
-    told = [
-        one.model_copy(update={"harness_recall": share}) for one, share in zip(run.outcomes, (0.6, 0.1), strict=True)
-    ]
-    found = build_view([run.model_copy(update={"outcomes": tuple(told)})])
+    found = build_view([altered(run, {"harness_recall": 0.6}, {"harness_recall": 0.1})])
     assert found.candidates[0].contamination == ("its harness holds at least 50% of the fix word for word (of a)",)
