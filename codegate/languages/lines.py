@@ -386,14 +386,9 @@ def asserting(
 def written_out(
     parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
 ) -> tuple[Step, ...] | None:
-    """Return the declarations that give a function's parameters their values where its body is written out.
+    """Return declarations of a function's parameters (names and types) with their values.
 
-    None where that is not possible: they are assigned one after the other, and one may use the name of another.
-
-    Args:
-        parameters: names with their types.
-        arguments: their values.
-        declared: writes a declaration of a name, its type and its value.
+    None where one uses the name of another: they are assigned one after the other.
     """
     names = {name for name, _ in parameters}
     if len(parameters) != len(arguments):

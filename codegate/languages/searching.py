@@ -35,11 +35,6 @@ def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int 
 
     A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests.
 
-    Args:
-        texts: of the files, by path.
-        runner: what runs them.
-        cpu_seconds: of the search.
-
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
     """

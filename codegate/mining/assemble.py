@@ -55,10 +55,7 @@ class Findings:
 
 
 def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
-    """Return the unit's problem.
-
-    ``name`` is the suite's name, ``project`` the web page of its repository.
-    """
+    """Return the problem of a unit of the project at a web page."""
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
@@ -123,10 +120,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
 
 
 def mined_id(name: str, unit: Unit) -> str:
-    """Return the id of a unit's problem.
-
-    It ends with the number of the pull request, or without one with the commit.
-    """
+    """Return the id of a unit's problem, by its pull request or commit."""
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
 
 

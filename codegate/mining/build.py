@@ -122,11 +122,7 @@ class ProblemBuilder:
     ) -> BuiltProblem | Rejected:
         """Return the problem of ``prospect``, or why there is none.
 
-        Args:
-            prospect: the unit.
-            steps: counts the seconds.
-            parts: its cut; None: it is cut here.
-            imported: the statement of an imported row; None: it is written here.
+        An imported row brings its cut (``parts``) and its statement.
 
         Raises:
             InfrastructureError: ours, the sandbox's, the package index's or the rewriting model's fault.
@@ -165,10 +161,7 @@ class ProblemBuilder:
         return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:
-        """Return a function that opens sandboxes of ``environment``.
-
-        It raises ``LeftOut`` once results are no longer wanted.
-        """
+        """Return a function that opens sandboxes while results are wanted."""
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -386,11 +379,7 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement`` if it discloses every new name.
-
-    Raises:
-        LeftOut: it leaves one out.
-    """
+    """Return ``statement``; raise ``LeftOut`` if it leaves out a new name."""
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
         raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))

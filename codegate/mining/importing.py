@@ -153,10 +153,7 @@ class _Proven:
         self._builder: ProblemBuilder | None = None
 
     def __call__(self, unit: ImportedUnit) -> BuiltProblem | Rejected:
-        """Return the problem of a unit, or the rejection.
-
-        Raises as ``import_proven``.
-        """
+        """Return the problem of a unit, or the rejection."""
         self._builder = self._builder or self._begin(unit)
         statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
         return self._builder.build(unit.prospect, Steps(), unit.parts, statement)
@@ -186,10 +183,6 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
     """Return the environment of HumanEval tasks.
 
     They declare no dependencies: by default it has pytest, and numpy if wanted.
-
-    Raises:
-        BuildFailed: a command of set-up failed.
-        SandboxError: the sandbox failed, or a package index cannot be reached.
     """
     packages = " ".join(["pytest", *(["numpy"] if numpy else [])])
     recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
@@ -199,10 +192,7 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
 
 
 def import_tasks(file: Path, out: Path, name: str, environment: Environment) -> ImportReport:
-    """Import HumanEval tasks, which run in ``environment``.
-
-    Raises as ``import_proven``.
-    """
+    """Import HumanEval tasks, which run in ``environment``."""
     _check_new(out)
     tasks, skipped = read_rows(file, lambda row, place: task_problem(row, place, environment.manifest))
     check_any(tasks, skipped, file)
@@ -348,10 +338,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
 
 
 def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
-    """Return the problem with its row's facts, and the agreement.
-
-    The facts are id, statement and provenance.
-    """
+    """Return the problem with its row's id, statement and provenance, and the agreement."""
     problem, row = built.problem, imported.row
     agreement = compare_tests(row, problem.tests)
     old = problem.manifest

@@ -59,18 +59,11 @@ class LanguageSupport:
 
         Each comes without the declarations that the compiler's message names. Empty where one file's errors do not keep
         the tests of other files from running.
-
-        Args:
-            tests: test files by their paths.
-            message: of the compiler.
         """
         return {}
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the import roots of ``tree``.
-
-        They are relative to the repository's root; empty outside of Python.
-        """
+        """Return the import roots of ``tree``, from the repository's root."""
         return ()
 
 
@@ -84,10 +77,7 @@ def known_languages() -> dict[Language, LanguageSupport]:
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
-    """Return whether two versions differ only in layout and comments.
-
-    False if that is not certain.
-    """
+    """Return whether two versions certainly differ only in layout and comments."""
     language = path_language(path)
     if language is not None and language.same_layout is not None:
         return language.same_layout(old, new)
@@ -122,20 +112,14 @@ def names_by(*, reports: bool) -> NameOf:
 
 
 def runs(runner: RunnerName, language: Language) -> bool:
-    """Return whether a test runner runs tests of a language.
-
-    A runner that reads report files runs any.
-    """
+    """Return whether a runner runs tests of a language; with reports, it runs any."""
     return runner == "junit" or any(runner in one.runners for one in languages() if one.name == language)
 
 
 def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = language_name) -> Language | None:
     """Return the language of a change, or None.
 
-    Args:
-        sources: the source files it changes.
-        tests: the test files it changes: of several languages, the one with tests can show something.
-        name: says of which language a file is.
+    Of several languages, the one whose ``tests`` it changes can show something.
     """
     found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
     unknown: list[Language] = (

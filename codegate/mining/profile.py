@@ -59,10 +59,7 @@ class Profile:
         return tuple(dict.fromkeys((*self.kept.seconds, *self.rejected.seconds)))
 
     def lines(self) -> list[str]:
-        """Return a table for people.
-
-        Wall-clock seconds are summed over units that ran side by side.
-        """
+        """Return a table for people, of seconds summed over units side by side."""
         titles = ("step", *_MEASURES, *(f"{name}/{end}" for end in ("kept", "rejected") for name in _MEASURES))
         names = self._names
         rows = [titles, *(self._row(name, (name,)) for name in names), self._row("total", names)]

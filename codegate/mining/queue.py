@@ -81,11 +81,7 @@ class Ledger:
         return BuiltProblem(problem, suite.environments[problem.manifest.environment])
 
     def record(self, prospect: Prospect, end: BuiltProblem | Rejected) -> None:
-        """Store the result of a unit.
-
-        Raises:
-            InfrastructureError: the disk refused.
-        """
+        """Store the result of a unit."""
         place = self._place(prospect)
         if isinstance(end, Rejected):
             if end.reason not in _PASSING:

@@ -76,7 +76,6 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
     """Return why ``problem`` no longer holds, or None.
 
     Raises:
-        UsageError: its base is not there.
         SandboxError: the sandbox failed, or its limits ended a run of the fix.
     """
     base = load_base(suite, problem, repository)
@@ -103,10 +102,8 @@ def _retire(problem: Problem, reason: str, today: date) -> Problem:
 def check_decisions(out: Path) -> None:
     """Refuse to replace a suite whose review dropped problems.
 
-    The new suite would have them again.
-
     Raises:
-        UsageError: there is one in the folder.
+        UsageError: the new suite would have them again.
     """
     try:
         dropped = [problem.id for problem in load_suite(out).problems if problem.dropped]

@@ -105,10 +105,7 @@ class MineEvent:
 
     @property
     def important(self) -> bool:
-        """Return whether a log always shows the event.
-
-        Other events are left out if they follow another one too closely.
-        """
+        """Return whether a log always shows the event."""
         return self.kind in {"scanned", "kept", "tried", "problem"}
 
 
@@ -154,18 +151,12 @@ class MineReport:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Return how many units each reason took.
-
-        The most frequent reason comes first.
-        """
+        """Return how many units each reason took, the most frequent first."""
         return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
 
     @property
     def untried(self) -> str:
-        """Return how many units were not tried, and why.
-
-        For people; empty if all were tried.
-        """
+        """Return how many units were not tried, and why; may be empty."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         details = [detail for detail in details if not detail.startswith(PROVEN)]
         why = next((detail for detail in details if detail.endswith("were enough")), "the time was used up")

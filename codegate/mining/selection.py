@@ -75,8 +75,7 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
 def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
     """Return the later problem that overturns this one, or "".
 
-    Its fix changes most of what the tests of this problem expect. A project's own corrected mistake is no right answer
-    to ask for.
+    A project's own corrected mistake is no right answer to ask for.
     """
     tests = set(map(function_of, problem.tests.FAIL_TO_PASS))
     for other in others:

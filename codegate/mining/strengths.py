@@ -100,12 +100,9 @@ class Strengths:
 
 
 def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None = None) -> Strengths:
-    """Return the strengths of ``suite``.
+    """Return the strengths of ``suite``, with ages up to ``today``.
 
-    Args:
-        suite: the suite.
-        today: the day that ages count to.
-        cutoffs: by candidate label, the day its training data ends; None where it is not known.
+    ``cutoffs``: by candidate label, the day its training data ends; None where it is not known.
     """
     active = suite.active
     days = {problem.id: _day(problem) for problem in active}

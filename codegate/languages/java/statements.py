@@ -99,12 +99,7 @@ class JavaReader(TypedReader):
         return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
-        """Yield the parameters of each row that a test with parameters is given, those that the base has left out.
-
-        Args:
-            method: the test.
-            sources: all methods of the file, by name.
-        """
+        """Yield the parameters of each new row of a test; ``sources`` are the file's methods, by name."""
         named = self.parameters(method)
         for annotation in annotations(method):
             rows: list[Node] = []

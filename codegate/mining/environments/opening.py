@@ -117,10 +117,7 @@ class ChosenRecipe:
 
 
 def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
-    """Return the recorded builds of a suite that is refreshed.
-
-    Each has the date of a change that it serves.
-    """
+    """Return the recorded builds of a suite that is refreshed."""
     if old is None:
         return []
     found = []
@@ -153,10 +150,7 @@ def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tre
 
 
 def evenly_spaced(files: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Return at most ``most`` of ``files``, spread evenly.
-
-    Some of the files may be of a kind that a recipe does not run.
-    """
+    """Return at most ``most`` of ``files``, spread evenly."""
     return files[:: -(-len(files) // most) or 1]
 
 
@@ -168,10 +162,7 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 
 
 def builds_of_written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
-    """Return the builds of a written recipe.
-
-    Those of the suite that is refreshed are among them.
-    """
+    """Return the builds of a written recipe, with those of a refreshed suite."""
     return RecordedBuilds(recipe, sandboxes, [one for one in known if one.recipe.identity == recipe.identity])
 
 
@@ -185,15 +176,7 @@ def choose_recipe(
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
-    If there is none: the one with which the most tests pass.
-
-    Args:
-        path: the part of the repository whose tests are run.
-        head: the tree that they are tried on.
-        languages: support for each language.
-        sandboxes: where.
-        say: gets a clause for each that fails.
-        known: builds of a suite that is refreshed.
+    If there is none: the one with which the most tests pass. ``say`` gets a clause for each that fails.
 
     Raises:
         UsageError: no test passes with any, for the reason of the best one.

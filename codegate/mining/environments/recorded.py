@@ -104,11 +104,6 @@ class RecordedBuilds:
     def ladder(self, commit: str, base: Tree, date: datetime) -> Iterator[Rung]:
         """Yield the builds that may serve a change, best first.
 
-        Args:
-            commit: of the base tree.
-            base: the base tree.
-            date: when the change was merged.
-
         Raises:
             BuildFailed: a recipe fails on the base tree, after all that do not.
             UsageError: a recipe asks for what the sandbox does not have.
@@ -130,10 +125,7 @@ class RecordedBuilds:
             raise failed
 
     def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> Recorded:
-        """Return the build of a base tree, cached or new.
-
-        Raises as ``ladder``.
-        """
+        """Return the build of a base tree, cached or new."""
         recipe = recipe or self.recipe
         with self._building:  # one at a time, because a build uses the whole machine
             day = date.date()
@@ -215,10 +207,7 @@ class RecordedBuilds:
 
 
 def limits_of(recipe: Recipe) -> ProblemLimits:
-    """Return a sandbox's limits while a change is validated.
-
-    Applications need more than libraries.
-    """
+    """Return a sandbox's limits while a change is validated."""
     seconds = min(_WALL * recipe.seconds, _MOST_SECONDS)
     return ProblemLimits(seconds=seconds, memory_mb=3072, pids=1024, disk_mb=2048)
 

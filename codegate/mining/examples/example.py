@@ -104,10 +104,7 @@ class Example:
     def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
         """Return what the clearest example has least of.
 
-        Args:
-            replaced: how many literals are others than the test's.
-            own: what the test's own literals give before the fix and after it.
-            renamed: the test's own words and numbers, by those in their place.
+        ``own``: what the test's own literals give; ``renamed``: its own words and numbers, by those in their place.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
@@ -206,13 +203,10 @@ def function_of(test: str) -> str:
 
 
 def overturned_tests(cut: Cut, validated: Validated, opened: OpenSandbox) -> frozenset[str]:
-    """Return the functions of the base's tests that pass before the fix and fail after it.
+    """Return the functions of the base's tests that the fix breaks.
 
     The hidden tests have other expectations in their place: that is no more what works today. A test file to which
     new tests are added, and nothing else, is not run.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
     """
     changed = tuple(path for path in cut.test_files if path in cut.base and _changes_tests(cut, path, validated))
     selection = replace(validated.selection, files=changed)

@@ -106,12 +106,7 @@ def is_data(text: str) -> bool:
 
 
 def is_secret(text: str, hidden: Collection[str]) -> bool:
-    """Return whether a literal is data, and not a text that the base has too.
-
-    Args:
-        text: the literal.
-        hidden: texts that only the failing tests have; see ``hidden_texts``.
-    """
+    """Return whether a literal is data, and not a text that the base has too."""
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
     return is_data(text) and not public
 

@@ -158,17 +158,9 @@ class _Search:
 
 
 def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str) -> list[Found]:
-    """Return examples of what the fix changes, the clearest first; ``steady_examples`` says which may be shown.
+    """Return examples of what the fix changes, the clearest first.
 
-    Args:
-        cut: the problem's parts.
-        validated: how its tests are run, and which of them the fix makes pass.
-        open_sandbox: gives empty sandboxes of its environment.
-        public: the base's text: its literals are not hidden.
-        seed: what the drawn literals follow from.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
+    ``steady_examples`` says which may be shown. Literals of ``public``, the base's text, are not hidden.
     """
     found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], Found] = {}
@@ -178,10 +170,9 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
 
 
 def steady_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
-    """Return the examples that give the same ten times in both states; the order of a map in Go is one of few.
+    """Return the examples that give the same ten times in both states.
 
-    Raises:
-        SandboxError: ours or the daemon's fault.
+    The order of a map in Go is one of few.
     """
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}

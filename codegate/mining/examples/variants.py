@@ -46,13 +46,8 @@ def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], se
     """Return lines with other literals.
 
     One way of every line comes before the next way of any: which of them shows the difference is not known. Before its
-    first way comes the line itself, to be compared with.
-
-    Args:
-        dialect: the language.
-        lines: as the tests have them.
-        known: words that the base's source uses; they are names and options, and stay as they are if they can.
-        seed: what the drawn literals follow from.
+    first way comes the line itself, to be compared with. ``known`` words, which the base's source uses, are names and
+    options: they stay as they are if they can.
     """
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
@@ -125,17 +120,12 @@ def _quoted(node: "Node") -> bool:
 
 
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
-    """Return what of a line leads to one expression that it checks, the shortest first.
+    """Return what of a line leads to one expression, the shortest first.
 
-    The first has the statements alone that the names in the expression need; the second has all that came before,
-    the calls of earlier assertions included, but for names that nobody uses; the third has those too that are used
-    together with a name that the expression needs, and all that the test's framework gives.
-
-    Args:
-        dialect: the language.
-        line: the whole.
-        step: the place of the step that checks the expression, or that raises.
-        expression: what is checked; empty where the step itself raises.
+    The expression is checked at the place ``step``; if it is empty, the step itself raises. The first slice has the
+    statements alone that the names in the expression need; the second has all that came before, the calls of earlier
+    assertions included, except for names that nobody uses; the third has those too that are used together with a name
+    that the expression needs, and all that the test's framework gives.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))

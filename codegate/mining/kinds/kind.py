@@ -142,10 +142,7 @@ def added_source_lines(cut: Cut) -> list[str]:
 
 
 def function_names(path: str, file: TreeFile | None) -> frozenset[str]:
-    """Return the names of a file's functions.
-
-    Empty if it cannot be read.
-    """
+    """Return the names of a file's functions; none if it cannot be read."""
     source = read(path, file)
     return frozenset(each.name for each in source.declarations() if each.kind == "function") if source else frozenset()
 
@@ -174,10 +171,7 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[tuple[str, Sort]]:
 
 
 def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
-    """Return how much a unit's words suggest a fix.
-
-    The score orders the queue. The words of a forge count too, if there are any.
-    """
+    """Return how much a unit's words suggest a fix; it orders the queue."""
     return _score(_once([*word_signals(unit), *(enrichment_signals(unit, enrichment) if enrichment else ())]))
 
 

@@ -132,10 +132,7 @@ _SECURITY: Final = re.compile(
 
 
 def without_type(title: str) -> str:
-    """Return ``title`` without a conventional type and scope.
-
-    For example without ``fix(parser):``.
-    """
+    """Return ``title`` without a type and scope such as ``fix(parser):``."""
     match = _PREFIX.match(title)
     typed = match is not None and _kind_named([match["type"] or ""])
     return title[match.end() :] if match is not None and typed else title
@@ -194,10 +191,7 @@ def label_signals(labels: Iterable[str]) -> Iterator[Signal]:
 
 
 def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
-    """Yield signals of changelog lines that the unit adds.
-
-    They come from a line's section and from its first words.
-    """
+    """Yield signals of changelog lines that the unit adds, and their sections."""
     for change in unit.changes:
         file = cut.fixed.get(change.path)
         if file is None or file.is_link or change.path in cut.fix or not CHANGELOG.search(change.path):

@@ -50,14 +50,7 @@ def varied_runs(
     the fix makes pass by itself and beside busy processes; if the runner can only vary order and isolation, round 2
     does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later rounds reverse the
     order every other time. Each run has its own hash seed. In rounds 2 and 3 quick tests are repeated, if the runner
-    can.
-
-    Args:
-        graded: the selection as it will be graded.
-        outcomes: of the first runs.
-        rounds: runs of each state; of the unfixed one, there is none in round 3.
-        cpu_seconds: of a run; slow tests get no run that varies only the hash seed.
-        seconds: of the tests themselves.
+    can; tests that take more ``cpu_seconds`` get no run that varies only the hash seed.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -111,16 +104,9 @@ def find_causes(
     first: TestReport,
     run: Callable[[TestSelection], TestReport],
 ) -> dict[str, Cause]:
-    """Return, by test, the cause that its result depends on.
+    """Return, by test, the cause that its result depends on, if known.
 
-    A test is left out when the cause is unknown.
-
-    Args:
-        graded: the selection as it will be graded.
-        flaky: ids of tests whose results differ between runs of one state.
-        varied: the other runs of that state.
-        first: its run as graded.
-        run: runs that state once more.
+    ``varied`` and ``first`` are runs of one state that differ in the ``flaky`` tests; ``run`` runs it once more.
     """
     suspects: dict[str, set[Cause]] = {}
     causes: dict[str, Cause] = {}
@@ -171,10 +157,7 @@ def _differs(test: str, first: TestReport, other: TestReport) -> bool:
 
 
 def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
-    """Return, by state, the quarantined tests whose runs differ.
-
-    The states are the keys of ``reports``.
-    """
+    """Return, by state, the quarantined tests whose runs differ."""
     found: dict[str, list[str]] = {state: [] for state in reports}
     for entry in outcomes.quarantined:
         for state, runs in reports.items():

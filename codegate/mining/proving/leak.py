@@ -108,10 +108,7 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
 
 
 def own_names(tree: Tree) -> tuple[str, ...]:
-    """Return the project's package names.
-
-    They are read from its declarations; nothing is run.
-    """
+    """Return the project's package names, by its declarations."""
     pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_text(tree, "go.mod"))
     distributions = (
         at(pyproject, "project", "name"),

@@ -98,13 +98,7 @@ def classify_tests(
 
     A test is left out if some run after the fix does not know it (its id is not stable), if it is skipped after the
     fix, or if its id holds a memory address. If a run did not reach a test, because another one used up the time or
-    ended the process, that run does not count for it.
-
-    Args:
-        before: runs before the fix, the one as graded first.
-        after: runs after it, likewise.
-        today: the day that quarantines count from.
-        causes: by test id, the cause that a result depends on.
+    ended the process, that run does not count for it. The runs as graded come first; ``causes`` are by test.
     """
 
     def flaky(test: str) -> QuarantinedTest:

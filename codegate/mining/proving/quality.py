@@ -49,11 +49,7 @@ class PartialRun:
 def run_partial_fixes(
     cut: Cut, validated: Validated, found: Sequence[Found], open_sandbox: OpenSandbox
 ) -> list[PartialRun]:
-    """Return which tests and examples fail on partial fixes.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
-    """
+    """Return which tests and examples fail on partial fixes."""
     selection, tests = validated.selection, validated.outcomes.fail_to_pass
     files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in tests))
     selection = replace(selection, files=files or selection.files)
@@ -109,9 +105,6 @@ def undisclosed_tests(
 
     They are tests of the runs ``left``. A test is not undisclosed if the base's own tests fail on the partial fix too:
     what they check works today and needs no words. Tests in ``overturned`` do not count as such.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)
@@ -132,9 +125,6 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sa
 
     With another text in its place in the hidden tests, the fix fails them. A text that the tests only pass around, or
     that only a benchmark has, need not be shown.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
     """
     fixed, found = cut.base.overlay(cut.fix), list[str]()
     for number, text in enumerate(texts):
@@ -155,10 +145,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sa
 
 
 def stand_for_any(tests: Collection[str], examples: Collection[Example]) -> bool:
-    """Return whether the examples come from some of ``tests``.
-
-    If not, only tests without an example would be graded.
-    """
+    """Return whether the examples come from some of ``tests``."""
     shown = {function_of(test) for example in examples for test in example.tests}
     return any(function_of(test) in shown for test in tests)
 

@@ -113,14 +113,8 @@ class Trial:
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
         """Run both states varied; return the outcomes or a rejection.
 
-        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up.
-
-        Args:
-            rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
-            used: the tests with marks, tried in the first run of the unfixed state.
-
-        Raises:
-            SandboxError: ours or the daemon's fault.
+        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The tests with marks
+        (``used``) are tried in the first run of the unfixed state.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds

@@ -48,9 +48,6 @@ def read_changes(repository: Path, ranges: Sequence[Range]) -> dict[Range, tuple
     """Return, by range, the paths that it changed.
 
     There are no line counts if objects are missing or damaged. Each commit may be in one range only.
-
-    Raises:
-        GitError: git failed.
     """
     try:
         return _changes(repository, ranges, "--raw", "--numstat")
@@ -77,9 +74,6 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
 
     The id is the same for the same change elsewhere. Each commit may be in one range only; ranges without a textual
     change are left out.
-
-    Raises:
-        GitError: git failed.
     """
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
@@ -91,18 +85,12 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
 
 
 def is_lfs_pointer(data: bytes) -> bool:
-    """Return whether a file is a pointer of Git LFS.
-
-    The format is version 1 of its specification.
-    """
+    """Return whether a file is a pointer of Git LFS, version 1."""
     return len(data) < _LFS_BYTES and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return a tree's parts that git lacks, for people.
-
-    Empty if git has them all.
-    """
+    """Return a tree's parts that git lacks, for people; may be empty."""
     parser = configparser.RawConfigParser(strict=False)
     with contextlib.suppress(configparser.Error):
         parser.read_string(tree.get(".gitmodules", TreeFile(b"")).data.decode("utf-8", "replace"))

@@ -55,10 +55,7 @@ class CommitGraph:
         return self._tokens[self.order[commit] * _FIELDS + 6]
 
     def merge(self, starts: Iterable[str]) -> list[str]:
-        """Mark commits below ``starts`` as merged; return the new ones.
-
-        Newest first.
-        """
+        """Mark commits below ``starts`` as merged; return new ones, newest first."""
         found: list[str] = []
         queue = [start for start in starts if start not in self._merged]
         while queue:
@@ -71,10 +68,7 @@ class CommitGraph:
         return found
 
     def line(self, start: str) -> list[str]:
-        """Return first parents from ``start`` to the merged ones.
-
-        Oldest first.
-        """
+        """Return first parents from the merged ones to ``start``, oldest first."""
         line: list[str] = []
         while start in self.parents and start not in self._merged:
             line.append(start)
@@ -86,11 +80,7 @@ class CommitGraph:
 
 
 def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> CommitGraph:
-    """Return the commits below ``tip`` and not below ``without``.
-
-    Raises:
-        GitError: git failed.
-    """
+    """Return the commits below ``tip`` and not below ``without``."""
     log = git(
         repository, "log", "-z", "--topo-order", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
         "--encoding=UTF-8", f"--format={_FORMAT}", tip, *(f"^{commit}" for commit in without), "--",

@@ -70,9 +70,7 @@ class Unit:
 
 
 def check_repository(repository: Path, branch: str | None = None) -> str:
-    """Return the commit that mining starts from.
-
-    That is the tip of ``branch``, or HEAD.
+    """Return the commit that mining starts from: of ``branch``, or HEAD.
 
     Raises:
         UsageError: there is no git, no repository, no commit, no such branch, or only a shallow history.
@@ -300,10 +298,7 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
 
 
 def project_name(repository: Path) -> str:
-    """Return the name that forges know the repository by.
-
-    It comes from its origin, or else from its folder.
-    """
+    """Return the repository's name, by its origin or else its folder."""
     address = _origin_address(repository)
     if not address:
         try:

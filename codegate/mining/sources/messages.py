@@ -112,10 +112,7 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
 
 
 def is_long_lived(branch: str) -> bool:
-    """Return whether a branch's name is of a long-lived one.
-
-    Releases or development go on in such a branch.
-    """
+    """Return whether releases or development go on in a branch so named."""
     return _LONG_LIVED.fullmatch(branch) is not None
 
 
@@ -125,10 +122,7 @@ def is_revert(title: str) -> bool:
 
 
 def series_title(titles: Sequence[str]) -> str:
-    """Return the title that stands for a series of commits.
-
-    It is the first one that names a fix, or else the first (oldest) one.
-    """
+    """Return the first title of a series that names a fix, or else the first."""
     return next((title for title in titles if _FIX.match(title)), titles[0])
 
 
@@ -162,12 +156,8 @@ def closed_issues(text: str, name: str) -> tuple[int, ...]:
     """Return the numbers of issues that ``text`` closes, in order.
 
     Closing words are those of GitHub and GitLab: ``close``, ``fix``, ``resolve`` and their forms, with or without a
-    colon, before ``#1``, ``GH-1``, ``owner/repo#1``, an issue's address, or a list of these.
-
-    Args:
-        text: of any length; what is past 64 Ki characters is not read.
-        name: the repository's name; an issue of a repository called otherwise is no issue of this one. Forks keep
-            the name and change the owner, so that the owner does not matter.
+    colon, before ``#1``, ``GH-1``, ``owner/repo#1``, an issue's address, or a list of these. An issue of a repository
+    that is not called ``name`` does not count; forks keep the name and change the owner.
     """
     text = _COMMENT.sub(" ", text[:_MAX_TEXT])
     issues: dict[int, None] = {}

@@ -62,13 +62,7 @@ class PullMatch:
 
 
 def read_pull_heads(repository: Path) -> dict[int, str]:
-    """Return, by number, the last commits of pull requests.
-
-    They are read from the refs that the clone has.
-
-    Raises:
-        GitError: git failed.
-    """
+    """Return, by number, the pull requests' last commits that the clone has."""
     listing = git(
         repository, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname)",
         "refs/pull", "refs/merge-requests", "refs/remotes", PULL_REFS.rstrip("/"),
@@ -153,11 +147,7 @@ def _own_settings(repository: Path) -> list[str]:
 
 
 def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return, by unnamed commit, the pull request that it landed.
-
-    Raises:
-        GitError: git failed.
-    """
+    """Return, by unnamed commit, the pull request that it landed."""
     named = {entry.number for entry in landed}
     heads = {number: commit for number, commit in sorted(heads.items()) if number not in named}
     found = _by_head(landed, heads)

@@ -22,10 +22,7 @@ _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 
 
 def entries_of(tip: Tree, numbers: Iterable[int]) -> list[str]:
-    """Return changelog entries of ``tip`` that name ``numbers``.
-
-    The numbers are those of pull requests or issues.
-    """
+    """Return changelog entries of ``tip`` that name pull requests or issues."""
     wanted = [str(number) for number in numbers]
     if not wanted:
         return []
@@ -50,14 +47,7 @@ def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, 
 
 
 def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield texts about the change with their sources, best first.
-
-    Args:
-        unit: the change.
-        cut: its parts.
-        enrichment: the forge's facts on the change.
-        later: entries of later changelogs that name the change or its issue.
-    """
+    """Yield texts about the change with their sources, best first."""
     if enrichment is not None:
         yield from ((issue.body, "issue") for issue in enrichment.issues if issue.created <= unit.date)
     yield from ((entry, "changelog") for entry in (*_added_entries(unit, cut), *later))

@@ -63,12 +63,7 @@ class Quotation:
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
     """Return the first title that may be shown, with source.
 
-    Empty strings if there is none.
-
-    Args:
-        titles: of the change, each with its source.
-        refused: returns why a text of a source may not be shown, or an empty string.
-        short: one of a word or two will do where there is no other.
+    Empty strings if there is none; if ``short``, one of a word or two will do where there is no other.
     """
     few = ("", "")
     for title, source in titles:
@@ -84,10 +79,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
 def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
     """Return quotations of the best texts, until they say enough.
 
-    Args:
-        texts: what was written about the change, the best text first, each with its source.
-        known: text that the statement has already.
-        refused: returns why a text of a source may not be shown, or an empty string.
+    The best text comes first, each with its source; the statement has the text ``known`` already.
     """
     found: list[Quotation] = []
     seen = {_key(known)}
@@ -131,10 +123,7 @@ def sentences_of(passages: Iterable[Quotation]) -> list[str]:
 
 
 def says_enough(sentences: Collection[str]) -> bool:
-    """Return whether sentences can replace an example.
-
-    Two sentences can, or one that has code in it.
-    """
+    """Return whether sentences can replace an example: two, or one with code."""
     return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
 
 

@@ -98,10 +98,7 @@ _NOT_FOR_THE_MODEL: Final = re.compile(
 
 
 def normalise(text: str, limit: int = MAX_READ) -> str:
-    """Return ``text`` with plain line breaks and visible characters.
-
-    At most ``limit`` characters of it.
-    """
+    """Return the beginning of ``text`` with plain line breaks and visible characters."""
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text[:limit])
     kept = (
         character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc"}
@@ -115,10 +112,6 @@ def scrub_text(title: str, body: str) -> str:
     Removed are commit ids, references (``#1``, ``a/b#1``, ``GH-1``), links, mentions, trailers, HTML comments, images,
     code fences, patches, checklists, merge plumbing, headings, and the sections of templates that describe how
     something was done.
-
-    Args:
-        title: one line.
-        body: Markdown or a commit message; only its first 50,000 characters are read.
     """
     title = _until_unchanged(" ".join(normalise(title, _MAX_TITLE * 4).split()), _scrub_title)
     text = _until_unchanged(normalise(body), _one_pass)

@@ -81,16 +81,8 @@ def write_statement(
 ) -> StatementText | str:
     """Return the statement, or why there is none.
 
-    Args:
-        unit: the change.
-        cut: its parts.
-        outcomes: of its tests.
-        enrichment: the forge's facts on the change.
-        examples: executed before the fix and after it.
-        later: entries of later changelogs that name the change or its issue.
-        interface: names that hidden tests use, disclosed on purpose.
-        gates: what it may not show, and has to; default: as ``cut`` says.
-        overturned: functions of the base's tests that expect what the fix changes.
+    ``later``: entries of later changelogs that name the change or its issue. ``gates``: what it may not show, and has
+    to; default: as ``cut`` says. ``overturned``: functions of the base's tests that expect what the fix changes.
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     dropped: list[str] = []
@@ -141,10 +133,7 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return the section of names and texts nobody can guess.
-
-    These are new names, and texts that fix and failing tests share.
-    """
+    """Return the section of new names and texts nobody can guess."""
     exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []

@@ -88,10 +88,7 @@ def replaced_text(cut: Cut) -> str:
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return those ``texts`` that are whole literals in ``added``.
-
-    ``added`` are the lines of a fix. Nobody can guess such texts.
-    """
+    """Return those ``texts`` that are whole literals in a fix's lines."""
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 
