@@ -1,7 +1,6 @@
 """Python, as mining sees it: pytest unless something in a tree needs the protocols of another runner."""
 
 import re
-from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -36,26 +35,22 @@ class Python(LanguageSupport):
         return tuple(dict.fromkeys((*first, *import_roots(tree))))
 
 
-def choose_python_runner(tree: Tree, test_files: Iterable[str] = ()) -> RunnerName:
+def choose_python_runner(tree: Tree) -> RunnerName:
     """Return the runner for the tests of ``tree``: ``pytest``, ``unittest`` or ``django``.
 
     Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
     unittest is for trees whose tests define ``load_tests``, which pytest does not call, where pytest is declared
     nowhere and no test is a mere function; plain test cases do well under pytest.
-
-    Args:
-        tree: the fixed tree.
-        test_files: the ones that are going to be run; none: all of the tree's.
     """
     declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
     if "django/__init__.py" in tree and "tests/runtests.py" in tree:
         return "django"
-    files = tuple(test_files) or tuple(path for path in tree if _is_test(path))
+    files = [path for path in tree if _is_test(path)]
     project = django_project(tree)
     inside = project is not None and any(path.startswith(f"{project}/" if project else "") for path in files)
     if inside and not _PYTEST_DJANGO.search(declared):
         return "django"
-    sources = [tree[path].data for path in files if path in tree]
+    sources = [tree[path].data for path in files]
     own = any(map(_LOAD_TESTS.search, sources)) and not any(map(_FUNCTION.search, sources))
     return "unittest" if own and not _PYTEST.search(declared) else "pytest"
 

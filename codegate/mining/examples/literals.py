@@ -125,7 +125,6 @@ class Pieces:
     Attributes:
         random: draws the pieces.
         avoid: literals that none becomes.
-        local: names that the test itself defines: they are renamed along with the words of texts.
         words: whether a word may be replaced.
         numbers: whether numbers, and digits in texts, are replaced.
         only: the number of the one literal that is replaced, counted from 0; None: all.
@@ -136,7 +135,6 @@ class Pieces:
     random: Random
     words: Choose
     numbers: bool
-    local: frozenset[str] = frozenset()
     avoid: frozenset[str] = frozenset()
     only: int | None = None
     least: int = 2

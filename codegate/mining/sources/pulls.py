@@ -76,10 +76,10 @@ def read_pull_heads(repository: Path) -> dict[int, str]:
     return heads
 
 
-def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
+def fetch_pull_heads(repository: Path) -> int:
     """Fetch the heads of all pull requests; return their number.
 
-    They go from ``remote`` into ``refs/codegate/pr/``. Git runs as the user has configured it: their credentials, their
+    They go from ``origin`` into ``refs/codegate/pr/``. Git runs as the user has configured it: their credentials, their
     proxy, no prompt. Nothing is checked out, and no branch, tag or FETCH_HEAD changes. A repository whose own
     configuration names a program to run is refused.
 
@@ -94,9 +94,9 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
         known = git(repository, "remote").decode("utf-8", "surrogateescape").split()
     except GitError as error:
         raise UsageError(f"{repository} is not a git repository.") from error
-    if remote not in known:
+    if "origin" not in known:
         raise UsageError(
-            f"{repository} has no remote {remote!r} to fetch pull requests from.",
+            f"{repository} has no remote 'origin' to fetch pull requests from.",
             f"It has: {', '.join(known)}." if known else "Add one with `git remote add`, or mine without them.",
         )
     programs = [name for name in _own_settings(repository) if _PROGRAM.search(name)]
@@ -108,7 +108,7 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
     command = [
         program, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
         "-c", "maintenance.auto=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
-        "--no-recurse-submodules", "--upload-pack=git-upload-pack", remote,
+        "--no-recurse-submodules", "--upload-pack=git-upload-pack", "origin",
         f"+refs/pull/*/head:{PULL_REFS}*", f"+refs/merge-requests/*/head:{PULL_REFS}*",
     ]  # fmt: skip
     environment = {
@@ -123,12 +123,12 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise InfrastructureError(
-            f"fetching pull requests from {remote!r} took longer than {_FETCH_SECONDS:.0f} s."
+            f"fetching pull requests from 'origin' took longer than {_FETCH_SECONDS:.0f} s."
         ) from error
     if done.returncode != 0:
         words = _without_userinfo(" ".join(done.stderr.decode("utf-8", "replace").split()))[:500]
         raise InfrastructureError(
-            f"pull requests could not be fetched from {remote!r}: {words or f'exit {done.returncode}'}.",
+            f"pull requests could not be fetched from 'origin': {words or f'exit {done.returncode}'}.",
             "Check the network and your git credentials, or mine without them: only what names no pull request "
             "in its message goes unnamed.",
         )
