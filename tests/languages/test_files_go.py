@@ -32,38 +32,23 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def classifier() -> PathClassifier:
-    """The classifier of a Go repository."""
-    return PathClassifier.of(Tree().overlay({path: TreeFile(data) for path, data in FILES.items()}))
+KINDS = {
+    "dependencies": "go.mod go.sum",
+    "configuration": ".golangci.yml",
+    "source": "shop.go internal/shoptest/server.go testing/fake.go shop_string.go",
+    "test": "shop_test.go example_test.go test/whole_test.go gone_test.go",
+    "test_support": (
+        "bench_test.go main_test.go export_test.go testdata/input.json testdata/src/a/a_test.go test/helper.go "
+        "_tools/gen_test.go"
+    ),
+    "generated": "vendor/example.com/a/a.go vendor/example.com/a/README",
+    "docs": "examples/cart/main.go",
+}
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("go.mod", "dependencies"),
-        ("go.sum", "dependencies"),
-        (".golangci.yml", "configuration"),
-        ("shop.go", "source"),
-        ("shop_test.go", "test"),
-        ("bench_test.go", "test_support"),
-        ("main_test.go", "test_support"),
-        ("example_test.go", "test"),
-        ("export_test.go", "test_support"),
-        ("testdata/input.json", "test_support"),
-        ("testdata/src/a/a_test.go", "test_support"),
-        ("internal/shoptest/server.go", "source"),
-        ("testing/fake.go", "source"),
-        ("test/helper.go", "test_support"),
-        ("test/whole_test.go", "test"),
-        ("vendor/example.com/a/a.go", "generated"),
-        ("vendor/example.com/a/README", "generated"),
-        ("shop_string.go", "source"),
-        ("examples/cart/main.go", "docs"),
-        ("_tools/gen_test.go", "test_support"),
-        ("gone_test.go", "test"),
-    ],
-)
-def test_a_go_file_is_what_gos_tool_takes_it_for(classifier: PathClassifier, path: str, kind: str) -> None:
-    assert classifier.classify(path) == kind
-    assert classifier.is_test_module(path) == (kind == "test")
+@pytest.mark.parametrize(("kind", "paths"), KINDS.items(), ids=KINDS)
+def test_a_go_file_is_what_gos_tool_takes_it_for(kind: str, paths: str) -> None:
+    classifier = PathClassifier.of(Tree({path: TreeFile(data) for path, data in FILES.items()}))
+    for path in paths.split():
+        assert classifier.classify(path) == kind, path
+        assert classifier.is_test_module(path) == (kind == "test"), path

@@ -28,7 +28,13 @@ HALF = LIMITS + "\n\ndef half(value):\n    return value / 2\n"
 HALF_TESTS = TESTS.replace("clamp\n", "clamp, half\n", 1) + "\n\ndef test_half():\n    assert half(4) == 2\n"
 
 
-def change(history: HistoryBuilder, before: Files, after: Files, message: str) -> tuple[Unit, Cut]:
+START: Files = {"limits.py": LIMITS, "tests/test_limits.py": TESTS}
+SWAP: Files = {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED}
+HALVED: Files = {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS}
+SWAP_TEST, HALF_TEST = "tests/test_limits.py::test_swapped", "tests/test_limits.py::test_half"
+
+
+def change(history: HistoryBuilder, message: str, after: Files = SWAP, before: Files = START) -> tuple[Unit, Cut]:
     history.commit("Begin", dict(before))
     commit = history.commit(message, dict(after))
     unit = next(unit for unit in read_merged_changes(history.folder) if unit.commit == commit)
@@ -47,26 +53,11 @@ def names_of(found: KindOf) -> set[str]:
 
 
 def test_a_small_change_that_says_fix_is_a_bug_fix_and_shows_why(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Fix clamp for swapped bounds",
-    )
-    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    unit, parts = change(history, "Fix clamp for swapped bounds")
+    found = classify_kind(unit, parts, fails(SWAP_TEST))
     assert found.kind == "bugfix"
     assert found.evidence[0] == "+3.0 title: fix: fix"
     assert sum(float(line.split()[0]) for line in found.evidence) == found.score >= BUG_LIKE
-
-
-def test_without_words_the_shape_of_the_change_decides(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Swapped bounds",
-    )
-    assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == "bugfix"
 
 
 @pytest.mark.parametrize(
@@ -82,27 +73,15 @@ def test_without_words_the_shape_of_the_change_decides(history: HistoryBuilder) 
 def test_a_title_that_prevents_something_is_a_bug_fix_even_with_many_tests(
     history: HistoryBuilder, title: str, kind: str
 ) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {
-            "limits.py": LIMITS.replace("    return", "    a = b = c = d = 0\n" * 8 + "    return"),
-            "tests/test_limits.py": SWAPPED,
-        },
-        title,
-    )
+    longer = LIMITS.replace("    return", "    a = b = c = d = 0\n" * 8 + "    return")
+    unit, parts = change(history, title, {**SWAP, "limits.py": longer})
     tests = [f"tests/test_limits.py::test_clamp[{number}]" for number in range(5)]
     assert classify_kind(unit, parts, fails(*tests)).kind == kind
 
 
 def test_tests_of_a_name_that_the_change_brings_are_a_features(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS},
-        "Halves",
-    )
-    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_half"))
+    unit, parts = change(history, "Halves", HALVED)
+    found = classify_kind(unit, parts, fails(HALF_TEST))
     assert found.kind == "feature"
     assert "-3.0 tested new definition: half" in found.evidence
 
@@ -110,23 +89,17 @@ def test_tests_of_a_name_that_the_change_brings_are_a_features(history: HistoryB
 def test_a_new_name_that_no_test_uses_does_not_outweigh_the_word_fix(history: HistoryBuilder) -> None:
     unit, parts = change(
         history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED + "\n\ndef helper():\n    pass\n", "tests/test_limits.py": SWAPPED},
         "Fix clamp for swapped bounds",
+        {"limits.py": LIMITS_FIXED + "\n\ndef helper():\n    pass\n", "tests/test_limits.py": SWAPPED},
     )
-    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    found = classify_kind(unit, parts, fails(SWAP_TEST))
     assert found.kind == "bugfix"
     assert "-1.0 new definition: helper" in found.evidence
 
 
 def test_fix_before_a_reference_is_no_word_for_a_bug(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS},
-        "Fix #157: Add half()",
-    )
-    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_half"))
+    unit, parts = change(history, "Fix #157: Add half()", HALVED)
+    found = classify_kind(unit, parts, fails(HALF_TEST))
     assert found.kind == "feature"
     assert "title: fix" not in names_of(found)
 
@@ -142,9 +115,9 @@ def test_new_parameters_attributes_and_operators_are_seen_and_private_moved_and_
     )
     _, parts = change(
         history,
-        {"box.py": before, "tests/test_box.py": "def test_a():\n    pass\n"},
-        {"box.py": after, "tests/test_box.py": "def test_a():\n    assert Box(size=3).get() and Box(_hidden=3)\n"},
         "Box",
+        {"box.py": after, "tests/test_box.py": "def test_a():\n    assert Box(size=3).get() and Box(_hidden=3)\n"},
+        {"box.py": before, "tests/test_box.py": "def test_a():\n    pass\n"},
     )
     names = declared_names(parts)
     assert dict(names.used) == {"Box.__iter__": "operator", "Box.size": "attribute", "Box().size": "parameter"}
@@ -160,50 +133,29 @@ def test_new_parameters_attributes_and_operators_are_seen_and_private_moved_and_
     ],
 )
 def test_how_the_tests_fail_counts(history: HistoryBuilder, kind: TestKind, message: str, name: str) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS},
-        "Halves",
-    )
-    outcomes = fails("tests/test_limits.py::test_half", kind=kind, message=message)
+    unit, parts = change(history, "Halves", HALVED)
+    outcomes = fails(HALF_TEST, kind=kind, message=message)
     assert name in names_of(classify_kind(unit, parts, outcomes))
-    assert name not in names_of(classify_kind(unit, parts, fails("tests/test_limits.py::test_half")))
+    assert name not in names_of(classify_kind(unit, parts, fails(HALF_TEST)))
 
 
 @pytest.mark.parametrize("title", ["Allow swapped bounds", "Support swapped bounds", "Accept a new option of bounds"])
 def test_a_wish_is_no_feature_where_a_test_of_existing_behaviour_fails(history: HistoryBuilder, title: str) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": HALF, "tests/test_limits.py": SWAPPED},
-        title,
-    )
-    test = "tests/test_limits.py::test_swapped"
-    ran, missing = fails(test), fails(test, message="cannot import name 'half'", kind="exception")
+    unit, parts = change(history, title, {"limits.py": HALF, "tests/test_limits.py": SWAPPED})
+    ran, missing = fails(SWAP_TEST), fails(SWAP_TEST, message="cannot import name 'half'", kind="exception")
     assert classify_kind(unit, parts, ran).kind == "bugfix"
     assert "title: allow" not in " ".join(classify_kind(unit, parts, ran).evidence)
     assert "-1.0 title: allow" in " ".join(classify_kind(unit, parts, missing).evidence)
 
 
 def test_an_attribute_that_none_lacks_is_no_missing_new_name(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Swapped bounds",
-    )
-    outcomes = fails("tests/test_limits.py::test_swapped", message="'NoneType' object has no attribute 'low'")
+    unit, parts = change(history, "Swapped bounds")
+    outcomes = fails(SWAP_TEST, message="'NoneType' object has no attribute 'low'")
     assert "misses a new name" not in names_of(classify_kind(unit, parts, outcomes))
 
 
 def test_tests_of_both_ages_and_many_of_them_speak_against_a_bug_fix(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Swapped bounds",
-    )
+    unit, parts = change(history, "Swapped bounds")
     path = "tests/test_limits.py"
     old = fails(
         f"{path}::test_clamp", f"{path}::test_swapped[a]", f"{path}::test_swapped[b]", f"{path}::test_swapped[c]"
@@ -226,39 +178,27 @@ def test_the_changelogs_section_counts(
 ) -> None:
     unit, parts = change(
         history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS, **({path: before} if before else {})},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED, path: after},
         "Swapped bounds",
+        {**SWAP, path: after},
+        {**START, **({path: before} if before else {})},
     )
-    found = signals(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    found = signals(unit, parts, fails(SWAP_TEST))
     assert [signal.kind for signal in found if signal.name == "section"] == [kind]
 
 
 def test_what_was_in_the_changelog_before_does_not_count(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS, "CHANGES.md": "## Fixed\n\n- Fix one\n\n## Added\n\n"},
-        {
-            "limits.py": HALF,
-            "tests/test_limits.py": HALF_TESTS,
-            "CHANGES.md": "## Fixed\n\n- Fix one\n\n## Added\n- h\n",
-        },
-        "Halves",
-    )
-    found = signals(unit, parts, fails("tests/test_limits.py::test_half"))
+    old = "## Fixed\n\n- Fix one\n\n## Added\n\n"
+    after = {**HALVED, "CHANGES.md": f"{old[:-1]}- h\n"}
+    unit, parts = change(history, "Halves", after, {**START, "CHANGES.md": old})
+    found = signals(unit, parts, fails(HALF_TEST))
     assert [(signal.name, signal.kind) for signal in found if signal.name in {"section", "changelog"}] == [
         ("section", "feature")
     ]
 
 
 def test_labels_and_issues_of_a_forge_decide_where_words_do_not(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Swapped bounds",
-    )
-    outcomes = fails("tests/test_limits.py::test_swapped")
+    unit, parts = change(history, "Swapped bounds")
+    outcomes = fails(SWAP_TEST)
 
     def asked(*labels: str, issue: str = "Bounds") -> KindOf:
         when = datetime(2025, 1, 1, tzinfo=UTC)
@@ -272,7 +212,7 @@ def test_labels_and_issues_of_a_forge_decide_where_words_do_not(history: History
 
 
 def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryBuilder) -> None:
-    history.commit("Begin", {"limits.py": LIMITS, "tests/test_limits.py": TESTS})
+    history.commit("Begin", dict(START))
     history.branch("swapped")
     history.commit("Correct clamp for swapped bounds", {"limits.py": LIMITS_FIXED})
     history.commit("Tests", {"tests/test_limits.py": SWAPPED})
@@ -280,18 +220,13 @@ def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryB
     unit = read_merged_changes(history.folder)[0]
     parts = cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
     assert isinstance(parts, Cut)
-    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    found = classify_kind(unit, parts, fails(SWAP_TEST))
     assert "+3.0 title: fix: correct" in found.evidence
 
 
 def test_a_title_that_says_nothing_is_helped_by_the_texts_first_line(history: HistoryBuilder) -> None:
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
-        "Swapped bounds (#12)\n\n* Add bounds in any order",
-    )
-    assert "-1.0 body: add: add" in classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).evidence
+    unit, parts = change(history, "Swapped bounds (#12)\n\n* Add bounds in any order")
+    assert "-1.0 body: add: add" in classify_kind(unit, parts, fails(SWAP_TEST)).evidence
 
 
 @pytest.mark.parametrize(
@@ -310,13 +245,8 @@ def test_a_title_that_says_nothing_is_helped_by_the_texts_first_line(history: Hi
 )
 def test_each_kind_has_its_words(history: HistoryBuilder, title: str, kind: str) -> None:
     longer = LIMITS + "".join(f"\n_{number} = {number}" for number in range(14)) + "\n"
-    unit, parts = change(
-        history,
-        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
-        {"limits.py": longer, "tests/test_limits.py": SWAPPED},
-        title,
-    )
-    assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == kind
+    unit, parts = change(history, title, {"limits.py": longer, "tests/test_limits.py": SWAPPED})
+    assert classify_kind(unit, parts, fails(SWAP_TEST)).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -340,14 +270,14 @@ def test_other_languages_are_judged_by_words_shape_and_failures(
 ) -> None:  # fmt: skip
     unit, parts = change(
         history,
+        "Halves",
+        {source: after, tests: test_after},
         {
             source: before,
             tests: test_before,
             "package.json": '{"devDependencies": {"jest": "1"}}',
-            "go.mod": "module a\n",
+            "go.mod": "module a",
         },
-        {source: after, tests: test_after},
-        "Halves",
     )
     found = classify_kind(unit, parts, fails(f"{tests}::half", kind="exception", message=failure))
     assert found.kind == "feature"
@@ -391,8 +321,8 @@ def test_no_text_breaks_it_and_every_signal_has_bits(title: str, label: str) -> 
 def test_broken_and_binary_files_are_no_obstacle(history: HistoryBuilder) -> None:
     unit, parts = change(
         history,
-        {"limits.py": "def clamp(:\n", "tests/test_limits.py": TESTS, "CHANGES.md": b"\xff\xfe"},
-        {"limits.py": LIMITS, "tests/test_limits.py": SWAPPED, "CHANGES.md": b"\xff\xfe\n- Fix \xff"},
         "Fix the syntax of clamp",
+        {"limits.py": LIMITS, "tests/test_limits.py": SWAPPED, "CHANGES.md": b"\xff\xfe\n- Fix \xff"},
+        {"limits.py": "def clamp(:\n", "tests/test_limits.py": TESTS, "CHANGES.md": b"\xff\xfe"},
     )
-    assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == "bugfix"
+    assert classify_kind(unit, parts, fails(SWAP_TEST)).kind == "bugfix"
