@@ -4,6 +4,7 @@ Where a part is the business of a room above or below this one (running tests, m
 its object as ``module:object``: the room loads it when it is needed.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -13,6 +14,7 @@ from codegate.suite import Tree
 
 PathClass = Literal["source", "test", "test_support", "configuration", "dependencies", "docs", "ci", "generated"]
 
+_MOST_READ: Final = 4 << 20
 TEST_FOLDERS: Final = frozenset(
     {"test", "tests", "testdata", "test_data", "__snapshots__", "__tests__", "__mocks__", "__fixtures__"}
 )
@@ -32,6 +34,11 @@ class FileRules:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+
+    def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
+        """Return whether a file's text fits a pattern; ``absent`` for a file that the tree does not have."""
+        file = self.tree.get(path)
+        return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 
     def classify(self, path: str) -> PathClass | None:
         """Return the class of a file that this language knows for certain; None for all others."""

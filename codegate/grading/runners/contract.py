@@ -4,7 +4,7 @@ A runner is one small class. It names a command whose process writes to the reco
 the command's standard input holds. It reads those records on the host, strictly, as written by a suspect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -39,6 +39,14 @@ class RunnerReport:
     texts: Mapping[str, str] = field(default_factory=dict)
     unsteady: frozenset[str] = frozenset()
     attempted: tuple[Attempted, ...] = ()
+
+
+def grouped(files: tuple[str, ...], place: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
+    """Return the files in groups, those of one place together."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        found.setdefault(place(file), []).append(file)
+    return tuple(map(tuple, found.values()))
 
 
 class Runner(Protocol):

@@ -8,7 +8,7 @@ from typing import Final
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
-from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.contract import RunnerReport, grouped
 from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
@@ -50,10 +50,7 @@ class Go:
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """See ``Runner.batches``."""
-        folders: dict[str, list[str]] = {}
-        for file in files:
-            folders.setdefault(file.rpartition("/")[0], []).append(file)
-        return tuple(tuple(found) for found in folders.values())
+        return grouped(files, lambda file: file.rpartition("/")[0])
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""

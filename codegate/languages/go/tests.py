@@ -102,7 +102,9 @@ class GoTests(Dialect):
         wanted = tuple(tests)
         names = {test.partition("/")[0] for test in wanted}
         root = self.parse(source)
-        shared = tuple(Step(text_of(node)) for node in root.named_children if _is_data(node))
+        data = (node for node in root.named_children if node.type == "var_declaration")
+        plain = (node for node in data if not any(inner.type == "func_literal" for inner in walk(node)))
+        shared = tuple(Step(text_of(node)) for node in plain)
         functions = {text_of(field(node, "name")): node for node in root.named_children if node.type in _FUNCTION}
         files = [*map(self.parse, beside), root]
         types = {name: node for file in files for name, node in struct_types(file).items()}
@@ -230,11 +232,6 @@ class GoTests(Dialect):
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests()}
 """By the suffix of a test file."""
-
-
-def _is_data(node: "Node") -> bool:
-    """Return whether a declaration of a file is of a value that its tests share."""
-    return node.type == "var_declaration" and not any(inner.type == "func_literal" for inner in walk(node))
 
 
 def _in_turn(body: "Node | None") -> str:

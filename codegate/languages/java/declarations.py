@@ -22,7 +22,8 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
         if any(each.type in _FUNCTIONS for each in outer):
             continue
         owner = ".".join(text_of(field(each, "name")) for each in outer)
-        public = not _modifiers(node).intersection({"private"})
+        marks = (word.type for each in node.children if each.type == "modifiers" for word in each.children)
+        public = "private" not in marks
         name = text_of(field(node, "name"))
         if node.type in TYPES:
             yield Declaration(name, header(node, {"body": ""}), "type", owner, public=public)
@@ -36,10 +37,6 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
                 yield Declaration(name, f"{header(field(node, 'type'))} {name}", "field", owner, public=public)
         elif node.type == "enum_constant":
             yield Declaration(name, name, "value", owner)
-
-
-def _modifiers(node: "Node") -> set[str]:
-    return {word.type for each in node.children if each.type == "modifiers" for word in each.children}
 
 
 JAVA: Final = Reader(

@@ -35,7 +35,4 @@ class JavaFiles(FileRules):
         name = path.rpartition("/")[2]
         if not name.endswith(".java") or "src/test/java/" not in path:
             return False
-        file = self.tree.get(path)
-        if file is None:
-            return "Test" in name
-        return not file.is_link and _TEST.search(file.data) is not None
+        return self.has(path, _TEST, absent="Test" in name)

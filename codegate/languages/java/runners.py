@@ -8,7 +8,7 @@ from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
-from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.contract import RunnerReport, grouped
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.languages.junit.runners import read_reports, worst
 from codegate.sandbox import Command, Completed
@@ -41,10 +41,7 @@ class BuildTool:
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """See ``Runner.batches``: by the modules that the files are in."""
-        modules: dict[str, list[str]] = {}
-        for file in files:
-            modules.setdefault(_module(file), []).append(file)
-        return tuple(map(tuple, modules.values()))
+        return grouped(files, _module)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""

@@ -56,12 +56,12 @@ class JavaScriptTests(TestSyntax):
             functions = [one for one in given if one.type in _FUNCTIONS]
             if not functions or not _is_title(given[0]):
                 continue
-            title = led + _title(given[0], is_table=not _TABLES.isdisjoint(names))
+            title = led + title_of(given[0], is_table=not _TABLES.isdisjoint(names))
             body = field(functions[-1], "body")
             statements = [body] if body is not None and body.type != "statement_block" else _parts(body)
             if names[0] in _GROUPS:
                 stack.append((functions[-1], f"{title} > "))
-            elif statements and (statement := _statement(node)) and not any(map(_is_inverted, given)):
+            elif statements and (statement := _statement(node)) and not _is_inverted(given):
                 yield Written(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
 
     def word(self, named: "Node") -> tuple[int, str]:
@@ -146,8 +146,8 @@ def _is_title(node: "Node") -> bool:
     return added or node.type in _TEXTS | _VALUES
 
 
-def _is_inverted(node: "Node") -> bool:
-    return node.type == "object" and _INVERTING.search(text_of(node)) is not None
+def _is_inverted(given: "list[Node]") -> bool:
+    return any(node.type == "object" and _INVERTING.search(text_of(node)) for node in given)
 
 
 def _is_expected(node: "Node") -> bool:
@@ -180,7 +180,7 @@ def _is_apart(node: "Node") -> bool:
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 
 
-def _title(node: "Node", *, is_table: bool) -> str:
+def title_of(node: "Node", *, is_table: bool) -> str:
     """Return a title with ``HOLE`` for what only a run can tell."""
     parts, stack = [], [node]
     while stack:

@@ -19,7 +19,6 @@ _SUPPORT_FOLDERS: Final = frozenset(
 _TEST_NAME: Final = re.compile(r"(.+[._-](tests?|spec)|test[_-].+)\.[cm]?[jt]sx?", re.IGNORECASE)
 _TYPE_TEST: Final = re.compile(r".+[._-](test-d|tst|typetest)\.[cm]?tsx?")
 _TEST_CALL: Final = re.compile(rb"(?m)^[ \t]*(?:await[ \t]+)?(?:describe|it|test|suite|specify)(?:\.\w+)*[ \t]*[(`]")
-_MOST_READ: Final = 4 << 20
 
 _CONFIGURATION: Final = re.compile(
     r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js|\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
@@ -65,10 +64,7 @@ class JavaScriptFiles(FileRules):
         named = _TEST_NAME.fullmatch(name) is not None
         if not named and (not _in_test_folder(folders) or not _SUPPORT_FOLDERS.isdisjoint(map(str.lower, folders))):
             return False
-        file = self.tree.get(path)
-        if file is None:
-            return named
-        return not file.is_link and _TEST_CALL.search(file.data[:_MOST_READ]) is not None
+        return self.has(path, _TEST_CALL, absent=named)
 
 
 def _in_test_folder(folders: list[str]) -> bool:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.controls import HOLE
+from codegate.languages.javascript.controls import title_of
 from codegate.languages.lines import Branch, Reader, Step, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, edited, field, statement_text, text_of, walk
 
@@ -26,8 +28,6 @@ _RAISES: Final = re.compile(r"throw|reject", re.IGNORECASE)
 NAMES: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
 FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "function"})
 DECLARATIONS: Final = frozenset({"lexical_declaration", "variable_declaration"})
-_PLACEHOLDER: Final = re.compile(r"%(?:\w|%|\\[#$])|\\\$(?:\w+(?:\\\.\w+)*|\\#)")
-"""What a table's row fills in a title: ``%s``, ``$name``, ``$a.b``, ``$#``, as they are written in a pattern."""
 
 
 class JavaScriptReader(Reader):
@@ -171,13 +171,8 @@ def title_pattern(call: "Node | None") -> str:
     first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
     if first is None or first.type not in {"string", "template_string"}:
         return ".*"
-    title = ""
-    for node in first.named_children:
-        inner = node.named_children[0] if node.type == "template_substitution" and node.named_children else node
-        written = inner if inner.type == "string_fragment" else next(iter(inner.named_children), inner)
-        title += re.escape(text_of(written)) if written.type == "string_fragment" else ".*"
-    table = ".each" in text_of(field(call, "function"))
-    return _PLACEHOLDER.sub(".*", title) if table else title
+    written = title_of(first, is_table=".each" in text_of(field(call, "function")))
+    return ".*".join(map(re.escape, written.split(HOLE)))
 
 
 def unwrapped(body: str) -> str:

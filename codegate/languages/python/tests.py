@@ -88,10 +88,10 @@ class PythonTests(Dialect):
         else:
             module = root
         methods = _methods(around)
-        helpers = {text_of(field(node, "name")): node for node in _definitions(module)} | {
+        helpers = {text_of(field(node, "name")): node for node in map(bare, module.named_children)} | {
             f"self.{own}": node for own, node in methods.items() if not own.startswith("test")
         }
-        helpers = {own: node for own, node in helpers.items() if asserts(node)}
+        helpers = {own: node for own, node in helpers.items() if node.type == "function_definition" and asserts(node)}
         reader = PythonReader("python", base, helpers, module)
         prepared = [
             Step(dedented(node)) for own in _SETUPS if own in methods
@@ -236,10 +236,6 @@ def _functions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str,
             yield from _functions(body, own)
         elif inner.type in {"if_statement", "try_statement", "with_statement", "else_clause", "block"}:
             yield from _functions(inner, names)
-
-
-def _definitions(module: "Node") -> Iterator["Node"]:
-    yield from (found for node in module.named_children if (found := bare(node)).type == "function_definition")
 
 
 def _decorators(definition: "Node") -> "list[Node]":

@@ -25,7 +25,10 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
         name = text_of(field(node, "name"))
         # What a trait declares, also where a type implements it, and the variants of an enumeration are open as it is.
         within = around[-1] if around else None
-        open_by_owner = within is not None and (within.type in {"trait_item", "enum_item"} or _implements(within))
+        open_by_owner = within is not None and (
+            within.type in {"trait_item", "enum_item"}
+            or (within.type == "impl_item" and field(within, "trait") is not None)
+        )
         public = open_by_owner or any(each.type == "visibility_modifier" for each in node.children)
         if node.type in _TYPES:
             yield Declaration(name, header(node, _BODY).rstrip(" ;="), "type", owner, public=public)
@@ -47,10 +50,6 @@ def _named(node: "Node") -> str:
     """Return the name of a type, or of the type that is implemented."""
     found = field(node, "name") or field(node, "type")
     return text_of(field(found, "type") or found)
-
-
-def _implements(node: "Node") -> bool:
-    return node.type == "impl_item" and field(node, "trait") is not None
 
 
 def _is_for_tests(node: "Node") -> bool:

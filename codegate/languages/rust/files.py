@@ -35,17 +35,11 @@ class RustFiles(FileRules):
     def is_test(self, path: str) -> bool:
         """See ``FileRules.is_test``: whether it has tests; by its name where it is absent."""
         *folders, name = path.split("/")
-        if not name.endswith(".rs") or not ("tests" in folders or _is_module(name)):
+        named = name != "test.rs" and _MODULE.fullmatch(name) is not None
+        if not name.endswith(".rs") or not ("tests" in folders or named):
             return False
-        file = self.tree.get(path)
-        if file is None:
-            return name not in {"mod.rs", "main.rs"}
-        return not file.is_link and TEST.search(file.data) is not None
+        return self.has(path, TEST, absent=name not in {"mod.rs", "main.rs"})
 
     def is_test_area(self, path: str) -> bool:
         """See ``FileRules.is_test_area``: a file ``tests.rs`` may have nothing but modules."""
         return path.rpartition("/")[2] == "tests.rs" or self.is_test(path)
-
-
-def _is_module(name: str) -> bool:
-    return name != "test.rs" and _MODULE.fullmatch(name) is not None

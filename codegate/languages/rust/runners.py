@@ -1,11 +1,12 @@
 """Cargo's tests: it compiles them, and each one is run in a process of its own."""
 
+from itertools import takewhile
 from typing import Final
 
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.records import read_records, receipts_of
-from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.contract import RunnerReport, grouped
 from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
@@ -21,12 +22,8 @@ class Cargo:
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """See ``Runner.batches``: by the folders above ``tests`` and ``src``, which are the crates."""
-        crates: dict[str, list[str]] = {}
-        for file in files:
-            folders = file.split("/")[:-1]
-            depth = next((at for at, name in enumerate(folders) if name in {"tests", "src"}), len(folders))
-            crates.setdefault("/".join(folders[:depth]), []).append(file)
-        return tuple(map(tuple, crates.values()))
+        inner = ("tests", "src")
+        return grouped(files, lambda file: "/".join(takewhile(lambda name: name not in inner, file.split("/")[:-1])))
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
