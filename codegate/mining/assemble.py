@@ -59,6 +59,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
+    largest = max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
     manifest = ProblemManifest(
         id=mined_id(name, unit),
         base=Base(commit=unit.base),
@@ -90,7 +91,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
         controls=found.controls,
         tags={
             "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
-            "component": component(_largest(parts)),
+            "component": component(largest),
             "year": str(unit.date.year),
             "fails_by": "+".join(sorted(set(outcomes.kinds.values()))),
             # Imported statements have no sources.
@@ -134,10 +135,6 @@ def component(path: str) -> str:
     """Return the first two segments of a source file's path."""
     segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
     return printable("/".join(segments[:2]))
-
-
-def _largest(parts: Cut) -> str:
-    return max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
 
 
 def printable(text: str) -> str:

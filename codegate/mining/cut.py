@@ -4,13 +4,14 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from codegate.languages import PathClass, PathClassifier
+from codegate.languages import PathClass, PathClassifier, Uses, added_lines, read
 from codegate.mining.languages import NameOf, language_name, language_of, same_layout
-from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
-from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
+from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, is_lfs_pointer, patch_ids
+from codegate.mining.sources.history import Unit
 from codegate.mining.units import Reason
 from codegate.suite import Tree, TreeFile, is_plain_path
 
@@ -83,7 +84,12 @@ def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None 
     patches = _source_patches(units, head, repository) if repository is not None else {}
     taken: set[object] = set()
     again: set[str] = set()
-    for unit in sorted(units, key=lambda unit: (-_code_lines(unit, head), unit.date, unit.commit)):
+
+    def most_code_first(unit: Unit) -> tuple[int, datetime, str]:
+        code = (change for change in unit.changes if head.classify(change.path) in {"source", "test", "test_support"})
+        return -sum(map(_lines, code)), unit.date, unit.commit
+
+    for unit in sorted(units, key=most_code_first):
         content = frozenset((change.path, change.old_blob, change.new_blob) for change in _sources(unit, head))
         keys: list[object] = [content] if content else []
         keys += [unit.pull_request] if unit.pull_request is not None else []
@@ -196,11 +202,6 @@ def _may_be_test(path: str, head: PathClassifier) -> bool:
     return named or head.classify(path) in {"test", "test_support"}
 
 
-def _code_lines(unit: Unit, head: PathClassifier) -> int:
-    kinds = {"source", "test", "test_support"}
-    return sum(_lines(change) for change in unit.changes if head.classify(change.path) in kinds)
-
-
 def _lines(change: PathChange) -> int:
     return max(change.added or 0, change.removed or 0)
 
@@ -214,6 +215,16 @@ def _is_text(path: str) -> bool:
 def _is_link(path: str, tree: Tree) -> bool:
     file = tree.get(path)
     return file is not None and file.mode == LINK_MODE
+
+
+def uses_of_tests(cut: Cut) -> Uses:
+    """Return the names in the lines that a change adds to hidden tests."""
+    uses = Uses()
+    for path, file in cut.hidden.items():
+        source = read(path, file)
+        if source is not None and file is not None:
+            uses.update(source.uses(added_lines(file, cut.base.get(path))))
+    return uses
 
 
 def public_tests(

@@ -79,7 +79,10 @@ def mine_repository(
         else:
             kept = None
             if old is not None:
-                report_kept = partial(_report_kept, progress)
+
+                def report_kept(line: str, done: int, total: int) -> None:
+                    progress(MineEvent("kept", line, done, total, 0))
+
                 kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, report_kept))
         languages = known_languages()
         builds = None
@@ -164,10 +167,6 @@ def _builds(
     return proved.builds
 
 
-def _report_kept(progress: Callable[[MineEvent], None], line: str, done: int, total: int) -> None:
-    progress(MineEvent("kept", line, done, total, 0))
-
-
 def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
     """Return what ``work`` returns; an interrupt closes the backend."""
     try:
@@ -184,7 +183,7 @@ def _write(
     # Problems that were there before come first, then new ones by age.
     if not built and kept is None:
         return None
-    environments = kept.environments if kept else {}
+    environments = dict(kept.suite.environments) if kept else {}
     environments |= {entry.environment.manifest.id: entry.environment for entry in built}
     new = sorted((entry.problem for entry in built), key=lambda one: (str(one.manifest.provenance.date), one.id))
     return write_suite(

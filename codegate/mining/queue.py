@@ -26,7 +26,6 @@ from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import KeptSuite
 from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
-from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError
 from codegate.suite import load_suite, write_suite
@@ -99,12 +98,9 @@ class Ledger:
 
     def _place(self, prospect: Prospect) -> Path:
         unit = prospect.unit
-        key = digest([self._options, unit.commit, unit.base, _digest_of(prospect.enrichment)])
+        facts = None if prospect.enrichment is None else digest(repr(prospect.enrichment))
+        key = digest([self._options, unit.commit, unit.base, facts])
         return self._folder / key[:2] / key
-
-
-def _digest_of(enrichment: Enrichment | None) -> str | None:
-    return None if enrichment is None else digest(repr(enrichment))
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

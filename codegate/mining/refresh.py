@@ -13,7 +13,7 @@ from codegate.grading import Sandboxes
 from codegate.mining.proving.outcomes import quarantine
 from codegate.mining.proving.proof import prove
 from codegate.sandbox import SandboxError
-from codegate.suite import Environment, Problem, ProblemManifest, Suite, load_base, load_suite
+from codegate.suite import Problem, ProblemManifest, Suite, load_base, load_suite
 from codegate.wording import count_of
 
 
@@ -32,11 +32,6 @@ class KeptSuite:
     problems: tuple[Problem, ...]
     retired: tuple[str, ...]
     faults: dict[str, str]
-
-    @property
-    def environments(self) -> dict[str, Environment]:
-        """Return the suite's environments by id."""
-        return dict(self.suite.environments)
 
     @property
     def commits(self) -> frozenset[str]:

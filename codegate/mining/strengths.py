@@ -106,6 +106,7 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
     """
     active = suite.active
     days = {problem.id: _day(problem) for problem in active}
+    known = [day for day in days.values() if day is not None]
     quality = {problem.id: problem.manifest.quality for problem in active}
     return Strengths(
         counts={
@@ -145,14 +146,11 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
         new_tests=tuple(
             problem.id for problem in active if set(problem.tests.NONE_TO_PASS) == set(problem.tests.FAIL_TO_PASS)
         ),
-        exposure=tuple(_exposure(label, cutoff, days.values()) for label, cutoff in (cutoffs or {}).items()),
+        exposure=tuple(
+            Exposure(label, cutoff, None if cutoff is None else sum(day > cutoff for day in known), len(known))
+            for label, cutoff in (cutoffs or {}).items()
+        ),
     )
-
-
-def _exposure(label: str, cutoff: date | None, days: Iterable[date | None]) -> Exposure:
-    known = [day for day in days if day is not None]
-    after = None if cutoff is None else sum(day > cutoff for day in known)
-    return Exposure(label, cutoff, after, len(known))
 
 
 def _day(problem: Problem) -> date | None:

@@ -9,7 +9,8 @@ from codegate.mining.cut import Cut
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.proving.validation import OpenSandbox, Validated, try_cut
-from codegate.mining.sources.history import PathChange, Unit
+from codegate.mining.sources.changes import PathChange
+from codegate.mining.sources.history import Unit
 from codegate.mining.units import Rejected
 from codegate.suite import ProblemLimits, Tree, TreeFile
 

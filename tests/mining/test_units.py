@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from codegate.mining.kinds.kind import score_unit
+from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import PathChange, Unit
+from codegate.mining.sources.history import Unit
 from codegate.mining.sources.messages import closed_issues
 from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
 

@@ -118,22 +118,14 @@ class ChosenRecipe:
 
 def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
     """Return the recorded builds of a suite that is refreshed."""
-    if old is None:
-        return []
-    found = []
-    for name, when in _known(old).items():
-        environment = old.environments[name]
-        sandboxes.learn(environment)
-        found.append(Recorded(environment, recipe_of(environment), when))
-    return found
-
-
-def _known(old: Suite | None) -> dict[str, datetime]:
-    return {
-        problem.manifest.environment: problem.manifest.provenance.date
-        for problem in (old.active if old is not None else ())
-        if problem.manifest.provenance.date is not None
-    }
+    found: dict[str, Recorded] = {}
+    for problem in old.active if old is not None else ():
+        name, when = problem.manifest.environment, problem.manifest.provenance.date
+        if old is not None and when is not None:
+            found[name] = Recorded(old.environments[name], recipe_of(old.environments[name]), when)
+    for one in found.values():
+        sandboxes.learn(one.environment)
+    return list(found.values())
 
 
 def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:

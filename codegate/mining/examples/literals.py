@@ -100,15 +100,11 @@ def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
     return [lambda word, one=one: word.lower() == one for one in chosen]  # type: ignore[misc]
 
 
-def is_data(text: str) -> bool:
-    """Return whether a literal has a word or a number that could be another one."""
-    return any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
-
-
 def is_secret(text: str, hidden: Collection[str]) -> bool:
     """Return whether a literal is data, and not a text that the base has too."""
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
-    return is_data(text) and not public
+    data = any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
+    return data and not public
 
 
 def is_free(piece: str) -> bool:

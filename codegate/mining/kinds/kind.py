@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal
 
-from codegate.languages import IDENTIFIER, Uses, added_lines, read
-from codegate.mining.cut import Cut
+from codegate.languages import IDENTIFIER, added_lines, read
+from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.kinds.words import Signal, changelog_signals, enrichment_signals, word_signals
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
@@ -120,36 +120,11 @@ def declared_names(cut: Cut) -> DeclaredNames:
         # A parameter is new only if its function was there before.
         if _last(name) not in gone and (_CALL not in name or name.partition(_CALL)[0] in before)
     }
-    tests = Uses()
-    for path, file in cut.hidden.items():
-        source = read(path, file)
-        if source is not None and file is not None:
-            tests.update(source.uses(added_lines(file, cut.base.get(path))))
+    tests = uses_of_tests(cut)
     # Options and plug-ins are named in string literals.
     tested = tests.words | tests.keywords | {word for text in tests.texts for word in IDENTIFIER.findall(text)}
     used = {name: sort for name, sort in new.items() if sort == "operator" or _last(name) in tested}
     return DeclaredNames(used, tuple(name for name, sort in new.items() if sort == "definition" and name not in used))
-
-
-def added_test_lines(cut: Cut) -> list[str]:
-    """Return the lines that the change adds to hidden tests."""
-    return _added(cut, cut.hidden)
-
-
-def added_source_lines(cut: Cut) -> list[str]:
-    """Return the lines that the fix adds to sources."""
-    return _added(cut, cut.fix)
-
-
-def function_names(path: str, file: TreeFile | None) -> frozenset[str]:
-    """Return the names of a file's functions; none if it cannot be read."""
-    source = read(path, file)
-    return frozenset(each.name for each in source.declarations() if each.kind == "function") if source else frozenset()
-
-
-def _added(cut: Cut, files: Mapping[str, TreeFile | None]) -> list[str]:
-    given = ((file, cut.base.get(path)) for path, file in files.items() if file is not None)
-    return [line for file, old in given for line in added_lines(file, old).values()]
 
 
 def _last(name: str) -> str:
@@ -274,12 +249,14 @@ def _asks_for_nothing_new(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
 
 
 def _code_signals(cut: Cut) -> Iterator[Signal]:
-    warns = next((found for line in added_source_lines(cut) if (found := _WARNS.search(line))), None)
-    if warns is not None:
-        yield _weighted("warns of deprecation", warns[0])
-    about = next((found for line in added_test_lines(cut) if (found := _ABOUT_BUG.search(line))), None)
-    if about is not None:
-        yield _weighted("names a bug", about[0])
+    for name, files, pattern in (
+        ("warns of deprecation", cut.fix, _WARNS), ("names a bug", cut.hidden, _ABOUT_BUG)
+    ):  # fmt: skip
+        given = ((file, cut.base.get(path)) for path, file in files.items() if file is not None)
+        lines = (line for file, old in given for line in added_lines(file, old).values())
+        found = next((found for line in lines if (found := pattern.search(line))), None)
+        if found is not None:
+            yield _weighted(name, found[0])
 
 
 def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Signal]:
@@ -294,7 +271,11 @@ def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Sig
         yield _weighted("few tests", f"{count} fail-to-pass")
     else:
         yield _weighted("many tests", f"{count} fail-to-pass")
-    known = {path: function_names(path, cut.base.get(path)) for path in cut.test_files if path.endswith(".py")}
+    sources = {path: read(path, cut.base.get(path)) for path in cut.test_files if path.endswith(".py")}
+    known = {
+        path: {each.name for each in source.declarations() if each.kind == "function"} if source is not None else set()
+        for path, source in sources.items()
+    }
     there = [
         name.partition("[")[0].rpartition("::")[2] in known[path]
         for path, _, name in (test.partition("::") for test in outcomes.fail_to_pass)

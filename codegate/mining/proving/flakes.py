@@ -12,7 +12,6 @@ from typing import Final, Literal
 from codegate.grading import TestReport, TestSelection
 from codegate.languages import languages
 from codegate.mining.proving.outcomes import TestOutcomes, statuses_in
-from codegate.suite import RunnerName
 
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone", "random"]
 
@@ -64,7 +63,7 @@ def varied_runs(
         4: _both(("clock",), replace(graded, clock_days=CLOCK_DAYS)),
         5: _both(("timezone",), replace(graded, timezone=ZONE)),
     }
-    possible = _possible_causes(graded.runner)
+    possible = frozenset[str]().union(*(one.varies for one in languages() if graded.runner in one.runners))
     if possible.isdisjoint({"clock", "load", "seed"}):  # then round 2 can also do the work of round 3
         steps[2][0] = Varied("after", ("order", "isolation"), replace(turned, hash_seed=1, isolated=fixed))
         steps[3] = []
@@ -79,11 +78,6 @@ def varied_runs(
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     found = [replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found]
     return tuple(each for each in found if each.causes)  # a run that varies nothing is left to the grader
-
-
-def _possible_causes(runner: RunnerName) -> frozenset[str]:
-    found = (language.varies for language in languages() if runner in language.runners)
-    return frozenset[str]().union(*found)
 
 
 def _repeated(varied: Varied, seconds: float) -> Varied:

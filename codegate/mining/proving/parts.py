@@ -151,15 +151,14 @@ def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Ite
             at -= 1
         inside = list(_blocks(lines, _Place(place.path, inner, at), nested=_DECLARES.match(lines[begin]) is None))
         own = _Place(place.path, begin, at)
-        tops = [each for each in inside if not any(_holds(other, each) for other in inside)]
+        tops = [
+            each for each in inside
+            if not any(other != each and other.begin <= each.begin and each.end <= other.end for other in inside)
+        ]  # fmt: skip
         ends = not nested and _RETURNS.match(lines[begin])
         if len(tops) != 1 and not ends and not _IDLE.fullmatch(lines[begin]):
             yield own
         yield from inside
-
-
-def _holds(outer: _Place, inner: _Place) -> bool:
-    return outer != inner and outer.begin <= inner.begin and inner.end <= outer.end
 
 
 def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.errors import UsageError
-from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
+from codegate.mining.sources.changes import PathChange, read_changes
 from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, CommitRecord, read_graph
 from codegate.mining.sources.messages import (
     Landing,
@@ -26,10 +26,6 @@ from codegate.mining.sources.messages import (
 )
 from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
 from codegate.suite import GitError, git, repository_path
-
-__all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "project_name",
-           "project_page", "read_merged_changes"]  # fmt: skip
-
 
 _REMOTE: Final = re.compile(
     r"(?:https?://(?:[^@/]*@)?(?P<host>[A-Za-z0-9.-]+)(?P<port>:\d+)?/"
@@ -131,10 +127,12 @@ def read_merged_changes(repository: Path, branch: str | None = None, since: date
         UsageError: as ``check_repository``, or git failed.
     """
     tip = check_repository(repository, branch)
-    mainline = _mainline(repository, tip, since)
+    bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]
+    mainline = git(repository, "rev-list", "--first-parent", *bounds, tip, "--").decode("ascii").split()
     if not mainline:
         return []
-    graph = read_graph(repository, tip, _parents(repository, mainline[-1])[:1])
+    oldest = git(repository, "rev-list", "--parents", "--max-count=1", mainline[-1], "--").decode("ascii").split()
+    graph = read_graph(repository, tip, oldest[1:2])
     drafts = list(_drafts(reversed(mainline), graph, _long_lived(repository, mainline)))[::-1]
     if since is not None:
         drafts = [draft for draft in drafts if draft.date.date() >= since]
@@ -171,11 +169,6 @@ class _Draft:
     @property
     def base(self) -> str:
         return self.records[-1].parents[0]
-
-
-def _mainline(repository: Path, tip: str, since: date | None) -> list[str]:
-    bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]
-    return git(repository, "rev-list", "--first-parent", *bounds, tip, "--").decode("ascii").split()
 
 
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
@@ -215,22 +208,14 @@ def _lands_a_pull(record: CommitRecord) -> bool:
 def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
     """Return commits of long-lived branches outside the mined one."""
     refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
-    names = [ref for ref in refs.decode("utf-8", "surrogateescape").splitlines() if _is_long_lived_ref(ref)]
+    found = refs.decode("utf-8", "surrogateescape").splitlines()
+    names = [ref for ref in found if is_long_lived(ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)[-1])]
     stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
     if not names:
         return set()
     return set(git(repository, "rev-list", "--first-parent", "--stdin", stdin=stdin).decode("ascii").split()) - set(
         mainline
     )
-
-
-def _parents(repository: Path, commit: str) -> list[str]:
-    return git(repository, "rev-list", "--parents", "--max-count=1", commit, "--").decode("ascii").split()[1:]
-
-
-def _is_long_lived_ref(ref: str) -> bool:
-    parts = ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)
-    return is_long_lived(parts[-1])
 
 
 def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:

@@ -108,7 +108,7 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
         title = first_line(body) if head.startswith("Merge") and body else title
     if merge and number is None and branch and is_long_lived(branch.partition(":")[2] or branch):
         forward = True
-    return Landing(kind, number, branch, forward, plain_title(title))
+    return Landing(kind, number, branch, forward, _CONTROL.sub(" ", title)[:_TITLE_CHARACTERS].strip())
 
 
 def is_long_lived(branch: str) -> bool:
@@ -124,11 +124,6 @@ def is_revert(title: str) -> bool:
 def series_title(titles: Sequence[str]) -> str:
     """Return the first title of a series that names a fix, or else the first."""
     return next((title for title in titles if _FIX.match(title)), titles[0])
-
-
-def plain_title(text: str) -> str:
-    """Return ``text`` without control characters, at most 500 characters."""
-    return _CONTROL.sub(" ", text)[:_TITLE_CHARACTERS].strip()
 
 
 def first_line(text: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.languages import IDENTIFIER, Declaration, Uses, added_lines, decode, read
-from codegate.mining.cut import Cut
+from codegate.languages import IDENTIFIER, Declaration, Uses, decode, read
+from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.roots import import_roots
 from codegate.mining.statements.scrub import normalise
 from codegate.mining.statements.vocabulary import absent_names
@@ -61,7 +61,8 @@ def interface_of(cut: Cut) -> Interface:
     Declarations are disclosed by their qualified names. Members of which only the bare name is known, keyword
     arguments, command-line options and environment variables are disclosed only if no file of the base has the name.
     """
-    tests, own = _uses_of_tests(cut)
+    tests, sources = uses_of_tests(cut), [read(path, file) for path, file in cut.hidden.items()]
+    own = {each.name for source in sources if source is not None for each in source.declarations() if not each.bare}
     disclosed, members = list[tuple[str, str]](), dict[str, str]()
     code, before, unread = Uses(), Uses(), set[str]()
     for path, file in cut.fix.items():
@@ -95,18 +96,6 @@ def interface_of(cut: Cut) -> Interface:
     signatures = tuple(sorted({line for _, line in shown}))[:_MAX_SIGNATURES]
     names = frozenset(name for name, line in shown if line in signatures)
     return Interface(signatures, names, unresolvable=tuple(sorted(unresolvable - names)))
-
-
-def _uses_of_tests(cut: Cut) -> tuple[Uses, set[str]]:
-    """Return the names that tests use, and those they declare."""
-    # Only lines that the change adds to the tests count as uses.
-    uses, own = Uses(), set[str]()
-    for path, file in cut.hidden.items():
-        source = read(path, file)
-        if source is not None and file is not None:
-            uses.update(source.uses(added_lines(file, cut.base.get(path))))
-            own |= {each.name for each in source.declarations() if not each.bare}
-    return uses, own
 
 
 def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
