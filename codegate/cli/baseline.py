@@ -144,16 +144,14 @@ def _conclude(
     if not any(sample.passed for entries in baseline.samples.samples.values() for sample in entries):
         say("warning: no sample passed, so nothing can be worse than this baseline; `codegate report RUN` shows why")
     say(f"baseline  {out}\nlock      {lock}")
-    emit(_pinned_document(written, baseline, change))
-
-
-def _pinned_document(lock: Lock, baseline: Baseline, change: Change | None) -> dict[str, Any]:
-    return {
-        "schema": "codegate.pinned/1",
-        "lock": lock.model_dump(mode="json", by_alias=True),
-        "drift": None if change is None else vars(change),
-        "baseline": _summary(baseline),
-    }
+    emit(
+        {
+            "schema": "codegate.pinned/1",
+            "lock": written.model_dump(mode="json", by_alias=True),
+            "drift": None if change is None else vars(change),
+            "baseline": _summary(baseline),
+        }
+    )
 
 
 @command.command("show")

@@ -8,7 +8,6 @@ import sys
 import traceback
 from difflib import get_close_matches
 from importlib import import_module
-from types import FrameType
 from typing import Any, Final, NoReturn
 
 import click
@@ -143,7 +142,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     its traceback, and ends with 4, because Python's own 1 would say that a model regressed.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     set_level("info")
     want_json("--json" in words)  # what cannot be parsed is explained as JSON, too
     try:
@@ -195,7 +194,3 @@ def _leave(code: int) -> NoReturn:
     if code == ExitCode.INTERRUPTED:
         os._exit(code)  # the interpreter would wait for threads, and these for a daemon that does not answer
     sys.exit(code)
-
-
-def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise KeyboardInterrupt

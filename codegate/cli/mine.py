@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -280,7 +280,10 @@ def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:
     yield from _named("tests not graded, as the statement does not show what they ask for", found.untold)
     yield from _named("all tests of the fix are new", found.new_tests)
     for entry in found.exposure:
-        yield f"{entry.candidate}: {_exposed(entry.cutoff, entry.after, entry.n)}"
+        seen = "its training cut-off is not configured (training_cutoff): what it may have read is unknown"
+        if entry.cutoff is not None:
+            seen = f"{entry.after} of {entry.n} problems were fixed after its training cut-off, {entry.cutoff}"
+        yield f"{entry.candidate}: {seen}"
 
 
 def _counted(counts: object) -> str:
@@ -302,9 +305,3 @@ def _spread(values: Distribution, *, percent: bool = False) -> str:
 def _named(what: str, problems: tuple[str, ...]) -> Iterator[str]:
     if problems:
         yield f"{what}: {few(problems, _LONGEST)}"
-
-
-def _exposed(cutoff: date | None, after: int | None, n: int) -> str:
-    if cutoff is None:
-        return "its training cut-off is not configured (training_cutoff): what it may have read is unknown"
-    return f"{after} of {n} problems were fixed after its training cut-off, {cutoff.isoformat()}"

@@ -59,15 +59,12 @@ def problem_command(
         return _from_commit(suite, repository or Path(), commit, config, sandbox)
     if name is None:
         raise UsageError("a problem by hand needs a name.", "codegate new problem NAME --suite SUITE")
-    title, statement = issue_text(issue, os.environ.get("GITHUB_TOKEN", ""), _api()) if issue else ("", "")
+    api = os.environ.get("GITHUB_API_URL") or DEFAULT_API
+    title, statement = issue_text(issue, os.environ.get("GITHUB_TOKEN", ""), api) if issue else ("", "")
     made = add_problem(load_suite(suite), name, title, statement)
     say(f"{suite / 'problems' / name} and {suite / 'bases' / name}: an example to replace")
     emit({"schema": "codegate.new/1", "suite_digest": made.digest, "problems": [name], "reason": None, "detail": ""})
     return ExitCode.PASS
-
-
-def _api() -> str:
-    return os.environ.get("GITHUB_API_URL") or DEFAULT_API
 
 
 def _from_commit(suite: Path, repository: Path, commit: str, config: Path | None, sandbox: Choice) -> ExitCode:

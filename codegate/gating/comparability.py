@@ -54,12 +54,13 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     Settings may differ if ``compared`` is ``candidate``, and only those that name the model if it is ``model``. An
     agent whose harness was not recorded read what each problem's commit held, and is compared with no other.
     """
-    changed = [one for one in _unequal(baseline.settings, candidate.settings, UNSET) if one.field != "model"]
+    settings = baseline.settings, candidate.settings
+    changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
     held = tuple(
         one
         for one in changed
         if (compared == "model" and one.field not in _MODEL)
-        or (one.field == HARNESS and any(map(_unrecorded, (baseline.settings, candidate.settings))))
+        or (one.field == HARNESS and any("agent" in side and HARNESS not in side for side in settings))
     )
     conditions = condition_differences(baseline.conditions, candidate.conditions, candidate.proved)
     must = (
@@ -74,10 +75,6 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
-
-
-def _unrecorded(settings: Mapping[str, str]) -> bool:
-    return "agent" in settings and HARNESS not in settings
 
 
 def _parts_that_differ(harness: Mismatch) -> Mismatch:

@@ -1,6 +1,5 @@
 """Where a candidate's results come from: turns of the tool loop, failure classes and their drift, cohorts."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Final
 
 from codegate.gating.estimates import Difference, Estimate, mean_share, share, share_difference
 from codegate.gating.statistics import holm, mcnemar
-from codegate.reporting.correctness import Graded, Samples
+from codegate.reporting.correctness import Graded, Samples, correctness
 from codegate.running import Outcome
 
 DATE_TAG: Final = "date"
@@ -168,12 +167,12 @@ def _told(tags: Iterable[str], cutoff: date | None) -> Iterable[str]:
 def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples) -> TagMeasures:
     both = [problem for problem in problems if problem in baseline]
     failures = Counter(sample.failure for problem in problems for sample in side[problem] if sample.failure)
-    scores = [[sample.score for sample in side[problem] if sample.score is not None] for problem in problems]
+    ours = correctness({problem: side[problem] for problem in problems}, 1)
     theirs = [_passed(baseline[problem]) for problem in both]
     return TagMeasures(
         tag=tag,
-        pass_rate=mean_share(_passed(side[problem]) for problem in problems),
-        score=mean_share(math.fsum(known) / len(known) / 100 for known in scores if known).times(100),
+        pass_rate=ours.pass_at_1,
+        score=ours.score,
         baseline=mean_share(theirs),
         difference=share_difference([_passed(side[problem]) for problem in both], theirs),
         failure=min(failures, key=lambda name: (-failures[name], name), default=None),
