@@ -15,7 +15,7 @@ from codegate.environments.expressions import UNKNOWN, evaluate, fill_expression
 from codegate.errors import UsageError
 from codegate.sandbox.session import WORKSPACE
 from codegate.suite import Tree, is_plain_path, parse_yaml
-from codegate.suite.declared import mapping, read_text
+from codegate.suite.declared import mapping, read_plain_yaml, read_text
 
 WORKFLOWS: Final = ".github/workflows/"
 _MOST_FILES: Final = 60
@@ -89,7 +89,7 @@ def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
     broken: list[str] = []
     for path in paths[:_MOST_FILES]:
         try:
-            data = mapping_of(parse_yaml(read_text(tree, path), path))
+            data = mapping(parse_yaml(read_text(tree, path), path, core=True))
         except UsageError as error:
             broken.append(f"`{path}` is not read: {error.cause}")
             continue
@@ -99,15 +99,6 @@ def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
             rank = 0 if "pull_request" in events else 1 if not events.isdisjoint({"push", "merge_group"}) else 2
             jobs += _jobs(tree, path, data, {}, rank, _DEEPEST)
     return jobs, broken
-
-
-def mapping_of(value: object) -> dict[str, Any]:
-    """Return a table's entries.
-
-    YAML reads the key ``on`` as true.
-    """
-    items = value.items() if isinstance(value, dict) else ()
-    return mapping({"on" if key is True else key: item for key, item in items})
 
 
 def _jobs(
@@ -125,7 +116,7 @@ def _jobs(
             if isinstance(uses, str):
                 other = posixpath.normpath(uses)
                 if depth and other.startswith(WORKFLOWS) and uses.startswith("./"):
-                    called = _readable(tree, other)
+                    called = read_plain_yaml(tree, other)
                     given = _inputs(mapping(mapping(called.get("on")).get("workflow_call")), job.get("with"), scope)
                     yield from _jobs(tree, other, called, given, rank, depth - 1)
                     break
@@ -182,7 +173,7 @@ def _steps(
         uses = step.get("uses")
         if isinstance(uses, str) and uses.startswith("./"):
             action = posixpath.normpath(uses)
-            data = _readable(tree, f"{action}/action.yml") or _readable(tree, f"{action}/action.yaml")
+            data = read_plain_yaml(tree, f"{action}/action.yml") or read_plain_yaml(tree, f"{action}/action.yaml")
             runs = mapping(data.get("runs"))
             if depth and runs.get("using") == "composite":
                 there = f"`{action}`, used by {place}"
@@ -280,13 +271,6 @@ def _ports(service: Mapping[str, Any]) -> dict[str, str]:
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}
-
-
-def _readable(tree: Tree, path: str) -> dict[str, Any]:
-    try:
-        return mapping_of(parse_yaml(read_text(tree, path), path))
-    except UsageError:
-        return {}
 
 
 def _condition(value: object) -> str:

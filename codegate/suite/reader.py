@@ -72,12 +72,25 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_number)
 
 
+class _CoreLoader(_Loader):
+    """As YAML 1.2 is read: ``on`` and ``no`` are texts, and so is a date."""
+
+
+_CoreLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith((":bool", ":timestamp"))]
+    for first, found in _Loader.yaml_implicit_resolvers.items()
+}
+_CoreLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("(?i:true|false)$"), list("tTfF"))
+
+
 def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-def parse_yaml(text: str, place: str) -> Any:
+def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
     """Return the plain data in ``text``; ``place`` names the file in messages.
+
+    ``core``: as YAML 1.2 has it, which other tools read. In our own files ``on`` and ``no`` are truths.
 
     Raises:
         UsageError: not one plain YAML document within the caps.
@@ -86,7 +99,7 @@ def parse_yaml(text: str, place: str) -> Any:
         raise UsageError(f"{place} is larger than {MAX_YAML_BYTES >> 10} KiB.")
     try:
         _check_events(text)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506  a subclass of the safe loader
+        return yaml.load(text, Loader=_CoreLoader if core else _Loader)  # noqa: S506  a subclass of the safe loader
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # ValueError: of an impossible date
         remedy = "Indent with spaces: YAML takes no tabs." if re.search(r"^ *\t", text, re.MULTILINE) else ""
         raise UsageError(f"{place} is not usable YAML: {one_line(error)}.", remedy) from error

@@ -78,6 +78,11 @@ def test_variables_of_workflow_job_and_step_are_the_recipes() -> None:
     assert found.recipe.env == {"OUTER": "one", "KEY": "dummy", "DB": "sqlite", "LEVEL": "one-2"}
 
 
+def test_words_that_were_truths_to_older_yaml_are_texts_as_they_are_to_github() -> None:
+    found = found_in("- run: go test ./...", "runs-on: x\nenv: {GO111MODULE: on, DAY: 2026-01-02, CI: true}")
+    assert found.recipe.env == {"GO111MODULE": "on", "DAY": "2026-01-02", "CI": "true"}
+
+
 def test_variables_of_a_set_up_step_are_its_own() -> None:
     found = found_in("- run: make assets\n  env: {NODE_ENV: a b}\n- run: pytest")
     assert found.recipe.setup == ("export NODE_ENV='a b'\nmake assets",)
