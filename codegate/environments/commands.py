@@ -6,7 +6,7 @@ Nothing is executed.
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -25,6 +25,7 @@ _PIECE: Final = re.compile(
 )
 _LED_BY: Final = re.compile(r"^(?:[({!]\s*|(?:then|do|else|time|exec|command)\s+)+")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_SET: Final = re.compile(rf"\s*([A-Za-z_]\w*=(?:{QUOTED}|\\.|[^\s'\"\\])*)(?=\s)")
 _VARIABLE: Final = re.compile(
     r"\$\{\{(?P<github>.{0,1000}?)\}\}|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{(\w+)(?::?-([^}]*))?[^}]*\}|\$(\w+|[@*#?!$])"
 )
@@ -112,12 +113,18 @@ class Commands:
     def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
         """Return the tests of a simple command or its definition."""
         left_out: list[str] = []
-        words = [word for word in _split(self._expand(_LED_BY.sub("", piece), left_out)) if word]
-        words = words[1:] if words[:1] == ["env"] else words
         env: dict[str, str] = {}
-        while words and (match := _ASSIGNED.fullmatch(words[0])):
-            env[match[1]] = match[2]
-            words = words[1:]
+        piece = re.sub(r"^env\s+(?=\w+=)", "", _LED_BY.sub("", piece))
+        while match := _SET.match(piece):
+            lost: list[str] = []
+            for name, _, value in (word.partition("=") for word in _split(self._expand(match[1], lost))):
+                if lost:  # it may be a path of CI's machine, such as $HOME/bin:$PATH
+                    left_out.append(f"the variable `{name[:60]}`: {lost[0]}")
+                else:
+                    env[name] = value
+            piece = piece[match.end() :]
+        words = [word for word in _split(self._expand(piece, left_out)) if word]
+        words = words[1:] if words[:1] == ["env"] else words
         if not words or words[0] == "echo" or words[0].startswith("#"):
             return []
         here = TestCommand(tuple(words), True, folder, env, left_out=tuple(left_out))
@@ -129,7 +136,7 @@ class Commands:
         for text, where, place in self._meanings(words, folder) if depth else ():
             found = self.tests_in(text, where, depth - 1)
             if found:
-                return [_within(one, env, place) for one in found]
+                return [_within(one, env, place, left_out) for one in found]
         is_test = _session_index(words) >= 0 or any(
             re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2]
         )
@@ -299,13 +306,13 @@ def _builds(words: list[str]) -> bool:
     return not skipped and (not goals or any(_JVM.search(goal) for goal in goals))
 
 
-def _within(command: TestCommand, env: Mapping[str, str], place: str) -> TestCommand:
-    """Return a command found in the text at ``place``."""
+def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
+    """Return a command found in the text at ``place``; ``left_out`` of the command that led there."""
     before = command.before
     if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
     env, place = {**env, **command.env}, command.place or place
-    return replace(command, env=env, place=place, before=before)
+    return replace(command, env=env, place=place, before=before, left_out=(*left_out, *command.left_out))
 
 
 def _plain(command: TestCommand) -> TestCommand:

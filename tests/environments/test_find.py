@@ -83,6 +83,14 @@ def test_words_that_were_truths_to_older_yaml_are_texts_as_they_are_to_github() 
     assert found.recipe.env == {"GO111MODULE": "on", "DAY": "2026-01-02", "CI": "true"}
 
 
+def test_a_variable_with_places_of_cis_machine_is_left_out_and_named() -> None:
+    makefile = "test:\n\tgo test ./...\n"
+    found = found_in('- run: COLOR="no $X" A=1 PATH=$HOME/go/bin:$PATH make test\n  env: {X: y}', Makefile=makefile)
+    assert found.recipe.tests == "go test ./..."
+    assert found.recipe.env == {"X": "y", "COLOR": "no y", "A": "1"}
+    assert found.left_out == ("the variable `PATH`: `$HOME` in the test command has no value here",)
+
+
 def test_variables_of_a_set_up_step_are_its_own() -> None:
     found = found_in("- run: make assets\n  env: {NODE_ENV: a b}\n- run: pytest")
     assert found.recipe.setup == ("export NODE_ENV='a b'\nmake assets",)
