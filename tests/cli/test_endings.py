@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import CandidateSpec
-from codegate.gating.baseline import write_baseline, write_lock
-from codegate.gating.pinning import RunSamples, pin
-from codegate.grading import Grade
-from codegate.running import Outcome, Run, candidate_samples, plan_run
+from codegate.running import plan_run
 from codegate.suite import Suite
+from tests.kit.runs import pinned, solved, write_pinned
 from tests.kit.scripted_model import Say
 from tests.kit.stand_in import KEY, StandIn
 from tests.running.world import codegate
@@ -58,21 +56,7 @@ def test_without_a_key_or_a_list_nothing_is_said_and_nothing_fails(
 
 def test_no_key_goes_where_only_a_baseline_sends_it(stand_in: StandIn, folder: Path, suite: Suite) -> None:
     spec = CandidateSpec(provider="openai", model="gpt-9", api_key_env="OTHER_TOKEN")
-    manifest = plan_run(suite, (spec,), 1, "bwrap", "r")
-    outcomes = tuple(
-        Outcome(
-            problem=name,
-            problem_digest=value,
-            candidate=spec.key(),
-            sample=0,
-            grade=Grade(resolved=True, score=100, tests_total=1),
-        )
-        for name, value in manifest.problems.items()
-    )
-    samples = candidate_samples(Run(manifest=manifest, outcomes=outcomes), spec)
-    part = RunSamples("r", manifest.created, manifest.suite_digest, spec, samples)
-    write_baseline(folder / "baseline.json", pin([part], min_samples=1))
-    write_lock(folder / "codegate.lock", folder / "baseline.json")
+    write_pinned(folder, pinned(solved(plan_run(suite, (spec,), 1, "bwrap", "r")), spec))
     token = "sk-canary-of-another-service"
     done = codegate("plan", cwd=folder, environment={**stand_in.environment, "OTHER_TOKEN": token})
     assert done.code == 0

@@ -10,12 +10,11 @@ from click.testing import CliRunner
 from codegate.candidates import CandidateSpec
 from codegate.cli.main import group
 from codegate.errors import CodegateError, UsageError
-from codegate.gating import GatePolicy, RunSamples, load_pinned, pin
-from codegate.gating.baseline import write_baseline, write_lock
-from codegate.grading import Grade
-from codegate.running import Gate, Outcome, Run, RunSpec, candidate_samples, load_run, plan_run, run_suite
+from codegate.gating import GatePolicy, load_pinned
+from codegate.running import Gate, RunSpec, load_run, plan_run, run_suite
 from codegate.running.shards import shard_choice
 from codegate.suite import Suite
+from tests.kit.runs import pinned, solved, write_pinned
 from tests.running.sharded import plan, write_shards
 from tests.running.world import codegate
 
@@ -71,18 +70,7 @@ def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
 
 def _lock(suite: Suite, folder: Path) -> Path:
     """Pin a baseline in which the reference solved everything, five times."""
-    manifest = plan_run(suite, (REFERENCE,), 5, "bwrap", "r")
-    solved = Grade(resolved=True, score=100, tests_total=1)
-    outcomes = tuple(
-        Outcome(problem=name, problem_digest=value, candidate=REFERENCE.key(), sample=sample, grade=solved)
-        for name, value in manifest.problems.items()
-        for sample in range(5)
-    )
-    samples = candidate_samples(Run(manifest=manifest, outcomes=outcomes), REFERENCE)
-    part = RunSamples("r", manifest.created, manifest.suite_digest, REFERENCE, samples)
-    write_baseline(folder / "baseline.json", pin([part], min_samples=1))
-    write_lock(folder / "codegate.lock", folder / "baseline.json")
-    return folder / "codegate.lock"
+    return write_pinned(folder, pinned(solved(plan_run(suite, (REFERENCE,), 5, "bwrap", "r")), REFERENCE))
 
 
 def _run(request: RunSpec) -> None:

@@ -4,23 +4,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
-from codegate.gating import Baseline, GatePolicy, RunSamples, pin
-from codegate.gating.baseline import write_baseline, write_lock
+from codegate.gating import Baseline, GatePolicy
 from codegate.github import reap_action, run_action
 from codegate.github.step import OUTPUTS
-from codegate.running import Gate, candidate_samples, load_run
+from codegate.running import Gate, load_run
 from codegate.running.shards import plan_parts
 from tests.github.runner import Step, commands, outputs, run_step
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit.model_server import Reply, WireServer, as_json, chat_answer
 from tests.kit.repository import commit_all
+from tests.kit.runs import pinned, write_pinned
 from tests.running.sharded import plan, write, write_shards
 
 CANARY = "sk-canary-5b7d0a9c1e3f2468"
@@ -308,11 +307,8 @@ def wire() -> Iterator[WireServer]:
 
 def pinned_by_hand(workspace: Path, spec: CandidateSpec) -> Baseline:
     """Pin a run of two problems that no sandbox has seen."""
-    run, now = load_run(write(workspace / "pinned", plan(2, 1, (spec,)))), datetime.now(UTC).isoformat("T", "seconds")
-    samples = RunSamples("r", now, run.manifest.suite_digest, spec, candidate_samples(run, spec))
-    baseline = pin([samples], min_samples=1)
-    write_baseline(workspace / "baseline.json", baseline)
-    write_lock(workspace / "codegate.lock", workspace / "baseline.json")
+    baseline = pinned(load_run(write(workspace / "pinned", plan(2, 1, (spec,)))), spec)
+    write_pinned(workspace, baseline)
     return baseline
 
 

@@ -1,10 +1,14 @@
 """Outcomes and plans of runs made by hand, for the tests that need no execution."""
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from codegate.candidates import CandidateSpec
+from codegate.gating import Baseline, RunSamples, pin
+from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
-from codegate.running import Outcome, RunManifest
+from codegate.running import Outcome, Run, RunManifest, candidate_samples
 from codegate.running.outcome import Fault
 from codegate.solving import AttemptSummary
 
@@ -55,3 +59,27 @@ def outcome(
 
 def attempt(**fields: Any) -> AttemptSummary:
     return AttemptSummary(**{"solver": "reference", "prompt_version": "none", "models": ("m-1",)} | fields)
+
+
+def solved(plan: RunManifest) -> Run:
+    """Return the run in which every planned sample is solved."""
+    specs = {spec.key(): spec for spec in plan.candidates}
+    made = (
+        outcome(True, problem, sample, specs[key], problem_digest=plan.problems[problem])
+        for key, problem, sample in plan.outcome_keys()
+    )
+    return Run(manifest=plan, outcomes=tuple(made))
+
+
+def pinned(run: Run, spec: CandidateSpec, *, days: int = 0, name: str = "r-1") -> Baseline:
+    """Return the baseline of a run's samples, finished so many days ago; ``name`` is what it calls the run."""
+    finished = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+    samples = candidate_samples(run, spec)
+    return pin([RunSamples(name, finished, run.manifest.suite_digest, spec, samples)], min_samples=1)
+
+
+def write_pinned(folder: Path, baseline: Baseline) -> Path:
+    """Write ``baseline.json`` and ``codegate.lock``; return the lock."""
+    write_baseline(folder / "baseline.json", baseline)
+    write_lock(folder / "codegate.lock", folder / "baseline.json")
+    return folder / "codegate.lock"

@@ -16,7 +16,7 @@ from codegate.running.call_log import Spending
 from codegate.suite import Suite
 from tests.kit.scripted_model import ScriptedModel
 from tests.running.test_agents import play, spec
-from tests.running.test_looks import STRICT, pinned, solved, various
+from tests.running.test_looks import STRICT, all_solved, various
 from tests.running.world import ModelServer, Said, always_right, answer, codegate, run_here
 
 pytestmark = pytest.mark.bwrap
@@ -134,7 +134,7 @@ def test_a_regression_is_confirmed_by_fresh_answers(suite: Suite, server: ModelS
     made(suite, tmp_path / "1", tmp_path / "c", old)
     kept = len(list((tmp_path / "c").glob("*/*.json")))
     asked = len(server.asked)
-    run, _ = made(suite, tmp_path / "2", tmp_path / "c", new, gate=Gate(pinned(solved(suite, old, 5), old), STRICT))
+    run, _ = made(suite, tmp_path / "2", tmp_path / "c", new, gate=Gate(all_solved(suite, old, 5), STRICT))
     assert run.confirmation is not None
     assert not any(outcome.reused for outcome in run.confirmation.outcomes)
     assert len(server.asked) == asked + 3 + 9

@@ -1,7 +1,7 @@
 """Gated runs: sampling stops when the verdict is clear, and fresh baseline samples confirm a regression."""
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
 from codegate.errors import ExitCode, InfrastructureError, UsageError
-from codegate.gating import Baseline, GatePolicy, RunSamples, Verdict, pin
+from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.gating.baseline import EXPIRE_DAYS, WARN_DAYS
 from codegate.running import (
     Gate,
@@ -31,7 +31,7 @@ from codegate.running.scheduler import execute
 from codegate.sandbox import select_backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
-from tests.kit.runs import SPECS, manifest, outcome
+from tests.kit.runs import SPECS, manifest, outcome, pinned, solved
 from tests.running.test_soundness import break_fix
 from tests.running.world import ModelServer, Said, answer, lines
 
@@ -48,21 +48,9 @@ def various(worse: str = "") -> Any:
     return say
 
 
-def pinned(run: Run, spec: CandidateSpec) -> Baseline:
-    samples = candidate_samples(run, spec)
-    digest = run.manifest.suite_digest
-    return pin([RunSamples(run.manifest.id, run.manifest.created, digest, spec, samples)], min_samples=1)
-
-
-def solved(suite: Suite, spec: CandidateSpec, samples: int) -> Run:
-    """Return a run in which ``spec`` solved everything: what a baseline is made of is not what is tested here."""
-    plan = plan_run(suite, (spec,), samples, "bwrap", "b")
-    made = (
-        outcome(True, problem, sample, spec, problem_digest=digest)
-        for problem, digest in plan.problems.items()
-        for sample in range(samples)
-    )
-    return Run(manifest=plan, outcomes=tuple(made))
+def all_solved(suite: Suite, spec: CandidateSpec, samples: int) -> Baseline:
+    """Return the baseline of ``spec`` solving everything: what one is made of is not what is tested here."""
+    return pinned(solved(plan_run(suite, (spec,), samples, "bwrap", "b")), spec)
 
 
 def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said: list[str] | None = None) -> Run:
@@ -103,7 +91,7 @@ def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: Mod
 def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various(worse="model-y")
     old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
-    gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
+    gate = Gate(all_solved(suite, old, 5), STRICT)
     asked = len(server.asked)
     said: list[str] = []
     run = gated(suite, tmp_path / "r", gate, new, said=said)
@@ -122,7 +110,7 @@ def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_p
 def test_a_regression_that_the_pinned_model_shows_too(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
-    gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
+    gate = Gate(all_solved(suite, old, 5), STRICT)
     server.script = lambda name, turn, request: Said(f"{answer(name, right=False)}\nanswer {turn}\n")
     (verdict,) = gate_run(gated(suite, tmp_path / "r", gate, new), gate)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False), verdict.reason
@@ -135,10 +123,7 @@ def test_an_address_that_only_the_baseline_names_is_not_asked(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
     old = server.spec()
-    baseline = pinned(
-        solved(suite, CandidateSpec(provider="reference"), 1),
-        CandidateSpec(provider="reference"),
-    )
+    baseline = all_solved(suite, CandidateSpec(provider="reference"), 1)
     baseline = baseline.model_copy(update={"spec": old}).sealed()
     said: list[str] = []
     gated(suite, tmp_path / "r", Gate(baseline, STRICT), CandidateSpec(provider="empty"), said=said)
@@ -149,7 +134,7 @@ def test_an_address_that_only_the_baseline_names_is_not_asked(
 @pytest.mark.bwrap
 def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     reference = CandidateSpec(provider="reference")
-    baseline = pinned(solved(suite, reference, 1), reference)
+    baseline = all_solved(suite, reference, 1)
     gate = Gate(baseline, GatePolicy(compare="model"))
     run = gated(suite, tmp_path / "r", gate, server.spec())
     assert not server.asked
@@ -167,7 +152,7 @@ def test_nothing_is_spent_where_nothing_can_pass(
     break_fix(own_suite, "half")
     suite = load_suite(own_suite.folder)
     policy = GatePolicy.model_validate({"must_pass": ["calc-half"], "max_samples": max_samples})
-    gate = Gate(pinned(solved(suite, old, 5), old), policy)
+    gate = Gate(all_solved(suite, old, 5), policy)
     options = RunOptions(precheck=True)
     request = RunSpec(suite.folder, (new,), None, "bwrap", tmp_path / "r", options=options, gate=gate)
     run = run_suite(request, lambda step: None, lambda text: None)[0]
@@ -186,7 +171,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(max_samples=1))
+    gate = Gate(all_solved(suite, old, 2), GatePolicy(max_samples=1))
     options = RunOptions(precheck=False)
     asked = len(server.asked)
     folders = set()
@@ -207,7 +192,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
 def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy())
+    gate = Gate(all_solved(suite, old, 2), GatePolicy())
     gated(suite, tmp_path / "r", gate, old)
     with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
         gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(margin=0.2)))
@@ -233,9 +218,7 @@ def always(spec: CandidateSpec, samples: int, *, resolved: bool = True) -> tuple
 
 def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5, specs=(old,))
-    base = always(old, 5)
-    gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy(margin=0.25))
+    gate = Gate(pinned(solved(planned(5, specs=(old,))), old), GatePolicy(margin=0.25))
     first = [graded(spec, problem, i, resolved=spec is old) for i in range(2) for problem in PROBLEMS for spec in SPECS]
     begun = [graded(old, problem, 2, resolved=False) for problem in list(PROBLEMS)[:20]]
     run = Run(manifest=planned(1, 2, 3, 4, 5, 6, 8, 10, gate=gate), outcomes=(*first, *begun))
@@ -248,14 +231,10 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
 
 def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5, specs=(old,))
-    base = always(old, 5)
-    run = Run(manifest=fixed, outcomes=base)
+    run = solved(planned(5, specs=(old,)))
 
     def judged(days: int, policy: GatePolicy) -> Verdict:
-        finished = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
-        samples = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(run, old))
-        gate = Gate(pin([samples], min_samples=1), policy)
+        gate = Gate(pinned(run, old, days=days), policy)
         assert (settled_candidates(begun, gate) == {old.key()}) == (days >= EXPIRE_DAYS and not policy.allow_expired)
         (verdict,) = gate_run(run, gate)
         assert isinstance(verdict, Verdict)
@@ -279,28 +258,23 @@ def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path:
 
 def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5, specs=(old,))
-    base = always(old, 5)
-    run = Run(manifest=fixed, outcomes=base)
-    finished = datetime.now(UTC).isoformat(timespec="seconds")
-    samples = RunSamples(fixed.id, finished, fixed.suite_digest, old, candidate_samples(run, old))
-    gate = Gate(pin([samples], min_samples=1), GatePolicy())
+    run = solved(planned(5, specs=(old,)))
+    gate = Gate(pinned(run, old, name=run.manifest.id), GatePolicy())
     (own,) = gate_run(run, gate)
     assert own.kind == "pass"
-    assert f"run {fixed.id} is part of the pinned baseline" in " ".join(own.warnings)
-    other = run.model_copy(update={"manifest": fixed.model_copy(update={"id": "other"})})
+    assert f"run {run.manifest.id} is part of the pinned baseline" in " ".join(own.warnings)
+    other = run.model_copy(update={"manifest": run.manifest.model_copy(update={"id": "other"})})
     (verdict,) = gate_run(other, gate)
     assert "pinned baseline" not in " ".join(verdict.warnings), "no answer was kept: nothing is known of them"
 
     def answered(text: str) -> Run:
         outcomes = []
-        for one in base:
+        for one in run.outcomes:
             attempt = AttemptSummary(solver="x", prompt_version="1", answer=f"{one.problem} {text} {one.sample % 2}")
             outcomes.append(one.model_copy(update={"attempt": attempt}))
         return other.model_copy(update={"outcomes": tuple(outcomes)})
 
-    stored = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(answered("same"), old))
-    gate = Gate(pin([stored], min_samples=1), GatePolicy())
+    gate = Gate(pinned(answered("same"), old), GatePolicy())
     (copied,) = gate_run(answered("same"), gate)
     assert "every answer is one of the pinned baseline's own" in " ".join(copied.warnings)
     (verdict,) = gate_run(answered("new"), gate)
@@ -310,8 +284,7 @@ def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path)
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
     old, worse = SPECS
     fixed = planned(5, specs=(old,))
-    base = always(old, 5)
-    gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
+    gate = Gate(pinned(solved(fixed), old), GatePolicy())
     lost = always(worse, 1, resolved=False)
     begun = Run(manifest=fixed.model_copy(update={"samples": 3, "looks": (3,), "candidates": (worse,)}), outcomes=lost)
     assert not settled_candidates(begun, gate), "carried on, it makes the samples that it was planned with"
@@ -327,8 +300,7 @@ def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
 def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
     old, worse = SPECS
     fixed = planned(5, specs=(old,))
-    base = always(old, 5)
-    gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
+    gate = Gate(pinned(solved(fixed), old), GatePolicy())
     lost = always(worse, 1, resolved=False)
     fresh = fixed.model_copy(update={"samples": 3, "looks": (3,)})
     now = always(old, 3, resolved=False)
@@ -357,7 +329,7 @@ def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
 
     server.script = limited
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
+    gate = Gate(all_solved(suite, old, 5), GatePolicy())
     run = gated(suite, tmp_path / "r", gate, old)
     assert len(lines(tmp_path / "r")) == 31, "thirty samples, and the fault before one of them"
     assert sorted((o.problem, o.sample) for o in run.outcomes if o.grade) == [
@@ -377,7 +349,7 @@ def test_an_outage_between_two_looks_is_infrastructure(suite: Suite, server: Mod
 
     server.script = fails_later
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
+    gate = Gate(all_solved(suite, old, 5), GatePolicy())
     with pytest.raises(InfrastructureError, match=r"(?s)took most samples of .*provider.overloaded.*--resume"):
         gated(suite, tmp_path / "r", gate, old)
 
@@ -393,7 +365,7 @@ def test_an_outage_of_one_candidate_costs_no_other_its_verdict(
 
     server.script = fails_for_one
     old, down = server.spec(), server.spec(sampling={"max_output_tokens": 100})
-    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
+    gate = Gate(all_solved(suite, old, 5), GatePolicy())
     run = gated(suite, tmp_path / "r", gate, old, down)
     kinds = {verdict.candidate: verdict.kind for verdict in gate_run(run, gate)}
     assert kinds[down.key()] == "infrastructure"
@@ -405,7 +377,7 @@ def test_an_outage_of_one_candidate_costs_no_other_its_verdict(
 def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
-    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(max_samples=1))
+    gate = Gate(all_solved(suite, old, 2), GatePolicy(max_samples=1))
     server.script = lambda name, turn, request: Said(status=503, headers={"Retry-After": "0"})
     down = gated(suite, tmp_path / "r", gate, old)
     assert {o.fault.cause for o in down.outcomes if o.fault} == {"provider.overloaded"}
@@ -423,7 +395,7 @@ def test_answers_that_our_limit_truncates_are_no_regression(suite: Suite, server
     prices = {"input": 1, "output": 10}
     old = server.spec(sampling={"max_output_tokens": 200}, prices=prices)
     new = old.model_copy(update={"model": "model-y"})
-    gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
+    gate = Gate(all_solved(suite, old, 5), STRICT)
     server.script = lambda name, turn, request: Said("Let me think", finish="length", tokens=200)
     run = gated(suite, tmp_path / "r", gate, new)
     (verdict,) = gate_run(run, gate)

@@ -4,19 +4,17 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codegate.errors import InfrastructureError, UsageError
-from codegate.gating import GatePolicy, RunSamples, pin
-from codegate.grading import Grade
+from codegate.gating import GatePolicy
 from codegate.running import Gate, Journal, Run, RunManifest, candidate_samples, load_run, merge_shards, run_exit_code
 from codegate.running.outcome import RESULT, Fault, SoundnessRecord, write_result
 from codegate.running.shards import shard_folders
-from tests.kit.runs import SPECS
+from tests.kit.runs import SPECS, pinned, solved
 from tests.running.sharded import made, parts, plan, write, write_shards
 
 WHOLE = plan(samples=1)
@@ -248,15 +246,7 @@ def test_a_candidate_that_cannot_be_compared_need_not_have_been_asked(tmp_path: 
 
 
 def _gate(manifest: RunManifest) -> Gate:
-    solved = Grade(resolved=True, score=100, tests_total=1)
-    outcomes = tuple(
-        made(manifest, key).model_copy(update={"grade": solved, "fault": None}) for key in manifest.outcome_keys()
-    )
-    run = Run(manifest=manifest, outcomes=outcomes)
-    samples = candidate_samples(run, SPECS[0])
-    finished = datetime.now(UTC).isoformat(timespec="seconds")
-    part = RunSamples("r-1", finished, manifest.suite_digest, SPECS[0], samples)
-    return Gate(pin([part], min_samples=1), GatePolicy())
+    return Gate(pinned(solved(manifest), SPECS[0]), GatePolicy())
 
 
 def test_a_confirmation_in_a_shard_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, RunSamples, Verdict, compare, pin
+from codegate.gating import GatePolicy, Verdict, compare
 from codegate.gating.verdict import VerdictKind
 from codegate.running import (
     Gate,
@@ -23,7 +23,7 @@ from codegate.running import (
 )
 from codegate.running.plan import candidate_settings, check_resumable, jobs
 from codegate.suite import Provenance, Quarantine, Suite
-from tests.kit.runs import SPECS, manifest, outcome
+from tests.kit.runs import SPECS, manifest, outcome, pinned
 from tests.running.world import codegate
 
 MODEL = CandidateSpec(provider="openai", model="m-2025-01-01", base_url="http://127.0.0.1:1/v1")
@@ -188,10 +188,7 @@ def test_ungated_a_missing_grade_is_infrastructure() -> None:
 def test_an_unfinished_run_is_not_gated() -> None:
     every = tuple(outcome(True, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
     run = Run(manifest=manifest(), outcomes=every)
-    finished = datetime.now(UTC).isoformat(timespec="seconds")
-    part = RunSamples("r-1", finished, "d" * 64, SPECS[0], candidate_samples(run, SPECS[0]))
-    pinned = pin([part], min_samples=2)
-    gate = Gate(pinned, GatePolicy())
+    gate = Gate(pinned(run, SPECS[0]), GatePolicy())
     assert len(gate_run(run, gate)) == 2
     faulted = run.model_copy(update={"outcomes": (*every[1:], outcome(None))})
     assert len(gate_run(faulted, gate)) == 2, "a fault is an outcome"

@@ -10,10 +10,8 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
-from codegate.grading import Grade
 from codegate.running import (
     Gate,
-    Outcome,
     Run,
     RunOptions,
     RunSpec,
@@ -26,7 +24,7 @@ from codegate.running.gate import gate_candidate
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_choice
 from codegate.suite import Suite, load_suite
-from tests.running.test_looks import pinned
+from tests.kit.runs import pinned, solved
 from tests.running.test_soundness import break_fix
 from tests.running.world import ModelServer, Said, answer, lines
 
@@ -88,13 +86,7 @@ def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: Mode
     spec = server.spec()
     whole = plan_run(suite, (spec,), 5, "bwrap", "r")
     older = whole.model_copy(update={"prompts": {spec.key(): "older"}})
-    solved = Grade(resolved=True, score=100, tests_total=1)
-    outcomes = tuple(
-        Outcome(problem=name, problem_digest=value, candidate=spec.key(), sample=sample, grade=solved)
-        for name, value in older.problems.items()
-        for sample in range(5)
-    )
-    gate = Gate(pinned(Run(manifest=older, outcomes=outcomes), spec), GatePolicy(compare="model"))
+    gate = Gate(pinned(solved(older), spec), GatePolicy(compare="model"))
     request = RunSpec(suite.folder, (spec,), None, "bwrap", gate=gate)
     shared = plan_shards(request, 2)
     folders = [tmp_path / "1", tmp_path / "2"]
