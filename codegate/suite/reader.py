@@ -1,7 +1,7 @@
 """Read untrusted YAML and JSON: caps on size and depth, then strict types.
 
 Aliases, anchors, tags and duplicate keys are refused: no suite needs them, and each lets a small file mean something
-that its reader does not see.
+that its reader does not see. Files of other tools may have aliases, as far as they do not make them much larger.
 """
 
 import math
@@ -21,6 +21,7 @@ from codegate.strict import LARGEST, one_line, parse_json, read_text, shown
 MAX_YAML_BYTES: Final = 1 << 20
 MAX_JSON_BYTES: Final = 32 << 20
 MAX_DEPTH: Final = 32
+_MOST_NODES: Final = 100_000  # of a document with each alias written out
 _MAX_NUMBER: Final = 40
 _MAX_FAULTS: Final = 10
 _MAX_WORDS: Final = 600  # of a sentence of ours, which may quote a stranger's value
@@ -90,7 +91,7 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
 def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
     """Return the plain data in ``text``; ``place`` names the file in messages.
 
-    ``core``: as YAML 1.2 has it, which other tools read. In our own files ``on`` and ``no`` are truths.
+    ``core``: as other tools read it, by YAML 1.2 and with aliases. In our own files ``on`` and ``no`` are truths.
 
     Raises:
         UsageError: not one plain YAML document within the caps.
@@ -98,26 +99,45 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
     if len(text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise UsageError(f"{place} is larger than {MAX_YAML_BYTES >> 10} KiB.")
     try:
-        _check_events(text)
+        _check_events(text, aliases=core)
         return yaml.load(text, Loader=_CoreLoader if core else _Loader)  # noqa: S506  a subclass of the safe loader
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # ValueError: of an impossible date
         remedy = "Indent with spaces: YAML takes no tabs." if re.search(r"^ *\t", text, re.MULTILINE) else ""
         raise UsageError(f"{place} is not usable YAML: {one_line(error)}.", remedy) from error
 
 
-def _check_events(text: str) -> None:
-    depth = 0
+def _check_events(text: str, *, aliases: bool) -> None:
+    """Refuse what is too deep, or too large with its aliases written out."""
+    known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
+    above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if getattr(event, "anchor", None):
+        anchor = getattr(event, "anchor", None)
+        if anchor and not aliases:
             raise yaml.YAMLError(f"anchors and aliases are not allowed{event.start_mark}")
         if getattr(event, "tag", None):
             raise yaml.YAMLError(f"tags are not allowed{event.start_mark}")
         if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
+            above.append((anchor, 1, 0))
+            if len(above) - 1 > MAX_DEPTH:
                 raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH} levels{event.start_mark}")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, nodes, levels = above.pop()
+            levels += 1
+        elif isinstance(event, yaml.AliasEvent):
+            if anchor not in known:
+                raise yaml.YAMLError(f"an alias of what it is in, or of nothing{event.start_mark}")
+            nodes, levels = known[anchor]
+        else:
+            nodes, levels = 1, 0
+        if anchor:
+            known[anchor] = nodes, levels
+        outer, count, deepest = above[-1]
+        above[-1] = outer, count + nodes, max(deepest, levels)
+        if len(above) - 1 + levels > MAX_DEPTH:
+            raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH} levels{event.start_mark}")
+        if aliases and count + nodes > _MOST_NODES:
+            raise yaml.YAMLError(f"more than {_MOST_NODES} values with its aliases written out{event.start_mark}")
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:

@@ -83,6 +83,12 @@ def test_words_that_were_truths_to_older_yaml_are_texts_as_they_are_to_github() 
     assert found.recipe.env == {"GO111MODULE": "on", "DAY": "2026-01-02", "CI": "true"}
 
 
+def test_a_workflow_may_have_aliases() -> None:
+    found = found_in("- run: pytest", "runs-on: x\nenv: &env {A: '1'}\nservices: {redis: {image: redis, env: *env}}")
+    assert found.recipe.env["A"] == "1"
+    assert found.recipe.tests == "pytest"
+
+
 def test_a_variable_with_places_of_cis_machine_is_left_out_and_named() -> None:
     makefile = "test:\n\tgo test ./...\n"
     found = found_in('- run: COLOR="no $X" A=1 PATH=$HOME/go/bin:$PATH make test\n  env: {X: y}', Makefile=makefile)
@@ -719,7 +725,7 @@ def test_then_come_the_steps_for_agents_and_the_container_for_developers() -> No
     "text",
     [
         "jobs: [",
-        "on: push\njobs: {test: {steps: [&a {run: pytest}]}}",
+        "on: push\njobs: {test: {steps: [!a {run: pytest}]}}",
         "jobs: {test: 3}",
         "on: push\njobs: {a: {steps: [3, {run: 4}]}}",
     ],

@@ -26,8 +26,30 @@ class Outer(BaseModel):
 
 
 LAUGHS = "a: &a [x, x]\n" + "".join(
-    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
+DEEP = "a0: &a0 [x]\n" + "".join(f"a{number}: &a{number} [*a{number - 1}]\n" for number in range(1, 40))
+
+
+def test_other_tools_files_may_have_aliases() -> None:
+    text = "base: &base {on: [push], count: 010}\nagain: *base\nflag: yes\n"
+    assert parse_yaml(text, "ci.yml", core=True) == {
+        "base": {"on": ["push"], "count": 8}, "again": {"on": ["push"], "count": 8}, "flag": "yes",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LAUGHS, "more than 100000 values"),
+        (DEEP, "deeper than 32"),
+        ("a: &a [*a]", "what it is in"),
+        ("a: *b", "alias"),
+    ],
+)
+def test_aliases_that_make_a_file_much_larger_are_refused(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        parse_yaml(text, "ci.yml", core=True)
 
 
 @pytest.mark.parametrize(
