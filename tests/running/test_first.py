@@ -32,8 +32,6 @@ TEMPERATURE = declined(
     ("said", "code", "words"),
     [
         (TEMPERATURE, 2, "`sampling.temperature`"),
-        (declined("Incorrect API key provided.", 401, code="invalid_api_key"), 2, "Check the key in OPENAI_API_KEY"),
-        (declined("The model `x` does not exist.", 404, code="model_not_found"), 2, "does not exist or was retired"),
         (declined("You exceeded your current quota.", 429, code="insufficient_quota"), 4, "out of credit"),
     ],
 )
