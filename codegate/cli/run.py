@@ -49,8 +49,8 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     With --limit or --problem only some problems are tried, which gives no verdict and cannot be pinned.
 
     With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together
-    and gates the whole. A shard makes a fixed number of samples (as many as the gate has looks, or --samples), and
-    gets its part of --max-model-calls and --budget-usd, by its number of problems.
+    and gates the whole. A shard makes a fixed number of samples (three for a gate, or --samples), and gets its part of
+    --max-model-calls and --budget-usd, by its number of problems.
     """
     choice, resume = shard_choice(request.shard, request.run_id), request.resume
     partial = request.on_some or (resume is not None and Journal.open(resume).manifest.part is not None)
