@@ -286,10 +286,10 @@ def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[st
     told = {one.problem for one in outcomes if one.harness_recall is not None and one.harness_recall >= _TOLD}
     found = []
     if told:
-        named = ", ".join(sorted(map(one_line, told))[:5])
+        named = few(sorted(map(one_line, told)))
         found.append(f"its harness holds at least {_TOLD:.0%} of the fix word for word (of {named})")
     if recited:
-        found.append(f"it recites the suite's canary (on {', '.join(sorted(map(one_line, recited))[:5])})")
+        found.append(f"it recites the suite's canary (on {few(sorted(map(one_line, recited)))})")
     if repeated:
         found.append(
             f"{repeated} of {len(known)} answers to long fixes repeat at least {_VERBATIM:.0%} of them word for word"

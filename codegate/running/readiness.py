@@ -24,6 +24,7 @@ from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
 from codegate.suite import RECIPE, Problem, Suite, Tree, make_patch
+from codegate.wording import few
 
 IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
 SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
@@ -58,8 +59,8 @@ def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
     expired = suite.expired(datetime.now(UTC).date())
     if expired:
         announce(
-            f"the quarantine of {len(expired)} of {len(suite.problems)} problems has expired ({', '.join(expired[:5])}"
-            f"{', …' if len(expired) > 5 else ''}); `codegate validate {suite.folder}` releases them or renews it"
+            f"the quarantine of {len(expired)} of {len(suite.problems)} problems has expired ({few(expired)}); "
+            f"`codegate validate {suite.folder}` releases them or renews it"
         )
 
 

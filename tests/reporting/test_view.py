@@ -272,3 +272,11 @@ def test_a_harness_that_holds_the_fix_is_a_sign_of_contamination() -> None:
     run = run_of({"new": {"a": [True], "b": [True]}})
     found = build_view([altered(run, {"harness_recall": 0.6}, {"harness_recall": 0.1})])
     assert found.candidates[0].contamination == ("its harness holds at least 50% of the fix word for word (of a)",)
+
+
+def test_how_many_problems_a_sign_of_contamination_does_not_name_is_said() -> None:
+    run = run_of({"new": {f"p{i}": [True] for i in range(7)}})
+    view = build_view([altered(run, *[{"recited": True, "harness_recall": 0.6}] * 7)])
+    harness, canary = view.candidates[0].contamination
+    assert harness.endswith("(of p0, p1, p2, p3, p4 and 2 more)")
+    assert canary.endswith("(on p0, p1, p2, p3, p4 and 2 more)")
