@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.budget import Budget
 from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.environments.opening import (
     Head,
@@ -27,7 +26,7 @@ from codegate.mining.environments.opening import (
 from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.mining.options import MineRequest, check_options
-from codegate.mining.queue import Queue
+from codegate.mining.queue import Budget, Queue
 from codegate.mining.refresh import KeptSuite, check_decisions, keep_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan

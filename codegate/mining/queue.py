@@ -18,8 +18,7 @@ from typing import Any, Final, Literal, get_args
 from codegate.durable import digest, write_atomic
 from codegate.environments import find_recipes
 from codegate.errors import CodegateError, Interrupted, UsageError
-from codegate.grading import GRADER_VERSION
-from codegate.mining.budget import GRACE_SECONDS, Budget
+from codegate.grading import GRADER_VERSION, Sandboxes
 from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.options import MineRequest
 from codegate.mining.profile import Profile, Steps
@@ -43,6 +42,9 @@ ENOUGH: Final = 30
 
 RECENT: Final = timedelta(days=3 * 365)
 """How far behind the newest change of the queue a change is tried in any case."""
+
+GRACE_SECONDS: Final = 5.0
+"""How long what is under way may take to end when mining is stopped: a sandbox does at once, a build may not."""
 
 _PROGRESS_SECONDS: Final = 1.0
 _FEW: Final = 3
@@ -105,6 +107,38 @@ class Ledger:
 
 def _json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=True, sort_keys=True).encode("ascii")
+
+
+class Budget:
+    """Stops mining and closes its sandboxes in time.
+
+    Attributes:
+        over: set when the time is up, or when no more results are wanted.
+        used_up: set when the time is up.
+    """
+
+    def __init__(self, minutes: float | None, started: float, sandboxes: Sandboxes) -> None:
+        self.over = threading.Event()
+        self.used_up = threading.Event()
+        self._sandboxes = sandboxes
+        self._deadline = math.inf if minutes is None else started + minutes * 60
+        left = max(0.0, self._deadline - time.monotonic())
+        self._timer = threading.Timer(min(left, threading.TIMEOUT_MAX), self._stop)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def patience(self) -> float:
+        """Return how many more seconds to wait for a result."""
+        return max(0.0, self._deadline + GRACE_SECONDS - time.monotonic())
+
+    def end(self) -> None:
+        """Stop the timer."""
+        self._timer.cancel()
+
+    def _stop(self) -> None:
+        self.used_up.set()
+        self.over.set()
+        self._sandboxes.stop()
 
 
 class Queue:

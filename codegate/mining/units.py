@@ -12,6 +12,7 @@ from typing import Final, Literal
 from codegate.languages import path_language
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
+from codegate.mining.sources.messages import is_revert
 
 BeforeCut = Literal[
     "bot", "merge_forward", "backport", "revert", "reversed", "release", "not_a_fix", "ci_only", "docs_only",
@@ -51,7 +52,6 @@ _BOTS: Final = re.compile(
 _BOT_BRANCHES: Final = re.compile(
     r"(?:^|[/:])(?:dependabot|renovate|pyup-\w+|greenkeeper|snyk-\w+|pre-commit-ci-update-config)\b"
 )
-_REVERT: Final = re.compile(r"(?:revert|reapply|back out|backout)\b", re.IGNORECASE)
 _REVERTED: Final = re.compile(r"\breverts? (?:commit )?([0-9a-f]{7,40})\b", re.IGNORECASE)
 _BLAMED: Final = re.compile(
     r"\b(?:reverts?|regress\w*|broke|breaks?|broken|introduced|caused)\b[^.\n]{0,40}?#(\d+)\b"
@@ -111,7 +111,7 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
         return "too_large"
     if _is_bots(unit):
         return "bot"
-    if _REVERT.match(unit.title):
+    if is_revert(unit.title):
         return "revert"
     if _BACKPORT.search(unit.title) or _CHERRY_PICKED.search(unit.message):
         return "backport"

@@ -126,7 +126,8 @@ def fetch_pull_heads(repository: Path) -> int:
             f"fetching pull requests from 'origin' took longer than {_FETCH_SECONDS:.0f} s."
         ) from error
     if done.returncode != 0:
-        words = _without_userinfo(" ".join(done.stderr.decode("utf-8", "replace").split()))[:500]
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())
+        words = re.sub(r"(\w+://)[^\s/@]+@", r"\1", said)[:500]  # no credentials
         raise InfrastructureError(
             f"pull requests could not be fetched from 'origin': {words or f'exit {done.returncode}'}.",
             "Check the network and your git credentials, or mine without them: only what names no pull request "
@@ -225,7 +226,3 @@ def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, in
             series.append((len(best) < len(own), len(own), number, best))
     for _, _, number, best in sorted(series):
         yield number, best
-
-
-def _without_userinfo(text: str) -> str:
-    return re.sub(r"(\w+://)[^\s/@]+@", r"\1", text)

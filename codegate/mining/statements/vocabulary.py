@@ -56,25 +56,14 @@ def vocabulary(cut: Cut) -> FixVocabulary:
     """Return the words that the source part of ``cut`` adds."""
     blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_as_read(block))) for block in _blocks(_added(cut)))
     # A plain word ("over", "short") may be English in a statement, even if the fix uses it as a name.
-    words = {
-        word
-        for lines in fix_lines(cut).values()
-        for line in lines
-        for word in IDENTIFIER.findall(line)
-        if _CODE_LIKE.search(word)
-    }
+    words = {word for word in IDENTIFIER.findall(added_text(cut)) if _CODE_LIKE.search(word)}
     replaced = tuple(decode(cut.base[path].data) for path in cut.fix if path in cut.base)
     return FixVocabulary(blocks, frozenset(absent_names(words, cut.base)), replaced)
 
 
-def fix_lines(cut: Cut) -> dict[str, list[str]]:
-    """Return, by path, the stripped lines that the fix adds."""
-    return {path: [line for line in lines if line is not None] for path, lines in _added(cut).items()}
-
-
 def added_text(cut: Cut) -> str:
     """Return all lines that the fix adds, as one text."""
-    return "\n".join(line for lines in fix_lines(cut).values() for line in lines)
+    return "\n".join(line for lines in _added(cut).values() for line in lines if line is not None)
 
 
 def replaced_text(cut: Cut) -> str:
