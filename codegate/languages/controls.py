@@ -43,11 +43,9 @@ class _Found(BaseModel):
 
 
 class Site(_Found):
-    """A place in a test, and what can stand there instead.
+    """A place in a test, in bytes of its file, and what can stand there instead.
 
     Attributes:
-        start: where it begins, in bytes of the file.
-        end: where it ends.
         row: it may be in one row of a table, so that the other rows do not have it.
         strong: its texts are values of the class of the one that stands there.
         name: the same whenever the same file is read.
@@ -66,7 +64,6 @@ class Unit(_Found):
     """A test as it is written.
 
     Attributes:
-        file: where.
         name: within the file, as the ids of its runner have it, without parameters; ``HOLE`` may be in it.
         span: start and end in bytes, with all that belongs to it.
         word: where a word can be put into its name, and the text to put there: ``$word$`` with what it takes.
@@ -112,10 +109,7 @@ class Written:
     """A test in a syntax tree.
 
     Attributes:
-        name: within the file.
-        node: all of it.
         named: its name.
-        statements: what it does.
         alone: no copies can be beside it.
         before: what stands before the node and belongs to it.
     """

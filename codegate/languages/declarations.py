@@ -30,7 +30,6 @@ class Declaration:
     """A name that a file gives to something.
 
     Attributes:
-        name: the plain name.
         signature: one line that says how to use it: no body, and of defaults the plain ones only.
         kind: ``field`` if the declaration of a type lists it, ``attribute`` if code sets it on an object, ``import`` if
             the file hands on what another one declares, ``key`` if it is only read, as options of JavaScript are.
@@ -62,7 +61,6 @@ class Uses:
         words: all names except those of keyword arguments.
         members: what is asked of something else: ``x.name``, ``import {name}``.
         keywords: names that a value is given to in a call, an object or a struct.
-        called: names of what is called.
         texts: the beginnings of literals.
         arguments: the texts that are, in Python, an argument, a subscript or the left side of a comparison.
     """

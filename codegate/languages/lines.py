@@ -58,7 +58,6 @@ class Line:
 
     Attributes:
         test: the function's name, or the titles, that the steps are of.
-        steps: in the order they run.
         replaced: how many literals are others than the test's.
         renamed: the test's own words and numbers, by those in their place.
         own: the steps with the test's own literals.
@@ -112,7 +111,6 @@ class Reader(ABC):
     """Reads the statements of one test.
 
     Attributes:
-        grammar: of its file.
         base: the file before the fix.
         helpers: functions that assert something, by what a call of them names.
     """
@@ -198,7 +196,6 @@ class Dialect(ABC):
     """How the tests of one language are written. Stateless.
 
     Attributes:
-        grammar: of the files.
         fence: what a block of its code is marked with in Markdown.
         suffixes: those of files whose words are names of the language's programs.
         remark: what begins a comment.

@@ -89,17 +89,11 @@ class ProblemBuilder:
     """Builds problems. Thread-safe.
 
     Attributes:
-        repository: where the commits are.
-        name: the suite's name.
-        languages: support for each language that is mined.
-        sandboxes: where the code runs.
-        options: what to mine.
         today: the day that quarantines count from.
         tip: the newest tree; its changelogs may describe older changes.
         stop: set when results are no longer wanted.
         usage: tokens of the calls that rewrote statements.
         rewrites: number of those calls.
-        project: web page of the repository.
         recorded: the builds of the project's recipe; None: there was no time to make any.
     """
 

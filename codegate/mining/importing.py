@@ -88,7 +88,6 @@ class ImportReport:
     """What became of a file's rows.
 
     Attributes:
-        suite: the suite that was written.
         skipped: rows that could not be used, and why.
         rejected: by problem id, why execution did not show what the row claims.
         agreements: by problem id, how the published tests agree with the measured ones.

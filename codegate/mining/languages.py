@@ -26,7 +26,6 @@ class RunnerSettings:
     """How a tree's tests are run.
 
     Attributes:
-        runner: its name.
         command: for the runner ``junit``, its program and arguments; for others, the project's own command.
         reports: for the runner ``junit``, the files that the command writes.
         folder: where the tests run, relative to the tree.

@@ -22,7 +22,6 @@ class KeptSuite:
     """The problems of a refreshed suite, kept or retired.
 
     Attributes:
-        suite: the suite as it was.
         problems: all of its problems, those that no longer hold with the status ``retired``.
         retired: ids of those that were retired now.
         faults: by problem id, why it could not be tried; it stays as it is.

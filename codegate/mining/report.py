@@ -125,13 +125,11 @@ class MineReport:
     """What ``mine`` did.
 
     Attributes:
-        suite: the suite written, or None when no unit became a problem.
         results: every unit's end, newest first.
         out: the suite's folder, which also holds the files written here.
         seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
         kept: of a suite that was refreshed, what was there before.
         rewrites: calls of the model that rewrote statements.
-        usage: their tokens.
         profile: test runs and seconds of each step, of the units that were tried now.
     """
 

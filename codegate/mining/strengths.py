@@ -40,7 +40,6 @@ class Exposure:
     """A suite compared with one model's training cut-off.
 
     Attributes:
-        candidate: its label.
         cutoff: the day its training data ends, as configured; None when unknown.
         after: problems whose fix is newer than that day; None when it is not known.
         n: active problems with a date.
@@ -60,9 +59,6 @@ class Strengths:
         counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``source``) and
             value.
         hunk_coverage: share of a fix's parts that its tests notice.
-        statement_words: length of the statements.
-        fail_to_pass: fail-to-pass tests of a problem.
-        pass_to_pass: pass-to-pass tests of a problem.
         age_days: from the day of a fix to ``today``.
         environments: how many environments the active problems use.
         status: problems by status, active or not.

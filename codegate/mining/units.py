@@ -82,7 +82,6 @@ class BugScore:
     """How much a unit's signals suggest a fix.
 
     Attributes:
-        score: the sum of the bits of all signals.
         evidence: one line for each signal, the heaviest first: its bits (positive: for a bug fix), its name, and what
             was seen.
     """

@@ -23,7 +23,6 @@ class JavaScript:
     Tests of a file with equal titles count as one, which passes when all of them pass.
 
     Attributes:
-        name: of the framework.
         reporter: the program that reports each test from inside of it.
     """
 

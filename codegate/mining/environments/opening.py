@@ -43,11 +43,7 @@ class Tried:
 
     Attributes:
         recipe: what the tests ran in. A proposed recipe comes without the parts that failed.
-        files: number of test files.
-        passed: number of tests that passed.
         failed: ids of tests that failed, and paths of files that reported nothing.
-        skipped: number of tests that were skipped.
-        seconds: wall-clock time.
         message: of the first test that failed.
     """
 

@@ -40,11 +40,9 @@ class Recorded:
     """A recorded build.
 
     Attributes:
-        environment: its environment.
         recipe: what it was built by.
         date: commit date of the tree that it serves.
         asked: inputs that were asked for, if parts of the recipe failed; empty: the environment's own.
-        notes: sentences for people.
         layer: the build's result; None: the build is of a suite that is refreshed.
     """
 
@@ -61,8 +59,6 @@ class Rung:
     """A recorded build to try.
 
     Attributes:
-        environment: its environment.
-        recipe: the recipe that it was built by.
         exact: it was built from the inputs of the change's own base tree.
         later: it was built from a tree that may have the fix.
     """
@@ -77,8 +73,6 @@ class RecordedBuilds:
     """The recorded builds of a mining run. Thread-safe.
 
     Args:
-        recipe: the project's.
-        sandboxes: where they are built and opened.
         known: builds of a suite that is refreshed.
         proposed: returns the recipes that the files of an older tree propose, for changes that ``recipe`` does not fit;
             None: the project's recipe is written, and no other is tried.

@@ -141,10 +141,8 @@ class Found:
         test: the function, as ``function_of`` names it.
         rank: the clearest has the least.
         shape: its code without its values.
-        example: what is shown.
         values: what its code records after the fix.
         before: likewise before it.
-        line: its steps.
     """
 
     test: str
@@ -246,9 +244,6 @@ class Probing:
     """Runs of files of probes on both trees.
 
     Args:
-        cut: the problem's parts.
-        validated: how its tests are run.
-        opened: gives empty sandboxes of its environment.
         files: the probes' files, by path, in place of the tests'.
         tests: those of ``files`` that the runner is given.
     """

@@ -119,9 +119,7 @@ class Pieces:
     Words keep their length and case, numbers their digits and sign; the same piece always becomes the same other one.
 
     Attributes:
-        random: draws the pieces.
         avoid: literals that none becomes.
-        words: whether a word may be replaced.
         numbers: whether numbers, and digits in texts, are replaced.
         only: the number of the one literal that is replaced, counted from 0; None: all.
         least: the smallest number that is replaced.

@@ -46,9 +46,7 @@ class _File:
     """A test file, and its probes by their numbers.
 
     Attributes:
-        path: where it is.
         source: as it is after the fix.
-        dialect: its language.
         base: the file before the fix; empty where there is none.
         literals: those that only it has.
         hidden: those of them that may not be shown.

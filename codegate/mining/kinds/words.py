@@ -49,8 +49,6 @@ class Signal:
 
     Attributes:
         name: of the sort of sign.
-        kind: the kind that it speaks for.
-        bits: its weight.
         detail: the words it was seen in, for people; one line.
     """
 

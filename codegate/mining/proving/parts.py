@@ -46,8 +46,6 @@ class _Texts:
     """The changed files as lines, by path, and what changed.
 
     Attributes:
-        old: lines before the fix.
-        new: lines after the fix.
         changed: the runs of lines that differ.
     """
 

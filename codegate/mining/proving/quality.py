@@ -36,7 +36,6 @@ class PartialRun:
     """What one partial fix breaks.
 
     Attributes:
-        changes: the partial fix.
         tests: fail-to-pass tests that fail on it.
         examples: those that give other values than with the whole fix, or none.
     """

@@ -46,11 +46,8 @@ class Validated:
     """Outcomes of a cut, and how they came about.
 
     Attributes:
-        outcomes: the tests, sorted by their results.
-        limits: of the runs.
         selection: how the tests will be graded.
         command_clean: the exit status of every run of the fixed state agrees with its results.
-        seconds: wall-clock time.
     """
 
     outcomes: TestOutcomes
@@ -78,7 +75,6 @@ class Trial:
     """A cut whose tests ran once in each state.
 
     Attributes:
-        cut: the parts that were run.
         seen: the outcomes of these two runs; ``confirm`` may find some of the tests flaky.
         marked: a run of the unfixed state with marks, if it showed the same as the first one.
     """

@@ -61,10 +61,8 @@ class Landing:
 
     Attributes:
         kind: ``squash`` where a commit with one parent names a pull request.
-        number: the pull request's, or None.
         branch: the merged branch, or empty.
         forward: a long-lived branch, a tag or a remote branch was merged.
-        title: the change's own first line.
     """
 
     kind: UnitKind

@@ -43,7 +43,6 @@ class Landed:
 
     Attributes:
         number: the pull request that its message names, or None.
-        brought: the commits that a merge brought in.
     """
 
     commit: str

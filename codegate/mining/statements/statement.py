@@ -52,7 +52,6 @@ class StatementText:
 
     Attributes:
         mode: ``sources``: from the repository's texts and executed examples; ``rewrite``: by a model.
-        text: Markdown.
         words: of ``text``, without signatures.
         sources: where its words are from, each once.
         dropped: why the gates removed texts, for people.
