@@ -1,9 +1,14 @@
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from codegate.grading import Sandboxes
 from codegate.mining.examples import search
+from codegate.mining.proving.validation import OpenSandbox
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.repository import HistoryBuilder
 from tests.running.conftest import one_look
 
@@ -23,3 +28,17 @@ def _two_times() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_TIMES", 2)
         yield
+
+
+@pytest.fixture(scope="module")
+def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    """The plain environment's."""
+    found = sandboxes_of(bwrap_backend, PLAIN)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def opened(sandboxes: Sandboxes) -> OpenSandbox:
+    """What opens a sandbox of the plain environment."""
+    return partial(sandboxes.open, PLAIN.manifest)

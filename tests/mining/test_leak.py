@@ -153,13 +153,6 @@ def _has_release(folder: Path, *names: str, version: str = "", workspace: Path =
     return bool(search.has_release())
 
 
-@pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
-    found = sandboxes_of(bwrap_backend, PLAIN)
-    yield found
-    found.close()
-
-
 @pytest.fixture
 def sandbox(sandboxes: Sandboxes) -> Iterator[Sandbox]:
     with sandboxes.open(PLAIN.manifest, ProblemLimits()) as found:

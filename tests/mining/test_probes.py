@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -19,9 +18,8 @@ from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
-from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, TreeFile
-from tests.kit.environment import PLAIN, sandboxes_of
+from tests.kit.environment import PLAIN
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
@@ -54,13 +52,6 @@ class TestLast(unittest.TestCase):
 
 def parts(tests: str = TESTS) -> Cut:
     return cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, {"test_lists.py": tests})
-
-
-@pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
-    found = sandboxes_of(bwrap_backend, PLAIN)
-    yield found
-    found.close()
 
 
 def examples(cut: Cut, sandboxes: Sandboxes) -> list[Example]:

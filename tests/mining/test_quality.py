@@ -1,10 +1,8 @@
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from codegate.grading import Sandboxes
 from codegate.languages.lines import Line
 from codegate.mining.examples.example import Example, Found, chosen, public_text
 from codegate.mining.examples.search import find_examples
@@ -20,11 +18,8 @@ from codegate.mining.proving.quality import (
     stand_for_any,
     undisclosed_tests,
 )
-from codegate.mining.proving.validation import Validated
-from codegate.sandbox import Sandbox
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.kit.environment import PLAIN, sandboxes_of
+from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.suite import Tree, TreeFile
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
 GAP = "".join(f"# line {number}\n" for number in range(12))
@@ -157,23 +152,9 @@ class TestTold:
         assert set(outcomes.kinds) == {"a"}
 
 
-@pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
-    found = sandboxes_of(bwrap_backend, PLAIN)
-    yield found
-    found.close()
-
-
 @pytest.mark.bwrap
 class TestRuns:
-    def opened(self, sandboxes: Sandboxes, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-        manifest = PLAIN.manifest
-        return sandboxes.open(manifest, limits)
-
-    def test_the_tests_see_so_much_of_the_fix(self, sandboxes: Sandboxes) -> None:
-        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, limits)
-
+    def test_the_tests_see_so_much_of_the_fix(self, opened: OpenSandbox) -> None:
         cut = cut_of({"calc.py": OLD}, {"calc.py": NEW}, {"test_calc.py": TESTS})
         validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
@@ -184,10 +165,7 @@ class TestRuns:
         assert (quality.exact_texts, quality.statement_words, quality.command_clean) == (2, 30, True)
         assert quality.validation_seconds is not None
 
-    def test_a_text_that_no_test_compares_with_anything_is_not_disclosed(self, sandboxes: Sandboxes) -> None:
-        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, limits)
-
+    def test_a_text_that_no_test_compares_with_anything_is_not_disclosed(self, opened: OpenSandbox) -> None:
         old = "def number(text):\n    return ''\n"
         new = "import re\n\ndef number(text):\n    return re.match(r'[-+]?\\d+', text)[0] + ' pieces'\n"
         tests = (
@@ -200,10 +178,7 @@ class TestRuns:
         texts = ("[-+]?\\d+", "12 pieces", "elsewhere")
         assert asserted_texts(cut, validated, texts, opened) == ("12 pieces", "elsewhere")
 
-    def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, sandboxes: Sandboxes) -> None:
-        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, limits)
-
+    def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, opened: OpenSandbox) -> None:
         old = (
             "def size(n):\n    m = n\n    if abs(n) > 50:\n        # Large\n        return f'{m} large'\n"
             "    # Small\n    return f'{m} small'\n"
@@ -221,10 +196,7 @@ class TestRuns:
         examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small, opened), list)
         assert (len(examples), len(untold)) == (1, 0)
 
-    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, sandboxes: Sandboxes) -> None:
-        def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
-            return self.opened(sandboxes, limits)
-
+    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, opened: OpenSandbox) -> None:
         old = "BAD = (\n    'file:',\n)\n\n\ndef link(url):\n    return '#' if url.startswith(BAD) else url\n"
         new = old.replace("    'file:',\n", "    'file:',\n    'walnut:',\n    'quince:',\n")
         tests = (

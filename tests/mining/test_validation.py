@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
@@ -15,10 +14,9 @@ from codegate.mining.proving.outcomes import classify_tests, is_clean, without_d
 from codegate.mining.proving.validation import Trial, Validated, measured_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.kit.environment import PLAIN, sandboxes_of
-from tests.mining.statement_world import validate_cut
+from codegate.suite import ProblemLimits, TreeFile
+from tests.kit.environment import PLAIN
+from tests.mining.statement_world import cut_of, validate_cut
 
 TODAY = date(2025, 6, 1)
 
@@ -137,13 +135,6 @@ def test_the_time_limit_is_one_of_a_few_and_follows_processor_time(wall: float, 
     assert measured_limit(TestReport(results={}, seconds=wall, cpu_seconds=cpu)) == limit
 
 
-@pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
-    found = sandboxes_of(bwrap_backend, PLAIN)
-    yield found
-    found.close()
-
-
 class _Opener:
     def __init__(self, sandboxes: Sandboxes) -> None:
         self.sandboxes = sandboxes
@@ -156,10 +147,7 @@ class _Opener:
 
 
 def _cut(old: str, new: str, tests: str) -> Cut:
-    base = Tree({"pkg.py": TreeFile(old.encode())})
-    fix = {"pkg.py": TreeFile(new.encode())}
-    hidden = {"test_pkg.py": TreeFile(tests.encode())}
-    return Cut(base, hidden, fix, base.overlay(fix).overlay(hidden), ("test_pkg.py",), (), 1)
+    return cut_of({"pkg.py": old}, {"pkg.py": new}, {"test_pkg.py": tests})
 
 
 TESTS = """
