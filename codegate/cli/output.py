@@ -92,10 +92,9 @@ def _print(text: str, *, err: bool) -> None:
 
 
 def _fit(text: str) -> str:
-    from codegate.reporting import plain, untrusted  # noqa: PLC0415  not needed before there is something to say
+    from codegate.reporting import untrusted  # noqa: PLC0415  not needed before there is something to say
 
-    # First what is invisible, which could stand within a key; a CI system reads these lines too.
-    return untrusted(_redactor().redact_whole(plain(text)))
+    return untrusted(text, _redactor())  # a CI system reads these lines too
 
 
 @cache

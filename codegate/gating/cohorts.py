@@ -14,6 +14,7 @@ from codegate.gating.policy import GatePolicy
 from codegate.gating.sentence import beside
 from codegate.gating.statistics import Pair, exact_interval, holm
 from codegate.gating.verdict import Cohort
+from codegate.wording import count_of
 
 _FEWEST = 5  # problems that a drop in a cohort is judged from
 
@@ -78,7 +79,7 @@ def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
 
 def problems_of(cohort: Cohort) -> str:
     """Return which problems a cohort is, in words."""
-    counted = f"{cohort.problems} problem{'s' if cohort.problems != 1 else ''}"
+    counted = count_of(cohort.problems, "problem")
     return f"all {counted}" if cohort.tag == ALL else f"the {counted} tagged {cohort.tag!r}"
 
 

@@ -5,15 +5,13 @@ limit counts against the candidate. Fresh samples reduce the first and reveal th
 regression, so a candidate that passes costs nothing more.
 """
 
-from collections.abc import Mapping
-
 from codegate.gating.cohorts import broken_floors
 from codegate.gating.comparability import served_otherwise, without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.decision import FRESH_REACH, NEAR
 from codegate.gating.drift import DRIFT_LEVEL, change_between, counts_of
 from codegate.gating.policy import CohortPolicy, GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample
+from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import beside, probability
 from codegate.gating.verdict import Drift, Verdict
 from codegate.wording import count_of, few
@@ -94,15 +92,9 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
     """Return the baseline with the fresh samples after its own, for the problems that the baseline has."""
-
-    def both(problem: str) -> tuple[Sample, ...]:
-        own = stored.samples.get(problem, ())
-        first = own[-1].index + 1 if own else 0
-        more = fresh.samples.get(problem, ())
-        return (*own, *(sample.model_copy(update={"index": first + i}) for i, sample in enumerate(more)))
-
-    samples: Mapping[str, tuple[Sample, ...]] = {problem: both(problem) for problem in stored.samples}
-    return stored.model_copy(update={"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}})
+    samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
+    both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
+    return stored.model_copy(update=both).renumbered()
 
 
 def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:

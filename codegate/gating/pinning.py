@@ -26,7 +26,7 @@ from codegate.gating.comparability import ABSENT, check_samples, differences, wi
 from codegate.gating.drift import DRIFT_LEVEL, Change, change_between, counts_of
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import probability
-from codegate.wording import few
+from codegate.wording import count_of, few
 
 MIN_SAMPLES: Final = 5
 """Least samples per problem of a baseline; the guide recommends 10."""
@@ -84,13 +84,13 @@ def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
         _check_model(part.samples.model, first.samples.model, f"run {part.run}", f"run {first.run}")
         if number:
             pooled = _joined(pooled, part.samples, f"run {first.run}", f"run {part.run}")
-    return _renumbered(pooled)
+    return pooled.renumbered()
 
 
 def pin(
     parts: Sequence[RunSamples],
     *,
-    origin: Origin | None = None,
+    origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
     replaced: Lock | None = None,
 ) -> Baseline:
@@ -115,7 +115,7 @@ def reset(
     parts: Sequence[RunSamples],
     *,
     reason: str,
-    origin: Origin | None = None,
+    origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
 ) -> Baseline:
     """Pin another model than the lock does, on purpose.
@@ -146,7 +146,7 @@ def refresh(
     replace: bool = False,
     accept_drift: bool = False,
     reason: str = "",
-    origin: Origin | None = None,
+    origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Change]:
     """Add new samples of the pinned model under the same conditions to the baseline, or replace the stored ones.
@@ -178,7 +178,7 @@ def refresh(
     accepted = f"drift accepted ({probability(change.p)})" if change.p < DRIFT_LEVEL else ""
     reason = "; ".join(text for text in (accepted, reason.strip()) if text)[:1000]
     action: Literal["replace", "refresh"] = "replace" if replace else "refresh"
-    samples = fresh if replace else _renumbered(joined)
+    samples = fresh if replace else joined.renumbered()
     return _frozen(action, parts, samples, origin, min_samples, baseline, drift=change.p, reason=reason), change
 
 
@@ -186,7 +186,7 @@ def _frozen(
     action: Literal["pin", "refresh", "replace", "reset"],
     parts: Sequence[RunSamples],
     samples: CandidateSamples,
-    origin: Origin | None,
+    origin: Origin,
     min_samples: int,
     before: Baseline | Lock | None,
     *,
@@ -200,11 +200,10 @@ def _frozen(
     each = samples_each(samples)
     if each < min_samples:
         raise UsageError(
-            f"the baseline would have {each} sample{'s' if each != 1 else ''} per problem; at least {min_samples} are "
+            f"the baseline would have {count_of(each, 'sample')} per problem; at least {min_samples} are "
             "needed, because its sampling error is part of every later verdict.",
             f"Run it with `codegate run SUITE --samples 10`, add more runs of it, or pass --min-samples {each}.",
         )
-    origin = origin or Origin()
     old = before if isinstance(before, Baseline) else None
     event = Pinning(
         action=action,
@@ -244,14 +243,6 @@ def _pooled_run(part: RunSamples) -> PooledRun:
         return PooledRun(id=part.run, finished=utc_time(part.finished), samples=samples_each(part.samples))
     except ValueError as error:
         raise UsageError(f"run {part.run} has no usable time: {error}.", "Restore the run's files.") from error
-
-
-def _renumbered(samples: CandidateSamples) -> CandidateSamples:
-    renumbered = {
-        problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
-        for problem, entries in samples.samples.items()
-    }
-    return samples.model_copy(update={"samples": renumbered})
 
 
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:

@@ -59,6 +59,14 @@ class CandidateSamples(Strict):
         """Return conditions and settings together: what samples of one candidate have in common to be pooled."""
         return {**self.conditions, **self.settings}
 
+    def renumbered(self) -> "CandidateSamples":
+        """Return the samples numbered from 0 for every problem."""
+        numbered = {
+            problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
+            for problem, entries in self.samples.items()
+        }
+        return self.model_copy(update={"samples": numbered})
+
 
 _BEYOND_CHANCE: Final = 0.01
 

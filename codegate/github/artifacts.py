@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from io import BytesIO
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -41,6 +41,9 @@ class DamagedArtifact(UsageError):
 
 class _Answered(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)  # GitHub's answers grow
+
+
+_AnsweredT = TypeVar("_AnsweredT", bound=_Answered)
 
 
 class ArtifactRun(_Answered):
@@ -82,11 +85,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
         )
     path = github.repo("actions/artifacts" if run is None else f"actions/runs/{run:d}/artifacts")
     entries = itertools.islice(github.pages(path, "artifacts", name=name), MAX_LISTED)
-    try:
-        found = [Artifact.model_validate(entry) for entry in entries]
-    except ValidationError as error:
-        place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise GitHubError(f"GitHub: GET {path} answered with no artifact (at {shown(place)!r}).") from None
+    found = [_checked(entry, Artifact, path, "artifact") for entry in entries]
     wanted = [artifact for artifact in found if artifact.name == name]
     return tuple(sorted(wanted, key=lambda artifact: artifact.id, reverse=True))
 
@@ -228,7 +227,7 @@ def check_run(
     check_origin(artifact, branch)
     number = artifact.workflow_run.id if artifact.workflow_run is not None else 0
     path = github.repo(f"actions/runs/{number}")
-    run = _run(github.get(path), path)
+    run = _checked(github.get(path), _Run, path, "run")
     reason = ""
     if run.id != number:
         reason = "GitHub answered with another run"
@@ -246,12 +245,12 @@ def check_run(
         raise Untrusted(f"run {number} is not trusted: {reason}.")
 
 
-def _run(document: Any, path: str) -> _Run:
+def _checked(document: Any, model: type[_AnsweredT], path: str, what: str) -> _AnsweredT:
     try:
-        return _Run.model_validate(document)
+        return model.model_validate(document)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise GitHubError(f"GitHub: GET {path} answered with no run (at {shown(place)!r}).") from None
+        raise GitHubError(f"GitHub: GET {path} answered with no {what} (at {shown(place)!r}).") from None
 
 
 def _on_branch(github: GitHub, commit: str, branch: str) -> bool:

@@ -53,13 +53,11 @@ def report(job: Job) -> Result:
 
 
 def pull_number(github: GitHub, event: Event) -> int | None:
-    """Return the open pull request that an event is about, None where there is none.
+    """Return the open pull request of the run that has ended, None where there is none.
 
-    For a ``workflow_run`` GitHub is queried, by the run's commit and then by its branch: the payload names no pull
-    request of a fork, and what the run itself says may name any.
+    GitHub is queried, by the run's commit and then by its branch: the payload names no pull request of a fork, and what
+    the run itself says may name any.
     """
-    if event.pull is not None:
-        return event.pull.number
     run = event.workflow_run
     if run is None or run.event not in {"pull_request", "pull_request_target"} or event.repository_id is None:
         return None

@@ -19,7 +19,7 @@ from typing import Final, Literal, TextIO
 
 from codegate.candidates import Redactor, environment_secrets, redactor_for
 from codegate.errors import InfrastructureError
-from codegate.reporting import plain, untrusted
+from codegate.reporting import untrusted
 
 MAX_SUMMARY_BYTES: Final = 1 << 20
 """The runner drops a larger summary altogether (``CreateStepSummaryCommand``)."""
@@ -52,7 +52,7 @@ class StepLog:
         self._write(f"::{level} title={name}::{data}")
 
     def _shown(self, text: str) -> str:
-        return untrusted(self._redactor.redact_whole(plain(text)))
+        return untrusted(text, self._redactor)
 
     def _write(self, lines: str) -> None:
         with self._lock:
@@ -137,7 +137,7 @@ def notes_summary(notes: Sequence[str]) -> str:
 
 
 def _inert(text: str) -> str:
-    return html.escape(untrusted(redactor_for().redact_whole(plain(text)))).replace("@", "&#64;")
+    return html.escape(untrusted(text, redactor_for())).replace("@", "&#64;")
 
 
 def _append(path: Path, data: bytes) -> None:

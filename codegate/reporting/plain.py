@@ -6,6 +6,8 @@ markup of any language; each format escapes that by its own rules.
 
 import re
 
+from codegate.candidates import Redactor
+
 _SEQUENCES = re.compile(
     # ECMA-48 control strings (OSC, DCS, SOS, PM, APC) with their payload, as far as the line goes
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
@@ -33,19 +35,18 @@ def plain(text: str) -> str:
     return _UNSHOWABLE.sub("\ufffd", text)
 
 
-def untrusted(text: str) -> str:
-    """Return ``text`` as lines that GitHub's runner reads no command in, otherwise as it was.
+def untrusted(text: str, redactor: Redactor | None = None) -> str:
+    """Return ``text`` as lines that GitHub's runner reads no command in, otherwise as it was, without known keys.
 
     The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Only what is
     printable stays: an invisible character between two others would be ignored by a comparison that follows a
     culture's rules, which is how the runner looks for its prefixes.
     """
-    return "\n".join(_disarmed(line) for line in plain(text).split("\n"))
-
-
-def _disarmed(line: str) -> str:
-    shown = "".join(c if c.isprintable() or c == "\t" else " " if c.isspace() else "" for c in line)
-    return re.sub(r"^(\s*)::", r"\1: :", shown.replace("##[", "# #["))
+    text = plain(text)  # first what is invisible, which could stand within a key
+    if redactor is not None:
+        text = redactor.redact_whole(text)
+    signs = (c if c.isprintable() or c in "\t\n" else " " if c.isspace() else "" for c in text)
+    return re.sub(r"^([^\S\n]*)::", r"\1: :", "".join(signs).replace("##[", "# #["), flags=re.MULTILINE)
 
 
 def one_line(text: str, limit: int = 200) -> str:

@@ -18,6 +18,7 @@ from codegate.gating.statistics import Pair, Table, holm, stratified
 from codegate.reporting.breakdown import tagged
 from codegate.reporting.plain import one_line
 from codegate.running import Run, candidate_samples
+from codegate.wording import count_of
 
 FEWEST: Final = 5
 """Problems of a tag that an effect is shown for."""
@@ -280,7 +281,7 @@ def _limits(every: Sequence[Strata], comparisons: int) -> str:
         return ""
     enough = next(filter(shows, range(made, _MOST_SAMPLES)), _MOST_SAMPLES)
     return (
-        f"Single problems cannot be told from chance with {made} sample{'s' if made > 1 else ''} of each combination: "
+        f"Single problems cannot be told from chance with {count_of(made, 'sample')} of each combination: "
         f"not even one that goes from never to always solved (Holm, {comparisons} comparisons). `samples: {enough}` "
         "can show that. Effects are means over problems and need no repeated samples."
     )

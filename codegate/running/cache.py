@@ -14,8 +14,7 @@ from codegate.running.journal import MAX_TRANSCRIPT_BYTES
 from codegate.running.outcome import json_text
 from codegate.running.plan import AttemptJob
 from codegate.solving import Attempt, prompt_version_of
-from codegate.strict import parse_json, read_text
-from codegate.suite import check_model
+from codegate.suite import read_json
 
 
 class AttemptCache:
@@ -36,7 +35,7 @@ class AttemptCache:
         if path is None or not os.path.lexists(path):
             return None
         try:
-            attempt = check_model(parse_json(read_text(path, MAX_TRANSCRIPT_BYTES), str(path)), Attempt, str(path))
+            attempt = read_json(path, Attempt, MAX_TRANSCRIPT_BYTES)
             made = (attempt.candidate, attempt.problem, attempt.sample, attempt.solver, attempt.prompt_version)
             if made != (*job.key, job.candidate.solver, prompt_version_of(job.candidate)):
                 raise UsageError(f"{path} holds another attempt.")

@@ -35,7 +35,7 @@ from codegate.running.outcome import (
 from codegate.running.paid import PaidAnswers
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
-from codegate.strict import parse_json, read_lines, read_text
+from codegate.strict import parse_json, read_lines
 from codegate.suite import check_model, read_json
 
 MAX_JOURNAL_BYTES: Final = 2 << 30
@@ -230,7 +230,7 @@ class Journal:
         path = self._problem(name)
         if path.parent.is_symlink() or not os.path.lexists(path):
             return None
-        return check_model(parse_json(read_text(path, MAX_PROBLEM_BYTES), str(path)), ProblemRecord, str(path))
+        return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES)
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
         """Return the paid answers of an attempt not written yet."""
@@ -242,7 +242,7 @@ class Journal:
         if not os.path.lexists(path):
             return None
         try:
-            attempt = check_model(parse_json(read_text(path, MAX_TRANSCRIPT_BYTES), str(path)), Attempt, str(path))
+            attempt = read_json(path, Attempt, MAX_TRANSCRIPT_BYTES)
         except UsageError as error:
             raise UsageError(error.cause, "Restore the file, or remove it to repeat the model calls.") from error
         if (attempt.candidate, attempt.problem, attempt.sample) != (candidate, problem, sample):

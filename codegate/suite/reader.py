@@ -150,10 +150,9 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     return check_model(data, model, str(path))
 
 
-def read_json(path: Path, model: type[Model]) -> Model:
-    """Read a JSON file into ``model``; raises as ``read_yaml``."""
-    text = read_text(path, MAX_JSON_BYTES)
-    return check_model(parse_json(text, str(path)), model, str(path))
+def read_json(path: Path, model: type[Model], most: int = MAX_JSON_BYTES) -> Model:
+    """Read a JSON file of at most ``most`` bytes into ``model``; raises as ``read_yaml``."""
+    return check_model(parse_json(read_text(path, most), str(path)), model, str(path))
 
 
 def check_model(data: Any, model: type[Model], place: str) -> Model:

@@ -20,7 +20,7 @@ from codegate.github.posts import (
 from codegate.github.report import pull_number
 from tests.github.conftest import HEAD
 from tests.github.test_event import FORK as STRANGERS
-from tests.github.test_event import event_of, pull_payload, run_payload
+from tests.github.test_event import event_of, run_payload
 from tests.kit.github import FakeGitHub, Fault, Reply, rate_limited
 from tests.kit.github.rest import HOME, Rest
 
@@ -222,7 +222,6 @@ def test_no_pull_request_is_looked_for_where_there_can_be_none(server: FakeGitHu
         event_of(tmp_path, "push", {}),
     ):
         assert pull_number(client(server), event) is None
-    assert pull_number(client(server), event_of(tmp_path, "pull_request", pull_payload())) == 7
     assert not server.requests
     assert pull_number(client(server), ended(tmp_path, None)) is None
 
