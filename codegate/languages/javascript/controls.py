@@ -187,6 +187,8 @@ def title_of(node: "Node", *, is_table: bool) -> str:
         one = stack.pop()
         if one.type in _TEXTS or one.type == "binary_expression":
             stack += reversed(one.named_children)
+        elif one.type == "template_substitution" and [each.type for each in one.named_children] == ["string"]:
+            stack += one.named_children  # the value of a row, written out
         else:
             parts.append(text_of(one) if one.type == "string_fragment" else HOLE)
     return _PLACEHOLDER.sub(HOLE, "".join(parts)) if is_table else "".join(parts)
