@@ -165,8 +165,10 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     unknown = [draft for draft in of_jobs.values() if draft not in known]
     jobs_first = (known or unknown[:1])[:_MOST_JOBS]
     of_files = _from_files(tree, path, jobs, has)
-    for draft in (*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)):
+    proposals = [*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)]
+    for draft in proposals:
         _complete(draft, tree, path, has)
+    for draft in sorted(proposals, key=lambda one: one.test is not None and not one.test.known):
         found = _found(draft, path, [*broken, *draft.left_out], has)
         proposed.setdefault(found.recipe.identity, found)
     whole = [found for found in proposed.values() if found.recipe.tests is not None]
@@ -343,7 +345,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
             "env", {key: text_value(item) for key, item in mapping(data.get("containerEnv")).items()}, f"`{name}`"
         )
         draft.image = str(data.get("image") or draft.image)
-    for test in Commands(tree, draft.env).tests_in(tests, path):
+    for test in Commands(tree, draft.env).tests_in(tests, path)[:1]:
         draft.test = test
         draft.sources["tests"] = test.place or "what is usual for its language"
     return draft
@@ -355,7 +357,8 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
     usual = ""
     if draft.test is not None and not draft.test.known:
         words = shlex.join(draft.test.words)
-        usual = implied(tree, folder)[1]
+        most = 2 * len(tests_of(tree, folder)) >= len(tests_of(tree, path))
+        usual = implied(tree, folder)[1] if most else ""
         tests = [one for one in Commands(tree, draft.env).tests_in(usual, folder) if one.known]
         draft.test = tests[0] if tests else draft.test
         instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"

@@ -37,12 +37,13 @@ _COMPILED: Final = {
     "build.gradle.kts": {"java": "gradle test"},
 }
 _MANIFESTS: Final = {*_COMPILED, "pyproject.toml", "setup.py", "package.json"}
+_OF_NODE: Final = re.compile(r"""["']node:test["']""")
 PYTEST: Final = "uv pip install pytest"
 _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
 def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
-    """Return the set-up that files imply, and the test command.
+    """Return the set-up that files imply, and the test command: the first line of which the runner is known.
 
     Each set-up command comes with its file. Go, Rust and Java need no set-up, because their test commands load
     dependencies themselves. With ``light``, only optional dependencies named for tests are installed.
@@ -54,7 +55,8 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
             mentioned = any("pytest" in read_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
             return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
-            return found, "npm test"
+            by_node = any(_OF_NODE.search(read_text(tree, path)) for path in tests_of(tree, folder))
+            return found, "npm test\nnode --test" if by_node else "npm test"  # whatever wraps Node's own runner
         for manifest, command in _COMPILED.items():
             if manifest in names and language in command:
                 wrapper = {"mvn": "mvnw", "gradle": "gradlew"}.get(command[language].split()[0], "")

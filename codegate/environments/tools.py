@@ -190,7 +190,8 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
     """Return the version of a tool in the tree's files.
 
-    Together with the file; the nearest folder comes first. Empty if there is none.
+    Together with the file; the nearest folder comes first. Empty if there is none, but for Node in images, which bring
+    none by themselves.
     """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:
@@ -201,7 +202,7 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
             if has is not None and versions:
                 there = next((one for one in versions if has("python", one)), versions[0])
                 return nearest_version("python", there, has), f"`{place}{name}`"
-    return "", ""
+    return (_LONG_TERM, "the long-term release") if tool == "node" and has is None else ("", "")
 
 
 def _supported(tree: Tree, path: str) -> list[str]:

@@ -83,6 +83,20 @@ def test_words_that_were_truths_to_older_yaml_are_texts_as_they_are_to_github() 
     assert found.recipe.env == {"GO111MODULE": "on", "DAY": "2026-01-02", "CI": "true"}
 
 
+def test_what_wraps_nodes_own_runner_gives_way_to_it_and_a_small_part_of_the_tests_comes_last() -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "borp"}}',
+        **{f"test/{name}.test.js": "const { test } = require('node:test')\n" for name in ("a", "b", "c")},
+        "bundled/package.json": '{"scripts": {"test": "node check.js"}}',
+        "bundled/test/d.js": "require('assert')\n",
+    }
+    of_job = workflow("- run: npm install\n- run: npm test\n  working-directory: bundled")
+    first, last = find_recipes(tree({CI: of_job, **files}))
+    assert first.recipe.tools == {"node": "24"}, "nothing names one, and images have none"
+    assert (first.recipe.tests, first.recipe.setup, first.recipe.folder) == ("node --test", ("npm install",), "")
+    assert (last.recipe.tests, last.recipe.folder) == ("npm test", "bundled")
+
+
 def test_a_workflow_may_have_aliases() -> None:
     found = found_in("- run: pytest", "runs-on: x\nenv: &env {A: '1'}\nservices: {redis: {image: redis, env: *env}}")
     assert found.recipe.env["A"] == "1"
