@@ -7,9 +7,9 @@ and Rowe 1969, JRSS A 132:235). The looks therefore share the error: a look that
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from codegate.strict import Strict
 
@@ -161,3 +161,14 @@ class GatePolicy(Strict):
     def looks(self) -> tuple[int, ...]:
         """Return the samples per problem after which a run compares."""
         return LOOKS if self.max_samples == LOOKS[-1] else (1,)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_scope(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "scope" in value:
+            message = (
+                "`scope` is no key any more: a verdict is about the problems of the suite, and a sentence beside it is "
+                "about bugs like these. Remove the line."
+            )
+            raise ValueError(message)
+        return value
