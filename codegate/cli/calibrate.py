@@ -7,7 +7,7 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
-from codegate.cli.policy import gate_settings
+from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned, pool
 from codegate.gating.power import Calibration, calibrate
@@ -46,13 +46,13 @@ def command(
     RUN: folders of finished runs of one candidate, four samples per problem together at least; without any, the
     pinned baseline. Exits 3 when the gate alarms more often than the policy's alpha promises.
     """
-    policy, lock, _ = gate_settings(config)
+    settings, home = read_settings(config)
     if runs and baseline is not None:
         raise UsageError("runs and --baseline exclude each other.", "Give one of the two.")
-    samples = pool(read_runs(runs, name)) if runs else load_pinned(baseline or lock).samples
-    found = calibrate(samples, policy, splits=splits, seed=seed)
+    samples = pool(read_runs(runs, name)) if runs else load_pinned(baseline or home / settings.baseline).samples
+    found = calibrate(samples, settings.gate, splits=splits, seed=seed)
     say(f"{samples.label} ({samples.model}) against itself")
-    for line in _words(found, policy.margin):
+    for line in _words(found, settings.gate.margin):
         say(line)
     emit({"schema": "codegate.calibration/1", "model": samples.model, "kept": found.kept, **asdict(found)})
     return ExitCode.PASS if found.kept else ExitCode.INCONCLUSIVE

@@ -5,12 +5,13 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
-from codegate.cli.policy import chosen_gate, conclude, project_by, rules_option
+from codegate.cli.policy import conclude, project_by, read_settings, rules_option
 from codegate.errors import ExitCode, UsageError
+from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.rules import check_run
 from codegate.operations.runs import gate
 from codegate.reporting import terms_of
-from codegate.running import Journal
+from codegate.running import Gate, Journal
 
 
 @click.command()
@@ -29,13 +30,16 @@ def command(run: Path, baseline: Path | None, config: Path | None, rules: str | 
     has to be of that commit's suite (`codegate run --rules-from`).
     """
     journal = Journal.open(run)
+    by: Gate | GatePolicy | None
     if rules is None:
-        chosen, terms = chosen_gate(config, baseline)
+        settings, home = read_settings(config)
+        lock = home / settings.baseline
+        alone = baseline is None and settings.gate.stands_alone and not settings.gates_with(lock)
+        by = settings.gate if alone else Gate(load_pinned(baseline or lock), settings.gate)
     else:
         project = project_by(rules, config, baseline)
+        settings = project.settings
         check_run(journal.manifest, project)
         if (by := project.gate or project.floors) is None:
             raise UsageError(f"{rules} pins no baseline, and its policy has no floors.", "Merge a lock first.")
-        chosen, terms = by, terms_of(project.settings)
-    report = gate(journal, chosen, reports=reports, terms=terms)
-    return conclude(report)
+    return conclude(gate(journal, by, reports=reports, terms=terms_of(settings)))

@@ -7,11 +7,12 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import columns, emit, note, say
+from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode
 from codegate.operations.runs import judge
 from codegate.reporting import judge_table, render_tables
-from codegate.running import CONFIG_NAME, RunOptions, named_candidates
-from codegate.running.config import config_file, load_config, priced
+from codegate.running import CONFIG_NAME, named_candidates
+from codegate.running.config import priced
 
 
 @click.command()
@@ -28,13 +29,10 @@ def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
 
     Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
     """
-    path = config_file(config)
-    settings = load_config(path) if path is not None else None
-    prices = settings.prices if settings is not None else {}
-    named = priced(named_candidates((name,), "--judge"), prices)[0] if name is not None else None
-    own = path.parent if path is not None and name is None else Path()
-    options = RunOptions(transcripts=own) if settings is None else settings.run_options(transcripts=own)
-    view, lost = judge(run, named or (settings.judge if settings is not None else None), options, note)
+    settings, home = read_settings(config)
+    named = priced(named_candidates((name,), "--judge"), settings.prices)[0] if name is not None else None
+    options = settings.run_options(transcripts=home if name is None else Path())
+    view, lost = judge(run, named or settings.judge, options, note)
     say(render_tables([judge_table(view.candidates)], width=columns()))
     rows = [{"candidate": entry.label, **asdict(entry.judged)} for entry in view.candidates if entry.judged]
     emit({"schema": "codegate.judge-table/1", "not_judged": lost, "candidates": rows})

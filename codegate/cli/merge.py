@@ -6,10 +6,11 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import note
-from codegate.cli.policy import conclude, gate_settings
+from codegate.cli.policy import conclude, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
 from codegate.operations.runs import merge
+from codegate.reporting import terms_of
 from codegate.running import Gate, Journal
 from codegate.running.shards import shard_folders
 
@@ -37,15 +38,16 @@ def command(
     writes is a run like any other. No model is called: where a candidate regressed, `codegate run --resume` on the
     merged run samples the pinned model again.
     """
-    policy, default, terms = gate_settings(config)
+    settings, home = read_settings(config)
+    policy = settings.gate
     folders = shard_folders(shards)
     gated = Journal.open(folders[0]).manifest.gated_by is not None
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
-    lock = (baseline or default) if gated else None
+    lock = (baseline or home / settings.baseline) if gated else None
     floors = policy if policy.stands_alone else None
     by = Gate(load_pinned(lock), policy) if lock is not None else floors
-    report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms)
+    report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
     if lock is None:
         alone = "gated by floors alone" if floors is not None else "not gated"

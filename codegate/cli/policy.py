@@ -6,12 +6,11 @@ import click
 
 from codegate.cli.output import columns, json_wanted, note, say
 from codegate.errors import ExitCode
-from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.requests import STAND_IN
 from codegate.operations.rules import Places, Project, relative, rules_from
 from codegate.operations.runs import Report
-from codegate.reporting import ReportTerms, render_console, render_json, terms_of
-from codegate.running import Config, Gate
+from codegate.reporting import render_console, render_json
+from codegate.running import Config
 from codegate.running.config import config_file, load_config
 from codegate.suite import git
 
@@ -52,22 +51,8 @@ def project_by(
     return project
 
 
-def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, ReportTerms]:
-    """Return policy, lock file and report terms of the configuration or defaults."""
-    settings, home = _read(config)
-    return settings.gate, home / settings.baseline, terms_of(settings)
-
-
-def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | GatePolicy, ReportTerms]:
-    """Return what gates a run, baseline or policy alone, and the report's terms."""
-    settings, home = _read(config)
-    policy, lock, terms = settings.gate, home / settings.baseline, terms_of(settings)
-    if baseline is None and policy.stands_alone and not settings.gates_with(lock):
-        return policy, terms
-    return Gate(load_pinned(baseline or lock), policy), terms
-
-
-def _read(config: Path | None) -> tuple[Config, Path]:
+def read_settings(config: Path | None) -> tuple[Config, Path]:
+    """Return the configuration or the defaults, and the folder of their paths."""
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 

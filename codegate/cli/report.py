@@ -6,11 +6,11 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, json_wanted, say
-from codegate.cli.policy import gate_settings
+from codegate.cli.policy import read_settings
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.runs import report
-from codegate.reporting import report_formats, send_trace
+from codegate.reporting import report_formats, send_trace, terms_of
 from codegate.running import Gate, Journal
 from codegate.running.predictions import run_predictions
 from codegate.suite import load_suite
@@ -70,14 +70,14 @@ def command(
     journals = [Journal.open(folder) for folder in runs]
     if out is None and wanted.keys() != {SPANS}:
         raise UsageError("no folder for the reports was given.", "Give --out.")
-    policy, _, terms = gate_settings(config)
-    gate = Gate(load_pinned(baseline), policy) if baseline is not None else None
+    settings, _ = read_settings(config)
+    gate = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
     if SPANS in wanted:
         for journal in journals:
             say(send_trace(journal))
     written: dict[str, Path] = {}
     if out is not None:
-        written = report(journals, gate, out, formats=chosen, terms=terms)
+        written = report(journals, gate, out, formats=chosen, terms=terms_of(settings))
     if out is not None and PREDICTIONS in wanted:
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:
