@@ -144,9 +144,10 @@ def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folde
         return "no_test"
     if not all(_is_text(path) for path in (*sources, *tests)):
         return "unreadable"
-    if any(_is_link(path, tree) for path in (*sources, *tests) for tree in (base, fixed)):
+    files = [tree[path] for path in (*sources, *tests) for tree in (base, fixed) if path in tree]
+    if any(file.mode == LINK_MODE for file in files):
         return "symlink"
-    if any(is_lfs_pointer(tree[path].data) for path in (*sources, *tests) for tree in (base, fixed) if path in tree):
+    if any(is_lfs_pointer(file.data) for file in files):
         return "lfs_pointer"
     hidden = {path: fixed.get(path) for path in sorted(tests)}
     fix = {path: fixed.get(path) for path in sorted(sources)}
@@ -210,11 +211,6 @@ def _is_text(path: str) -> bool:
     """Return whether a suite's files can name ``path``."""
     # Bytes that git cannot decode are lone surrogates here.
     return path.encode("utf-8", "replace").decode("utf-8") == path
-
-
-def _is_link(path: str, tree: Tree) -> bool:
-    file = tree.get(path)
-    return file is not None and file.mode == LINK_MODE
 
 
 def uses_of_tests(cut: Cut) -> Uses:

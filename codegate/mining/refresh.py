@@ -59,7 +59,9 @@ def keep_suite(
             reason = None
         if reason is not None:
             retired.append(problem.id)
-            problem = _retire(problem, reason, today)  # noqa: PLW2901  the problem as it is from now on
+            changes = {"status": "retired", "quarantine": quarantine("oracle_fails", reason, today)}
+            changed = {**problem.manifest.model_dump(by_alias=True), **changes}
+            problem = replace(problem, manifest=ProblemManifest.model_validate(changed))  # noqa: PLW2901
         problems.append(problem)
         ending = "could not be tried" if problem.id in faults else problem.manifest.status
         progress(f"{problem.id}: {ending}", number, len(suite.problems))
@@ -85,12 +87,6 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
     if proof.cut_short:
         raise SandboxError(f"the fix ran out of time or memory: {evidence}")
     return evidence
-
-
-def _retire(problem: Problem, reason: str, today: date) -> Problem:
-    changes = {"status": "retired", "quarantine": quarantine("oracle_fails", reason, today)}
-    changed = {**problem.manifest.model_dump(by_alias=True), **changes}
-    return replace(problem, manifest=ProblemManifest.model_validate(changed))
 
 
 def check_decisions(out: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -163,15 +164,12 @@ class MineReport:
     @property
     def funnel(self) -> tuple[Stage, ...]:
         """Return the stages, each with the number of units."""
-        rejected = [(result, result.reason) for result in self.results]
-        counts: dict[StageName, int] = {
-            "units": len(rejected),
-            "source and tests": sum(reason not in _BEFORE_CUT for _, reason in rejected),
-            "environment": sum(reason not in _BEFORE_ENVIRONMENT for _, reason in rejected),
-            "fail-to-pass": sum(reason not in _BEFORE_FAIL_TO_PASS for _, reason in rejected),
-            "validated": sum(result.problem is not None for result, _ in rejected),
-        }
-        return tuple(Stage(name, count) for name, count in counts.items())
+        stages: tuple[tuple[StageName, Collection[str]], ...] = (
+            ("units", ()), ("source and tests", _BEFORE_CUT), ("environment", _BEFORE_ENVIRONMENT),
+            ("fail-to-pass", _BEFORE_FAIL_TO_PASS),
+        )  # fmt: skip
+        found = [Stage(name, sum(each.reason not in before for each in self.results)) for name, before in stages]
+        return (*found, Stage("validated", sum(each.problem is not None for each in self.results)))
 
     @property
     def seconds_per_problem(self) -> float | None:

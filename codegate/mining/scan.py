@@ -112,14 +112,10 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
 
 def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
-    found: list[Prospect] = []
-    for entry in queue:
-        facts = known.get(entry.unit.commit)
-        if facts is None:
-            found.append(entry)
-            continue
-        found.append(Prospect(entry.unit, score_unit(entry.unit, facts), facts))
-    return found
+    return [
+        Prospect(entry.unit, score_unit(entry.unit, facts), facts) if (facts := known.get(entry.unit.commit)) else entry
+        for entry in queue
+    ]
 
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:

@@ -6,7 +6,7 @@ than that day by heart, so such problems are counted for each candidate.
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -101,57 +101,43 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
     ``cutoffs``: by candidate label, the day its training data ends; None where it is not known.
     """
     active = suite.active
-    days = {problem.id: _day(problem) for problem in active}
-    known = [day for day in days.values() if day is not None]
+    moments = [problem.manifest.provenance.date for problem in active]
+    days = [moment.date() for moment in moments if moment is not None]
     quality = {problem.id: problem.manifest.quality for problem in active}
+    statements = [(problem, problem.manifest.statement) for problem in active]
+    tagged = {
+        name: _count(problem.manifest.tags.get(name, "unknown") for problem in active)
+        for name in ("tier", "year", "component")
+    }
     return Strengths(
         counts={
             "kind": _count(problem.manifest.kind or "unknown" for problem in active),
             "language": _count(problem.manifest.language for problem in active),
-            "tier": _count(problem.manifest.tags.get("tier", "unknown") for problem in active),
-            "year": _count(problem.manifest.tags.get("year", "unknown") for problem in active),
-            "component": _count(problem.manifest.tags.get("component", "unknown") for problem in active),
-            "statement": _count(
-                problem.manifest.tags.get(EVIDENCE, problem.manifest.statement.mode) for problem in active
-            ),
-            "source": _count(
-                source
-                for problem in active
-                for source in problem.manifest.statement.sources or (problem.manifest.statement.mode,)
-            ),
+            **tagged,
+            "statement": _count(problem.manifest.tags.get(EVIDENCE, text.mode) for problem, text in statements),
+            "source": _count(source for _, text in statements for source in text.sources or (text.mode,)),
         },
         hunk_coverage=Distribution.of(found.hunk_coverage if found else None for found in quality.values()),
         statement_words=Distribution.of(float(len(problem.statement.split())) for problem in active),
         fail_to_pass=Distribution.of(float(len(problem.tests.FAIL_TO_PASS)) for problem in active),
         pass_to_pass=Distribution.of(float(len(problem.tests.PASS_TO_PASS)) for problem in active),
-        age_days=Distribution.of(float((today - day).days) for day in days.values() if day),
+        age_days=Distribution.of(float((today - day).days) for day in days),
         environments=len({problem.manifest.environment for problem in active}),
         status=_count(problem.manifest.status for problem in suite.problems),
-        leaks=tuple(
-            problem.id
-            for problem in active
-            if problem.manifest.leak_audit is None or not problem.manifest.leak_audit.clean
-        ),
+        leaks=_ids(active, lambda one: one.manifest.leak_audit is None or not one.manifest.leak_audit.clean),
         unclean=tuple(name for name, found in quality.items() if found and found.command_clean is False),
         narrow=tuple(name for name, found in quality.items() if found and found.exact_texts),
-        untold=tuple(
-            problem.id
-            for problem in active
-            if any(test.quarantine.reason == "untold" for test in problem.tests.QUARANTINED)
-        ),
-        new_tests=tuple(
-            problem.id for problem in active if set(problem.tests.NONE_TO_PASS) == set(problem.tests.FAIL_TO_PASS)
-        ),
+        untold=_ids(active, lambda one: any(test.quarantine.reason == "untold" for test in one.tests.QUARANTINED)),
+        new_tests=_ids(active, lambda one: set(one.tests.NONE_TO_PASS) == set(one.tests.FAIL_TO_PASS)),
         exposure=tuple(
-            Exposure(label, cutoff, None if cutoff is None else sum(day > cutoff for day in known), len(known))
+            Exposure(label, cutoff, None if cutoff is None else sum(day > cutoff for day in days), len(days))
             for label, cutoff in (cutoffs or {}).items()
         ),
     )
 
 
-def _day(problem: Problem) -> date | None:
-    when = problem.manifest.provenance.date
-    return when.date() if when is not None else None
+def _ids(problems: Iterable[Problem], chosen: Callable[[Problem], bool]) -> tuple[str, ...]:
+    return tuple(problem.id for problem in problems if chosen(problem))
 
 
 def _count(values: Iterable[str]) -> dict[str, int]:

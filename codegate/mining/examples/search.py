@@ -6,8 +6,9 @@ more in each state, in processes of its own, and gave the same.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from typing import Final
 
@@ -87,72 +88,73 @@ class _Try:
     rank: tuple[int, ...]
 
 
-class _Search:
-    """Runs the probes of one problem's test files; see ``find_examples``."""
+Run = Callable[[list[_File]], tuple[Seen, Seen]]
+"""What the probes of files show before the fix and after it."""
 
-    def __init__(self, cut: Cut, validated: Validated, opened: OpenSandbox, public: str, seed: str) -> None:
-        self._cut, self._validated, self._opened = cut, validated, opened
-        self._files = _files(cut, validated, public, seed)
 
-    def examples(self) -> Iterator[Found]:
-        """Yield those that gave the same when they ran by themselves."""
-        before, after = self._both(self._files)
-        tries: dict[str, list[_Try]] = {}
-        for file in self._files:
-            runs = {
-                line.steps: (line, before.get(number, []), after.get(number, []))
-                for number, line in file.probes.items()
-            }
-            found = [
-                difference
-                for line, old, new in runs.values()
-                if line.own in runs
-                for difference in islice(_differences(line, old, new, *runs[line.own][1:]), _MAX_OF_ONE)
-            ]
-            tries[file.path] = _tries(file, found)
-        tries = self._confirmed(tries)
-        for file in self._files:
-            for each in tries[file.path]:
-                example, difference = each.example, each.difference
-                shape = shape_of(file.dialect, f"{example.code}\n{example.expression}")
-                (_, old), (_, new), line = difference.before, difference.after, difference.line
-                yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line)
+def _examples(files: list[_File], run: Run) -> Iterator[Found]:
+    """Yield examples that gave the same when they ran by themselves."""
+    before, after = run(files)
+    tries: dict[str, list[_Try]] = {}
+    for file in files:
+        runs = {
+            line.steps: (line, before.get(number, []), after.get(number, [])) for number, line in file.probes.items()
+        }
+        found = [
+            difference
+            for line, old, new in runs.values()
+            if line.own in runs
+            for difference in islice(_differences(line, old, new, *runs[line.own][1:]), _MAX_OF_ONE)
+        ]
+        tries[file.path] = _tries(file, found)
+    tries = _confirmed(tries, files, run)
+    for file in files:
+        for each in tries[file.path]:
+            example, difference = each.example, each.difference
+            shape = shape_of(file.dialect, f"{example.code}\n{example.expression}")
+            (_, old), (_, new), line = difference.before, difference.after, difference.line
+            yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line)
 
-    def _confirmed(self, tries: Mapping[str, list[_Try]]) -> dict[str, list[_Try]]:
-        """Return the tries, by their file, whose code gives the same by itself."""
-        numbered, files = dict[int, _Try](), list[_File]()
-        for at, file in enumerate(self._files):
-            own = dict(enumerate(tries[file.path], _APART * at))
-            numbered |= own
-            files.append(replace(file, probes={number: each.difference.line for number, each in own.items()}))
-        before, after = self._both([file for file in files if file.probes])
-        same = {
-            number for number, each in numbered.items()
-            if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
-        }  # fmt: skip
-        return {file.path: [numbered[number] for number in file.probes if number in same] for file in files}
 
-    def _both(self, files: list[_File]) -> tuple[Seen, Seen]:
-        """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
-        left = [file for file in files if file.probes]
-        for _ in range(_MAX_COMPILED):
-            if not left:
-                break
-            texts = [file.dialect.files(file.path, file.source, _named(file.probes)) for file in left]
-            written = {path: text for each in texts for path, text in each.items()}
-            runs = Probing(self._cut, self._validated, self._opened, written, tuple(file.path for file in left))
-            seen = _seen(runs.run("before"))
-            if seen:
-                return seen, _seen(runs.run("after"))
-            broken = [file.dialect.failed(file.path, written[file.path], runs.errors) for file in left]
-            if not any(broken):
-                break
-            left = [
-                replace(file, probes={number: line for number, line in file.probes.items() if str(number) not in names})
-                for file, names in zip(left, broken, strict=True)
-            ]
-            left = [file for file in left if file.probes]
-        return {}, {}
+def _confirmed(tries: Mapping[str, list[_Try]], files: list[_File], run: Run) -> dict[str, list[_Try]]:
+    """Return the tries, by their file, whose code gives the same by itself."""
+    numbered, probing = dict[int, _Try](), list[_File]()
+    for at, file in enumerate(files):
+        own = dict(enumerate(tries[file.path], _APART * at))
+        numbered |= own
+        probing.append(replace(file, probes={number: each.difference.line for number, each in own.items()}))
+    before, after = run(probing)
+    same = {
+        number for number, each in numbered.items()
+        if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
+    }  # fmt: skip
+    return {file.path: [numbered[number] for number in file.probes if number in same] for file in probing}
+
+
+def _both(cut: Cut, validated: Validated, opened: OpenSandbox, files: list[_File]) -> tuple[Seen, Seen]:
+    """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
+    left = [file for file in files if file.probes]
+    for _ in range(_MAX_COMPILED):
+        if not left:
+            break
+        texts = [
+            file.dialect.files(file.path, file.source, {str(number): line for number, line in file.probes.items()})
+            for file in left
+        ]
+        written = {path: text for each in texts for path, text in each.items()}
+        runs = Probing(cut, validated, opened, written, tuple(file.path for file in left))
+        seen = _seen(runs.run("before"))
+        if seen:
+            return seen, _seen(runs.run("after"))
+        broken = [file.dialect.failed(file.path, written[file.path], runs.errors) for file in left]
+        if not any(broken):
+            break
+        left = [
+            replace(file, probes={number: line for number, line in file.probes.items() if str(number) not in names})
+            for file, names in zip(left, broken, strict=True)
+        ]
+        left = [file for file in left if file.probes]
+    return {}, {}
 
 
 def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str) -> list[Found]:
@@ -160,7 +162,8 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
 
     ``steady_examples`` says which may be shown. Literals of ``public``, the base's text, are not hidden.
     """
-    found = sorted(_Search(cut, validated, open_sandbox, public, seed).examples(), key=lambda each: each.rank)
+    run = partial(_both, cut, validated, open_sandbox)
+    found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], Found] = {}
     for each in found:
         clearest.setdefault((each.test, each.shape, each.line.own), each)
@@ -248,10 +251,6 @@ def _beside(cut: Cut, path: str) -> Iterator[str]:
         at, _, own = other.rpartition("/")
         if at == folder and own.endswith("_test.go") and own != name and name.endswith(".go"):
             yield decode(file.data)
-
-
-def _named(probes: Mapping[int, Line]) -> dict[str, Line]:
-    return {str(number): line for number, line in probes.items()}
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
