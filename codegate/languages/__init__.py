@@ -46,23 +46,23 @@ class SourceFile:
     root: "Node"
 
     def declarations(self, place: str = "") -> list[Declaration]:
-        """Return what the file declares; ``place`` stands before the names in signatures."""
+        """Return the file's declarations; ``place`` precedes names in signatures."""
         found = self.reader.declarations(self.root, self.path, place)
         return [each for each in found if _NAME.fullmatch(each.name)]
 
     def uses(self, lines: Collection[int] | None = None) -> Uses:
-        """Return the names that the file uses in ``lines``, by their numbers from 1; None: in all."""
+        """Return the names used in ``lines`` (from 1), or everywhere."""
         return names_used(captures(self.root, self.grammar, self.reader.uses), lines)
 
 
 def grammar_of(suffix: str) -> Grammar | None:
-    """Return the grammar that reads files whose names end with ``suffix``; None where there is none."""
+    """Return the grammar of files with a suffix, or None."""
     reader = _readers().get(suffix)
     return reader.grammars[suffix] if reader is not None else None
 
 
 def read(path: str, file: TreeFile | None) -> SourceFile | None:
-    """Return the syntax of a file; None where no grammar reads it, or it is no text of at most 512 KiB."""
+    """Return the syntax of a file; None if unreadable or large."""
     suffix = PurePosixPath(path).suffix
     reader = _readers().get(suffix)
     if reader is None or file is None or file.is_link or len(file.data) > _MAX_BYTES or b"\0" in file.data:

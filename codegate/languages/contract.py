@@ -22,12 +22,12 @@ TEST_FOLDERS: Final = frozenset(
 
 
 def is_test_data(path: str) -> bool:
-    """Return whether a file is below a folder of tests or of fixtures."""
+    """Return whether a file is in a folder of tests or fixtures."""
     return not {*TEST_FOLDERS, "fixtures"}.isdisjoint(path.split("/")[:-1])
 
 
 class FileRules:
-    """Which files of one tree are what, by a language's habits; the rules for all languages decide the rest.
+    """Classify files by one language's habits.
 
     The paths need not exist in the tree.
     """
@@ -36,32 +36,32 @@ class FileRules:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether a file's text fits a pattern; ``absent`` for a file that the tree does not have."""
+        """Return whether a file's text fits; ``absent`` without a file."""
         file = self.tree.get(path)
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 
     def classify(self, path: str) -> PathClass | None:
-        """Return the class of a file that this language knows for certain; None for all others."""
+        """Return a file's class if this language is certain, or None."""
         return None
 
     def is_test(self, path: str) -> bool:
-        """Return whether a test runner of this language would collect the file."""
+        """Return whether this language's test runner would collect the file."""
         return False
 
     def is_test_area(self, path: str) -> bool:
-        """Return whether the file is there for tests, though no folder above it has a name that says so."""
+        """Return whether a file is for tests, outside of test folders."""
         return False
 
     def is_product(self, folder: str) -> bool:
-        """Return whether the product imports the folder, though its name is one of tests."""
+        """Return whether the product imports a folder named like tests."""
         return False
 
     def is_package(self, folder: str) -> bool:
-        """Return whether the folder is code, though its name may be one of documentation."""
+        """Return whether a folder named like documentation is code."""
         return False
 
     def is_module(self, path: str) -> bool:
-        """Return whether the file is code, though its name is one of configuration."""
+        """Return whether a file named like configuration is code."""
         return False
 
 

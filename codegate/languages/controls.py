@@ -43,7 +43,7 @@ class _Found(BaseModel):
 
 
 class Site(_Found):
-    """A place in a test, in bytes of its file, and what can stand there instead.
+    """A flippable place in a test, in bytes of its file.
 
     Attributes:
         row: it may be in one row of a table, so that the other rows do not have it.
@@ -86,12 +86,12 @@ class Unit(_Found):
         return self.name.rpartition("::")[2]
 
     def may_be(self, name: str) -> bool:
-        """Return whether a run can give it this name, or a part of it: parts have their titles behind its own."""
+        """Return whether a run may report the test by this name."""
         return _completes(self.name, name) or _completes(f"{self.name} > {HOLE}", name)
 
 
 def _completes(written: str, name: str) -> bool:
-    """Return whether ``name`` is what is written with anything in place of each ``HOLE``."""
+    """Return whether ``name`` fits a name with ``HOLE`` as wildcards."""
     first, *parts = written.split(HOLE)
     if not parts or not name.startswith(first):
         return name == written
@@ -123,7 +123,7 @@ class Written:
 
 
 class TestSyntax(ABC):
-    """What a language brings: how tests, literals and marks are written."""
+    """How a language writes tests, literals and marks."""
 
     __test__ = False
 
@@ -136,24 +136,24 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def tests(self, root: "Node") -> Iterator[Written]:
-        """Yield what may be tests, in the order of the text."""
+        """Yield possible tests in the order of the text."""
 
     @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
-        """Return the mark that goes behind a statement; ``data`` is the whole file."""
+        """Return the mark to put behind a statement."""
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """Yield the marks of a test and their places: behind its statements up to the first that may end it."""
+        """Yield marks and places up to the first statement that may leave."""
         for node in takewhile(lambda node: not self.leaves(node), test.statements):
             yield node.end_byte, self.mark(node, data)
 
     def word(self, named: "Node") -> tuple[int, str]:
-        """Return where a word goes into a name, so that a runner's patterns still match its beginning and its end."""
+        """Return where a word goes into a name, and its text."""
         at = text_of(named).encode().rfind(b"_")
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return the other names of a class that partitions all names, as those in one column of a table do."""
+        """Return the names to swap with this one in its table column."""
         return ()
 
     @abstractmethod
@@ -162,19 +162,19 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """Return whether flipping the node cannot count: what fails there may be swallowed, or it is a name."""
+        """Return whether a flip here cannot count."""
 
     def leaves(self, statement: "Node") -> bool:
-        """Return whether a statement may end its test, so that no mark behind it is certain."""
+        """Return whether a statement may end its test."""
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
     def is_row(self, node: "Node", test: Written) -> bool:
-        """Return whether a node may be in one row of a table: what is in a test's body, all rows have."""
+        """Return whether a node may be in one row of a table only."""
         return node.start_byte < test.statements[0].start_byte
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether a text is looked for in another one, which may well have another word of the file in it."""
+        """Return whether a text is searched for within another one."""
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
@@ -183,7 +183,7 @@ def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
 
 
 def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:
-    """Return the tests of a file, without those that another one of their name hides."""
+    """Return a file's tests; of several with one name, none."""
     found: dict[str, list[Written]] = {}
     for test in syntax.tests(root):
         found.setdefault(test.name, []).append(test)
@@ -225,14 +225,14 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
 
 
 def spread(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return at most so many of the sites, evenly over the text; the last is the first."""
+    """Return at most ``most`` sites, evenly over the text, last first."""
     if len(sites) <= most or most < 2:
         return list(reversed(sites))[:most]
     return [sites[round(number * (len(sites) - 1) / (most - 1))] for number in reversed(range(most))]
 
 
 def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
-    """Yield a node and what is in it, in the order of the text; nothing in texts or ``closed`` nodes, or too deep."""
+    """Yield a node and its descendants, outside texts and ``closed`` nodes."""
     stack = [(node, 0)]
     while stack:
         current, depth = stack.pop()
@@ -243,7 +243,7 @@ def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
 
 
 def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
-    """Return the other members of the class that a literal is of."""
+    """Return the other members of a literal's class."""
     text = text_of(node)
     if kind == "truth":
         other = {"true": "false", "false": "true"}[text.lower()]
@@ -260,7 +260,7 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the numbers of a block that are as round as this one; a tolerance is too small for the first decimal."""
+    """Return the other numbers of a block with equal trailing zeros."""
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
         return []
@@ -278,12 +278,12 @@ def _numbers(text: str) -> list[str]:
 
 
 def _core(place: int) -> int:
-    """Return the number at a place among those that do not end with 0; 0 comes before the first."""
+    """Return the ``place``-th number that does not end with 0."""
     return place + place // 9 + 1 if place >= 0 else 0
 
 
 def _words(body: str, words: Sequence[str]) -> list[str]:
-    """Return texts with another word of the file in place of the last one, as long as that where possible."""
+    """Return the text with its last word replaced by others."""
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:
         return []
@@ -307,7 +307,7 @@ def _letters(body: str) -> list[str]:
 
 
 def edited(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
-    """Return what ``data`` has in ``span`` with other texts in places of it that do not overlap."""
+    """Return a part of ``data`` with replaced, non-overlapping places."""
     parts, at = [], span[0]
     for start, end, text in sorted(edits, key=lambda one: one[:2]):
         parts += [data[at:start], text]

@@ -95,7 +95,7 @@ class Reader:
 
 
 def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None = None) -> Uses:
-    """Return the names that are used in those ``lines`` (from 1; None: all), of what a reader's query captured."""
+    """Return the names used in ``lines`` (from 1), or everywhere."""
     uses, no_words = Uses(), {node.id for role in ("keywords", "modules") for node in found.get(role, ())}
     for role, names in vars(uses).items():
         given = [node for node in found.get(role, ()) if role != "words" or node.id not in no_words]
@@ -111,7 +111,7 @@ def _start(node: "Node") -> str:
 
 
 def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
-    """Return the source of a node on one line: no comments, dots for defaults and long annotations.
+    """Return a declaration on one line, long parts as dots.
 
     The texts of ``fields`` stand in place of the fields of these names.
     """
@@ -135,7 +135,7 @@ def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
 
 
 def marks(node: "Node", end: "Node | None") -> str:
-    """Return the keywords of a declaration that stand before the node ``end`` in it."""
+    """Return a declaration's keywords before the node ``end``."""
     found: list[str] = []
     for each in node.children:
         if each == end:

@@ -47,14 +47,14 @@ _GENERATED: Final = re.compile(
 
 @dataclass(frozen=True)
 class PathClassifier:
-    """Classifies the paths of one tree, by the rules of each language and those for all of them."""
+    """Classify the paths of one tree."""
 
     tree: Tree = field(repr=False)
     rules: tuple[FileRules, ...] = field(repr=False)
 
     @classmethod
     def of(cls, tree: Tree) -> "PathClassifier":
-        """Return the classifier for ``tree``, with the test runners' configuration found in it."""
+        """Return the classifier for ``tree`` with its test configuration."""
         return cls(tree, tuple(language.files(tree) for language in languages()))
 
     def classify(self, path: str) -> PathClass:

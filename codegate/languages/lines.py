@@ -91,14 +91,14 @@ def joined(context: str, code: str) -> str:
 
 @dataclass(frozen=True)
 class Branch:
-    """What a statement with assertions in it runs: for each of its rows, or of its subtests, another one."""
+    """One run through a statement: a row, a subtest or a block."""
 
     bound: tuple[Step, ...]
     body: str
 
 
 class Shown(NamedTuple):
-    """An expression, and its value before the fix and after it: ``raises Error: message`` for an error."""
+    """Code, an expression, and its values before and after the fix."""
 
     code: str
     expression: str
@@ -127,7 +127,7 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
-        """Return what a statement of a test is to its line; None: nothing.
+        """Return the step or branches of a statement, or None.
 
         Branches leave the line here; a step beside them stays in it.
         """
@@ -137,7 +137,7 @@ class Reader(ABC):
         """Return the value that statements assign to a name."""
 
     def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """Return the value that a name was assigned last in the steps before."""
+        """Return the value last assigned to a name."""
         values = (self.assigned(self.parse(step.text), name) for step in reversed(before) if name in step.text)
         return next((value for value in values if value is not None), None)
 
@@ -147,19 +147,19 @@ class Reader(ABC):
         return self.named(text_of(table), before) if is_name else table
 
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
-        """Return the step of an assertion that compares the values of some expressions."""
+        """Return the step of an assertion on some expressions."""
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
 
 
 class TypedReader(Reader):
-    """Reads tests of a language in which functions that assert something are written out with typed parameters."""
+    """Read tests whose asserting functions have typed parameters."""
 
     results: ClassVar[frozenset[str]]
     """Types of expressions that call something."""
 
     @abstractmethod
     def is_made(self, node: "Node") -> bool:
-        """Return whether an expression's value comes from the code under test, for all that is seen."""
+        """Return whether the code under test may make a value."""
 
     @abstractmethod
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
@@ -167,14 +167,14 @@ class TypedReader(Reader):
 
     @abstractmethod
     def declare(self, name: str, kind: str, value: str) -> str:
-        """Return a declaration of a name with its type and value."""
+        """Return the declaration of a typed name with its value."""
 
     def text(self, node: "Node") -> str:
-        """Return the source of an expression as a line has it."""
+        """Return an expression as a line shows it."""
         return text_of(node)
 
     def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return the results that a function which asserts something is given, or else what it runs.
+        """Return what a call of an asserting function checks or runs.
 
         A call that the base has too counts only if the test itself made what it is given.
         """
@@ -223,7 +223,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        """Yield the lines of those tests (ids without their file) that can be written out.
+        """Yield the lines of tests, given by ids without files.
 
         Of a table's rows those are taken that ``base``, the file before the fix, does not have. What asserts something
         may stand in the test files ``beside`` it.
@@ -231,25 +231,25 @@ class Dialect(ABC):
 
     @abstractmethod
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """Yield the texts and numbers in a node, texts without quotes and escapes."""
+        """Yield a node's numbers and the contents of its texts."""
 
     @abstractmethod
     def names(self, node: "Node") -> set[str]:
-        """Return the names that a statement, or a definition of a file, is of."""
+        """Return the names that a statement or definition declares."""
 
     def declared(self, text: str) -> frozenset[str]:
         """Return the names that definitions of a file are of."""
         return frozenset(name for node in self.parse(text).named_children for name in self.names(node))
 
     def bound(self, text: str) -> frozenset[str]:
-        """Return the names that statements declare or assign to: ``a`` of ``a.b[c] = d``."""
+        """Return the names that statements declare or change."""
         changed = (each for each in walk(self.parse(text)) if each.type in self.assignments)
         targets = (walk(left) for each in changed if (left := field(each, "left")) is not None)
         firsts = (next((each for each in target if each.type == "identifier"), None) for target in targets)
         return self.declared(text) | {text_of(first) for first in firsts if first is not None}
 
     def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
-        """Return the definitions of ``names``, and of what these use in turn, in the order of the file."""
+        """Return the definitions that ``names`` need, in the file's order."""
         shown: list[Node] = []
         wanted, before = set(names), -1
         while len(shown) != before:
@@ -270,17 +270,17 @@ class Dialect(ABC):
 
     @abstractmethod
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """Return the files, by path, whose tests run ``probes`` (by name) and record what they check.
+        """Return the files, by path, whose tests run ``probes``.
 
         They run in place of the tests in ``source``, or ``beside`` them.
         """
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """Return imports and definitions of a test file that ``names`` need; None where nothing has one of them."""
+        """Return the imports and definitions that ``names`` need, or None."""
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Return what the names are that the test's framework gives a line; None: that cannot be told."""
+        """Return what fixtures and the like are, or None if unknown."""
         return {}
 
     def shown(
@@ -292,7 +292,7 @@ class Dialect(ABC):
         before: Value,
         after: Value,
     ) -> "Shown":
-        """Return two values of an expression after steps of a test file, as a reader is shown them."""
+        """Return two values of an expression as readers see them."""
         old, new = (self.value(*each) for each in (before, after))
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
@@ -301,11 +301,11 @@ class Dialect(ABC):
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return the steps that lead to an expression as they are written when nothing follows."""
+        """Return the steps without what only later code needed."""
         return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """Return the probes in ``source`` that a compiler's ``message`` is about."""
+        """Return the probes that a compiler's ``message`` is about."""
         place = re.compile(self.place.format(re.escape(path.rpartition("/")[2])), re.MULTILINE | re.DOTALL)
         head, lines, found = re.compile(rf".*\b{self.probe}(\w+)\("), source.splitlines(), set[str]()
         for number in set(map(int, place.findall(message) if self.place else ())):
@@ -315,7 +315,7 @@ class Dialect(ABC):
 
 
 def dialect_of(path: str) -> Dialect | None:
-    """Return how the tests of a file's language are written; None where that is not known."""
+    """Return the dialect of a test file, or None."""
     language = path_language(path)
     if language is None or not language.lines:
         return None
@@ -323,7 +323,7 @@ def dialect_of(path: str) -> Dialect | None:
 
 
 def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each line through the statements ``body``, after the steps ``before``."""
+    """Yield the steps of each line through statements."""
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
     for statement in reader.parse(body).named_children:
         read, outer = reader.read(statement, steps), steps
@@ -342,7 +342,7 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
 
 
 def _uncommented(reader: Reader, text: str) -> str:
-    """Return code without its comments: those of a hidden test tell what it asks for."""
+    """Return code without comments, which tell what tests want."""
     root = reader.parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]
     if not comments:
@@ -352,17 +352,17 @@ def _uncommented(reader: Reader, text: str) -> str:
 
 
 def is_fresh(node: "Node", base: str) -> bool:
-    """Return whether a file did not have a piece of code before, whatever its layout."""
+    """Return whether the base file lacks a piece of code."""
     return not appears(text_of(node), base)
 
 
 def appears(text: str, base: str) -> bool:
-    """Return whether a file has a piece of code, whatever its layout."""
+    """Return whether a file has code, whatever its layout."""
     return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
-    """Return the first rows of a table that a file did not have before; of all where it had all of them."""
+    """Return a table's first new rows, or its first rows."""
     given = list(rows)
     return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
 
@@ -370,7 +370,7 @@ def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
 def asserting(
     functions: "Mapping[str, Node]", fails: "Callable[[Node], bool]", called: "Callable[[Node], Iterable[str]]"
 ) -> "dict[str, Node]":
-    """Return the functions, by name, that assert something, or that call one that does."""
+    """Return the functions that assert something, also by other functions."""
     found = {name: node for name, node in functions.items() if fails(node)}
     while more := {
         name: node for name, node in functions.items()
@@ -383,7 +383,7 @@ def asserting(
 def written_out(
     parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
 ) -> tuple[Step, ...] | None:
-    """Return declarations of a function's parameters (names and types) with their values.
+    """Return declarations of parameters (names, types) with values, or None.
 
     None where one uses the name of another: they are assigned one after the other.
     """
@@ -397,7 +397,7 @@ def written_out(
 
 
 def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
-    """Return the steps of a line as code, inner blocks in braces.
+    """Return the steps of a line as code in braces.
 
     Args:
         line: its steps.
@@ -411,7 +411,7 @@ def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> s
 
 
 def steps_for(dialect: Dialect, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
-    """Return the ``shared`` steps that a test's ``text`` needs; names that are its ``own`` it declares anew."""
+    """Return the ``shared`` steps that a test's text needs."""
     kept: list[Step] = []
     wanted = dialect.used(text) - own
     for step in reversed(shared):

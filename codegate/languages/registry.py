@@ -19,12 +19,12 @@ def languages() -> tuple[LanguagePack, ...]:
 
 
 def path_language(path: str) -> LanguagePack | None:
-    """Return the language of one file by its name, or None."""
+    """Return the language of a file by its suffix, or None."""
     return _by_suffix().get(PurePosixPath(path).suffix)
 
 
 def controls_of(runner: str) -> str:
-    """Return the place of the syntax of tests that ``runner`` runs; empty where they have no controls."""
+    """Return the place of a runner's test syntax, or ""."""
     return next((language.controls for language in languages() if runner in language.runners), "")
 
 

@@ -67,7 +67,7 @@ def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int 
 
 
 def main() -> None:
-    """Search the files on standard input, within limits, and print what is found."""
+    """Search the files on standard input, within limits."""
     asked = json.load(sys.stdin)
     resource.setrlimit(resource.RLIMIT_CPU, (asked["cpu_seconds"], asked["cpu_seconds"]))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def find(path: str, text: str, runner: RunnerName) -> list[dict[str, Any]]:
-    """Return what was found in one file; nothing where no grammar reads it."""
+    """Return the units found in one file."""
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:
         return []

@@ -68,7 +68,7 @@ def _query(grammar: Grammar, query: str) -> "Query":
 
 
 def captures(root: "Node", grammar: Grammar, query: str) -> "dict[str, list[Node]]":
-    """Return the nodes in a tree that a query of its grammar captures, by the names of the captures."""
+    """Return the nodes that a query captures, by capture name."""
     from tree_sitter import QueryCursor  # noqa: PLC0415
 
     return QueryCursor(_query(grammar, query)).captures(root)
@@ -80,13 +80,13 @@ def text_of(node: "Node | None") -> str:
 
 
 def statement_text(node: "Node") -> str:
-    """Return the source of a statement, its later lines indented as if the first were not."""
+    """Return a statement's source, its later lines dedented with it."""
     text, indent = text_of(node), node.start_point.column
     return text if "`" in text else re.sub(rf"\n[ \t]{{1,{max(indent, 1)}}}", "\n", text) if indent else text
 
 
 def field(node: "Node | None", *names: str) -> "Node | None":
-    """Return the child that a path of field names leads to."""
+    """Return the child at a path of field names."""
     for name in names:
         node = node.child_by_field_name(name) if node is not None else None
     return node
@@ -103,7 +103,7 @@ def arguments_of(call: "Node | None") -> "list[Node]":
 
 
 def walk(node: "Node") -> Iterator["Node"]:
-    """Yield a node and all that is in it, in the order of the text."""
+    """Yield a node and its descendants in the text's order."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -112,7 +112,7 @@ def walk(node: "Node") -> Iterator["Node"]:
 
 
 def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
-    """Yield what a node is in, from the inside, up to ``end`` and without it."""
+    """Yield a node's ancestors, nearest first, below ``end``."""
     around = node.parent
     while around is not None and around != end:
         yield around
@@ -134,7 +134,7 @@ def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tup
 
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
-    """Return the source of a node with other text in place of some nodes in it, none of which is in another."""
+    """Return a node's source with other texts for some nodes."""
     data, start, parts = node.text or b"", node.start_byte, []
     at = 0
     for inner, text in sorted(edits.items(), key=lambda each: each[0].start_byte):
@@ -144,7 +144,7 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
 
 
 def parse_python(source: bytes) -> ast.Module | None:
-    """Return Python's own syntax tree of ``source``, or None when it is no Python of this interpreter's."""
+    """Return Python's own syntax tree of ``source``, or None."""
     try:
         with _lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -165,7 +165,7 @@ def same_syntax(old: bytes, new: bytes) -> bool:
 
 
 def decode(source: bytes) -> str:
-    """Return ``source`` as text in its declared encoding, undecodable bytes replaced."""
+    """Return ``source`` as text in its declared encoding."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         return source.decode(encoding, "replace")
@@ -174,7 +174,7 @@ def decode(source: bytes) -> str:
 
 
 def added_lines(new: TreeFile, old: TreeFile | None) -> dict[int, str]:
-    """Return the lines of a file, by their numbers from 1, that it did not have before at any indentation."""
+    """Return a file's new lines by number from 1."""
     before = {line.strip() for line in decode(old.data).split("\n")} if old is not None else set()
     lines = enumerate(decode(new.data).split("\n"), 1)
     return {number: line for number, line in lines if line.strip() not in before}

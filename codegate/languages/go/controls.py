@@ -22,7 +22,7 @@ _KEYED: Final = frozenset({"array_type", "expression_case", "keyed_element"})
 
 
 class GoTests(TestSyntax):
-    """Functions of a package; examples too, of which the last comment says what they print."""
+    """Functions of a package; examples by their last comment too."""
 
     literals: ClassVar = {
         "interpreted_string_literal": "text", "raw_string_literal": "text", "rune_literal": "text", "comment": "text",
@@ -100,7 +100,7 @@ class GoTests(TestSyntax):
 
 
 def _suites(root: "Node") -> dict[str, str]:
-    """Return the types whose methods are tests, with the function that runs them as a suite."""
+    """Return suite types with the functions that run them."""
     found = {}
     for function in root.named_children:
         name = text_of(field(function, "name"))
@@ -111,7 +111,7 @@ def _suites(root: "Node") -> dict[str, str]:
 
 
 def _cells(row: "Node") -> Iterator[tuple[str | int, "Node"]]:
-    """Yield what stands in a row of a table, by the name or the number of its column."""
+    """Yield a table row's columns and values."""
     for number, one in enumerate(each for each in row.named_children if each.type != "comment"):
         name = text_of(one.named_children[0]) if one.type == "keyed_element" else number
         value = one.named_children[-1] if one.type == "keyed_element" else one

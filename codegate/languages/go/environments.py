@@ -39,7 +39,7 @@ class Go(LanguageSupport):
 
 
 def _parts(root: "Node") -> "list[Node]":
-    """Return the declarations of a file, and each of its imports."""
+    """Return a file's declarations and single imports."""
     imports = [node for node in root.named_children if node.type == "import_declaration"]
     others = [node for node in root.named_children if node.type.endswith("_declaration") and node not in imports]
     return others + [each for node in imports for each in walk(node) if each.type == "import_spec"]

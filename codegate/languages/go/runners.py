@@ -83,7 +83,7 @@ class Go:
 
 
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return what of ``command`` the compiler is given, and what the test program."""
+    """Return the compiler's and the test program's options of ``command``."""
     starts = [number for number, words in enumerate(pairwise(command)) if words == ("go", "test")]
     words = list(command[starts[0] + 2 :] if starts else ())
     build: list[str] = []
@@ -107,7 +107,7 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
-    """Return, by path, what the marked ``files`` call: a file for each package that they are of."""
+    """Return, by path, the files that define the marks."""
     packages = {found[1].decode("utf-8", "replace") for file in files
                 if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip
     folder = files[0].rpartition("/")[0]

@@ -79,7 +79,7 @@ class GoReader(TypedReader):
         return None if own or (self._fails(statement) and not declares) else Step(statement_text(statement))
 
     def _fails(self, node: "Node") -> bool:
-        """Return whether there is an assertion in a statement, or a call of what asserts something."""
+        """Return whether a statement or a function it calls asserts something."""
         return fails(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ class GoReader(TypedReader):
         return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
 
     def _condition(self, statement: "Node") -> Step:
-        """Return what a condition compares, and what the texts of its failures show."""
+        """Return the step of an ``if`` that fails the test."""
         condition = field(statement, "condition")
         calls = [node for node in walk(statement) if node.type == "call_expression"]
         inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
@@ -122,7 +122,7 @@ class GoReader(TypedReader):
         return replace(step, text=text_of(field(statement, "initializer")) or next(filling, ""))
 
     def _operands(self, condition: "Node") -> list[str]:
-        """Return the sides of comparisons, arguments of calls such as ``reflect.DeepEqual``, and other conditions."""
+        """Return the operands of a condition."""
         if condition.type == "parenthesized_expression":
             return self._operands(condition.named_children[0])
         if condition.type == "unary_expression" and text_of(condition).startswith("!"):
@@ -150,7 +150,7 @@ class GoReader(TypedReader):
         return [Branch((), text_of(field(arguments[1], "body"))[1:-1])]
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield what a loop over a table that is written out runs for each of its rows."""
+        """Yield a branch for each row of a literal table."""
         clause = next((node for node in loop.named_children if node.type == "range_clause"), None)
         left, table, body = field(clause, "left"), self.value(field(clause, "right"), before), field(loop, "body")
         if (stepped := _STEPPED.match(text_of(loop))) is not None and body is not None:
@@ -179,7 +179,7 @@ class GoReader(TypedReader):
         return None
 
     def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield what a loop runs that takes entries of a table by their index, one or more at a time."""
+        """Yield a branch for each group of rows taken by index."""
         index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
         table = self.named(name, before)
         rows = _entries(table) if table is not None and table.type == "composite_literal" else []
@@ -250,7 +250,7 @@ def _entries(table: "Node") -> "list[Node]":
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
-    """Return the value of each field of a row, as an expression; zero where the row has none, if it is known."""
+    """Return the expression of each field of a row."""
     kinds: dict[str, str] = {}
     for declaration in struct.named_children[0].named_children:
         for name in declaration.children_by_field_name("name"):
@@ -287,7 +287,7 @@ def _asserts(call: "Node") -> bool:
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return what runs the function that an assertion such as ``assert.Panics`` is given, or an empty string."""
+    """Return the call of a function under ``assert.Panics``, or ""."""
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""
@@ -295,7 +295,7 @@ def _guarded(function: str, arguments: list["Node"]) -> str:
 
 
 def fails(node: "Node") -> bool:
-    """Return whether there is an assertion in a statement or a function."""
+    """Return whether code asserts something."""
     return any(
         inner.type == "call_expression"
         and (_FAILING.search(name := text_of(field(inner, "function"))) or _asserts(inner))
@@ -309,7 +309,7 @@ def _inner(node: "Node | None") -> "Node | None":
 
 
 def struct_types(node: "Node") -> "dict[str, Node]":
-    """Return the structs that are declared in a file or a function, by their names."""
+    """Return the structs declared in a file or function, by name."""
     found = {}
     for inner in walk(node):
         kind = field(inner, "type")
@@ -319,7 +319,7 @@ def struct_types(node: "Node") -> "dict[str, Node]":
 
 
 def variables(root: "Node") -> set[str]:
-    """Return the variables that a statement declares for those after it."""
+    """Return the variables that a statement declares."""
     found: set[str] = set()
     for node in [root, *root.named_children]:
         if node.type == "short_var_declaration":

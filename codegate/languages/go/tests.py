@@ -119,7 +119,7 @@ class GoTests(Dialect):
                     yield Line(name, self._without_tables(steps))
 
     def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """Return steps without the tables whose rows stand in them: their literals are not this line's."""
+        """Return steps without tables, whose rows are written out."""
         kept: list[Step] = []
         used: set[str] = set()
         for step in reversed(steps):
@@ -218,7 +218,7 @@ class GoTests(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step with ``=`` where all that it declares is ``known`` in its block; add to that what is not."""
+        """Return a step with ``=`` where all names are ``known``."""
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
             left = field(node, "left") if node.type == "short_var_declaration" else None
@@ -235,7 +235,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests()}
 
 
 def _in_turn(body: "Node | None") -> str:
-    """Return a function's body with the statements of goroutines that are given the names they use in their place."""
+    """Return a function's body with its goroutines run in turn."""
     edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
     waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
     for node in walk(body) if body is not None and groups else ():

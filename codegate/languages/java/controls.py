@@ -24,7 +24,7 @@ _PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|has
 
 
 class JavaTests(TestSyntax):
-    """Test methods of the classes of a file; they leave no marks, since only reports come out of a build tool."""
+    """Test methods of a file's classes; they leave no marks."""
 
     literals: ClassVar = {
         "string_literal": "text", "character_literal": "text", "decimal_integer_literal": "number",
@@ -80,7 +80,7 @@ class JavaTests(TestSyntax):
 
 
 def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    """Yield the test methods below a node, by their names in the outermost class of the file."""
+    """Yield test methods, named within the file's outermost class."""
     for each in node.named_children:
         name, body = field(each, "name"), field(each, "body")
         if each.type == "class_declaration":
@@ -94,7 +94,7 @@ def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
 
 
 def _is_test(method: "Node") -> bool:
-    """Return whether JUnit runs a method: by its annotation, else by its name and the class that it is in."""
+    """Return whether JUnit runs a method."""
     modifiers = [one for each in method.named_children if each.type == "modifiers" for one in each.named_children]
     names = {text_of(field(one, "name")).rpartition(".")[2] for one in modifiers if one.type.endswith("annotation")}
     owner = method.parent.parent if method.parent is not None else None

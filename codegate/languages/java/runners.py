@@ -23,7 +23,7 @@ _FAILED: Final = frozenset({"failed", "error"})
 
 
 class BuildTool:
-    """One run of the tool for each batch of test classes, by the command of the recipe.
+    """Run the recipe's build tool once for each batch of classes.
 
     Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
     one of a nested class, ``::total(int)[2]`` for the second row of a method with parameters. Rows and methods of equal
@@ -62,7 +62,7 @@ class BuildTool:
     def arguments(
         self, options: tuple[str, ...], module: str, classes: tuple[str, ...], selection: TestSelection
     ) -> Iterator[str]:
-        """Yield the arguments that run test classes of a module, with ``options`` of the project's own."""
+        """Yield the arguments that run test classes of a module."""
         raise NotImplementedError
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
@@ -91,7 +91,7 @@ class BuildTool:
         return RunnerReport(results, status, (*broken, *errors), crashes, forged, texts=texts)
 
     def _options(self, words: list[str]) -> Iterator[str]:
-        """Yield the options of a command: no goals, and none of those that are set here."""
+        """Yield a command's options except goals and our own."""
         left = iter(words)
         for word in left:
             values = [next(left)] if word in self.valued else []
@@ -161,19 +161,19 @@ def _failing(results: Mapping[str, TestResult]) -> bool:
 
 
 def _module(file: str) -> str:
-    """Return the folder of the module that a file is in."""
+    """Return the folder of a file's module."""
     found = _PLACE.fullmatch(file)
     return found[1] or "" if found else ""
 
 
 def _class(file: str) -> str:
-    """Return the name of a file's class, with ``/`` between its parts; empty where it is in no folder of sources."""
+    """Return a file's class with ``/`` between parts, or ""."""
     found = _PLACE.fullmatch(file)
     return found[2] if found else ""
 
 
 def _raised(result: TestResult) -> str | None:
-    """Return what failed a test; which of the libraries' classes says that an assertion failed tells nothing."""
+    """Return the exception that failed a test."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 
@@ -186,14 +186,14 @@ def _crash(result: TestResult) -> Crash:
 
 
 def _message(result: TestResult) -> str:
-    """Return the message of an exception: Gradle writes its class before it, and both write its trace behind it."""
+    """Return an exception's message without class and trace."""
     kind = result.exception or ""
     text = result.message.removeprefix(f"{kind}: ")
     return (text.partition(kind)[0].strip() or text) if kind else text
 
 
 def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None) -> CollectionError:
-    """Return why a file has no results, by what the tool printed."""
+    """Return why a file has no results."""
     error = _ERROR.search(said)
     if error is None:
         words = f"no test of it was reported, and the build tool ended with status {status}"

@@ -56,7 +56,7 @@ class JavaReader(TypedReader):
         return fails(statement) or any(call_name(node) in self.helpers for node in walk(statement))
 
     def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """Return what an assertion checks, or what a method that asserts something runs."""
+        """Return what an assertion or an asserting method checks."""
         helper = self.helpers.get(call_name(call))
         if helper is not None and field(call, "object") is None:
             helped = self.helped(helper, call, before)
@@ -82,7 +82,7 @@ class JavaReader(TypedReader):
         return f"{kind} {name} = {value};"
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> "Iterator[Branch | Step]":
-        """Yield what a loop over values that are written out runs for each of them."""
+        """Yield a branch for each value of a literal list."""
         table = self.value(field(loop, "value"), before)
         if table is None:
             return
@@ -99,7 +99,7 @@ class JavaReader(TypedReader):
         return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
-        """Yield the parameters of each new row of a test; ``sources`` are the file's methods, by name."""
+        """Yield the parameters of each new row of a test."""
         named = self.parameters(method)
         for annotation in annotations(method):
             rows: list[Node] = []
@@ -127,7 +127,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return what of an assertion's argument is checked: sides of comparisons, and what methods are asked of."""
+        """Return the checked expressions of an assertion's argument."""
         inner = node
         while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
             inner = inner.named_children[-1]
@@ -140,7 +140,7 @@ class JavaReader(TypedReader):
 
 
 def call_name(node: "Node") -> str:
-    """Return the name of the method that is called; empty where none is."""
+    """Return the name of the called method, or ""."""
     return text_of(field(node, "name")) if node.type == "method_invocation" else ""
 
 
@@ -157,12 +157,12 @@ def annotations(node: "Node") -> "list[Node]":
 
 
 def fails(node: "Node") -> bool:
-    """Return whether there is an assertion in a statement or a method."""
+    """Return whether code asserts something."""
     return any(_ASSERTS.fullmatch(name) or name == "fail" for name in map(call_name, walk(node)))
 
 
 def _thrown(call: "Node | None") -> tuple[Step, ...]:
-    """Return the code that an assertion asks an error of; nothing where it is none."""
+    """Return the steps of an assertion that expects an exception."""
     if call is None or not _THROWS.fullmatch(call_name(call)):
         return ()
     for each in arguments_of(call):
@@ -175,7 +175,7 @@ def _thrown(call: "Node | None") -> tuple[Step, ...]:
 
 
 def _raising(statements: "list[Node]") -> tuple[Step, ...]:
-    """Return statements of which the last is asked for an error."""
+    """Return statements of which the last should raise."""
     listed = [node for node in statements if "comment" not in node.type]
     if not listed:
         return ()
@@ -192,7 +192,7 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
 
 
 def _guarded(statement: "Node") -> "list[Branch | Step] | None":
-    """Return what a ``try`` runs; where it fails the test at its end, an error is asked for."""
+    """Return what a ``try`` runs; ``fail()`` at its end expects an error."""
     body = field(statement, "body")
     if body is None:
         return None

@@ -109,7 +109,7 @@ class JavaTests(Dialect):
         names: Mapping[str, str],
         methods: "Mapping[str, Node]",
     ) -> Iterator[Line]:
-        """Yield the lines of the tests in a class, which begin with its fields and what runs before each test."""
+        """Yield the lines of a class's tests, after fields and set-up."""
         shared = (*before, *self._prepared(body))
         for node in body.named_children:
             inner, name = field(node, "body"), text_of(field(node, "name"))
@@ -130,7 +130,7 @@ class JavaTests(Dialect):
                         yield Line(names[test], steps)
 
     def _prepared(self, body: "Node") -> Iterator[Step]:
-        """Yield the fields of a class that no framework fills, and the statements of what runs before each test."""
+        """Yield a class's fields and set-up statements."""
         open_fields: dict[str, str] = {}
         for node in body.named_children:
             kind = text_of(field(node, "type"))
@@ -219,19 +219,19 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaTests()}
 
 
 def _imports(text: str) -> str:
-    """Return the name that an import is of; empty where it goes without saying."""
+    """Return an import's name; empty for the JDK."""
     return "" if re.match(r"import java\.", text) else text.rstrip(" ;").rpartition(".")[2]
 
 
 def _says(node: "Node") -> bool:
-    """Return whether texts in something are for those who read the results of tests."""
+    """Return whether texts here only describe tests or failures."""
     if node.type == "annotation":
         return not text_of(field(node, "name")).endswith(("ValueSource", "CsvSource"))
     return call_name(node) == "fail"
 
 
 def _silenced(root: "Node") -> "Iterator[tuple[Node, str]]":
-    """Yield what makes methods of a file tests, and what stands in its place."""
+    """Yield edits that keep a file's tests from running."""
     old = "TestCase" in text_of(root)
     for node in walk(root):
         name = field(node, "name")

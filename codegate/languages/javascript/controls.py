@@ -137,7 +137,7 @@ def _parts(node: "Node | None") -> "list[Node]":
 
 
 def _end(node: "Node") -> int:
-    """Return where a statement ends: without a semicolon, it has the comment behind it."""
+    """Return where a statement ends, without a comment behind it."""
     return max((one.end_byte for one in node.children if one.type != "comment"), default=node.end_byte)
 
 
@@ -161,7 +161,7 @@ def _is_expected(node: "Node") -> bool:
 
 
 def _names(node: "Node") -> list[str]:
-    """Return the words that declare a test or a group, as ``it`` and ``each``; none where a call does not."""
+    """Return the words of a declaring call, as ``it`` and ``each``."""
     listed = field(node, "arguments")
     if node.type != "call_expression" or listed is None or listed.type != "arguments":
         return []
@@ -175,13 +175,13 @@ def _names(node: "Node") -> list[str]:
 
 
 def _is_apart(node: "Node") -> bool:
-    """Return whether it is not known what leads to the tests in a function: it may be called anywhere."""
+    """Return whether a function may be called from anywhere."""
     called = node.parent is not None and node.parent.type == "arguments"
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 
 
 def title_of(node: "Node", *, is_table: bool) -> str:
-    """Return a title with ``HOLE`` for what only a run can tell."""
+    """Return a title with ``HOLE`` for its dynamic parts."""
     parts, stack = [], [node]
     while stack:
         one = stack.pop()
@@ -195,7 +195,7 @@ def title_of(node: "Node", *, is_table: bool) -> str:
 
 
 def _statement(call: "Node") -> "Node | None":
-    """Return the statement that declares a test, with the loop that has no other; None where copies cannot stand."""
+    """Return the statement that declares a test, or None."""
     node = call
     while node.parent is not None and node.parent.type in {"await_expression", "member_expression", "call_expression"}:
         node = node.parent

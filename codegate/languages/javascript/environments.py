@@ -33,7 +33,7 @@ class JavaScript(LanguageSupport):
 
 
 def runner_of(tree: Tree) -> RunnerName | None:
-    """Return what runs the project's tests: what its scripts call, or else what it or its workspace depends on."""
+    """Return the test runner of scripts or dependencies, or None."""
     own = read_json(tree, "package.json")
     texts = {name: text for name, text in _table(own, "scripts").items() if isinstance(text, str)}
     for name in _TEST_SCRIPTS:
@@ -51,7 +51,7 @@ def runner_of(tree: Tree) -> RunnerName | None:
 
 
 def _expanded(name: str, scripts: Mapping[str, str], depth: int = 0) -> list[str]:
-    """Return a script and, in order, the scripts that it runs."""
+    """Return a script and the scripts that it runs."""
     text = scripts.get(name)
     if text is None or depth > 5:
         return []

@@ -57,7 +57,7 @@ class JavaScriptReader(Reader):
         return list(self.rows(statement, before)) or None
 
     def each(self, call: "Node", function: "Node") -> Iterator[Branch]:
-        """Yield the rows of ``it.each(table)``; those that are arrays are spread over the parameters."""
+        """Yield a branch for each row of ``it.each(table)``."""
         table = field(call, "function", "arguments")
         rows = table.named_children[0] if table is not None and table.named_children else None
         for row in fresh(_elements(rows), self.base):
@@ -72,7 +72,7 @@ class JavaScriptReader(Reader):
                 yield _branch(bound, patterns[0] if patterns and not spread else None, row, body)
 
     def rows(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield what a loop over a table that is written out runs for each of its rows."""
+        """Yield a branch for each row of a literal table."""
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return
@@ -80,7 +80,7 @@ class JavaScriptReader(Reader):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
-        """Yield the rows of a table: of an array, or of what lists an object's entries."""
+        """Yield the rows of an array or of an object's entries."""
         listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
         if table is not None and listed:
             arguments = field(table, "arguments")
@@ -106,7 +106,7 @@ class JavaScriptReader(Reader):
 
 
 def asserting(root: "Node") -> "dict[str, Node]":
-    """Return the functions of a file that assert something, by their names."""
+    """Return a file's functions that assert something, by name."""
     functions = {node: node for node in root.named_children if node.type == "function_declaration"}
     for statement in root.named_children:
         if statement.type in DECLARATIONS:
@@ -133,7 +133,7 @@ def _call_in(value: "Node") -> "Node | None":
 
 
 def role_of(call: "Node | None") -> str:
-    """Return whether a call declares a test, a group or a hook; an empty string: none of them."""
+    """Return a call's role: test, group, hook, other or ""."""
     if call is None:
         return ""
     name, _, modifier = text_of(field(call, "function")).partition("(")[0].partition(".")
@@ -146,7 +146,7 @@ def role_of(call: "Node | None") -> str:
 
 
 def declares_tests(statement: "Node") -> bool:
-    """Return whether there is a declaration of a test, a group or a hook in a statement."""
+    """Return whether a statement declares a test, group or hook."""
     return any(role_of(called(inner)) for inner in walk(statement) if inner.type == "expression_statement")
 
 
@@ -166,7 +166,7 @@ def parameters(function: "Node") -> list["Node"]:
 
 
 def title_pattern(call: "Node | None") -> str:
-    """Return a regular expression of the titles that a declaration's test can have."""
+    """Return a pattern of a test's possible titles."""
     arguments = field(call, "arguments")
     first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
     if first is None or first.type not in {"string", "template_string"}:
@@ -176,12 +176,12 @@ def title_pattern(call: "Node | None") -> str:
 
 
 def unwrapped(body: str) -> str:
-    """Return the statements of a function's body; an expression is one."""
+    """Return the statements of a function's body."""
     return body[1:-1] if body.startswith("{") else f"{body};"
 
 
 def _assertion(statement: "Node") -> Step | None:
-    """Return what an assertion checks; None when the statement is none."""
+    """Return what an assertion checks, or None."""
     value = statement.named_children[0] if statement.named_children else None
     if value is None or statement.type not in {"expression_statement", "return_statement"}:
         return None
@@ -207,7 +207,7 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return a request without what it expects of its response; None when the statement is none."""
+    """Return a request and what is expected of it, or None."""
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
     call = _call_in(value) if value is not None else called(statement)
@@ -218,7 +218,7 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
 
 
 def _without_expectations(node: "Node", response: str, checked: list[str]) -> str:
-    """Return a chain of calls without ``.expect(…)`` and ``.end(…)``; ``checked`` gets what these look at."""
+    """Return a call chain without expectations, adding them to ``checked``."""
     inner = field(node, "function") or field(node, "object")
     if node.type not in {"call_expression", "member_expression"} or inner is None:
         return text_of(node)
@@ -232,7 +232,7 @@ def _without_expectations(node: "Node", response: str, checked: list[str]) -> st
 
 
 def _expected_of(response: str, arguments: "list[Node]") -> Iterator[str]:
-    """Yield what of a response ``.expect(status, body)``, ``(body)`` and ``(header, value)`` look at."""
+    """Yield the parts of a response that ``.expect(…)`` checks."""
     given = [each for each in arguments if each.type not in FUNCTIONS]
     types = [each.type for each in given]
     if types[:1] == ["number"]:
@@ -262,7 +262,7 @@ def _checks(values: "list[Node]", *, raises: bool) -> Step:
 
 
 def _result(function: "Node") -> str:
-    """Return the one expression that a function consists of; an empty string where it has more."""
+    """Return a function's only expression, or ""."""
     body = field(function, "body")
     if body is None or body.type != "statement_block":
         return text_of(body)
@@ -272,7 +272,7 @@ def _result(function: "Node") -> str:
 
 
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
-    """Return the pattern, the table and the body of a loop; of ``forEach`` too."""
+    """Return pattern, table and body of a loop or ``forEach``."""
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
     call = called(statement)
@@ -284,7 +284,7 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
 
 
 def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node") -> Branch:
-    """Return a row's branch; members of a row that one name stands for are written out in the body."""
+    """Return a row's branch, with the row's members written out."""
     edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
     if pattern is not None and pattern.type == "identifier" and row.type == "object":
         values = {text_of(field(pair, "key")): text_of(field(pair, "value")) for pair in row.named_children}
@@ -296,7 +296,7 @@ def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node"
 
 
 def _bindings(pattern: "Node", row: "Node") -> list[Step]:
-    """Return declarations of the names in a pattern, one by one where the row is written out."""
+    """Return declarations of a pattern's names."""
     names = pattern.named_children
     if pattern.type == "array_pattern" and row.type == "array" and len(names) <= len(row.named_children):
         return [step for pair in zip(names, row.named_children, strict=False) for step in _bindings(*pair)]
@@ -311,7 +311,7 @@ def _bindings(pattern: "Node", row: "Node") -> list[Step]:
 
 
 def _bare(value: "Node") -> "Node":
-    """Return an expression without brackets and what TypeScript says of its type."""
+    """Return an expression without brackets and TypeScript's casts."""
     while value.type in {"parenthesized_expression", "as_expression", "satisfies_expression"} and value.named_children:
         value = value.named_children[0]
     return value
@@ -323,5 +323,5 @@ def _elements(table: "Node | None") -> Iterator["Node"]:
 
 
 def is_name(node: "Node") -> bool:
-    """Return whether a node is a name that something can be bound to."""
+    """Return whether a node is a bindable name."""
     return node.type in NAMES

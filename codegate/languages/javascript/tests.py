@@ -100,7 +100,7 @@ class JavaScriptTests(Dialect):
         before: tuple[Step, ...],
         wanted: tuple[str, ...],
     ) -> Iterator[Line]:
-        """Yield the lines of the tests that a file, or the function of a group, declares."""
+        """Yield the lines of the tests that statements declare."""
         steps = before
         for statement in self.parse(body).named_children:
             call = called(statement)
@@ -121,7 +121,7 @@ class JavaScriptTests(Dialect):
                 steps += (Step(text_of(statement)),)
 
     def _test(self, reader: JavaScriptReader, call: "Node", function: "Node", begin: Line) -> Iterator[Line]:
-        """Yield the lines of one test, which begin as ``begin`` does."""
+        """Yield the lines of one test, after ``begin``."""
         each = text_of(field(call, "function", "function")).endswith(".each")
         body = unwrapped(text_of(function.child_by_field_name("body")))
         callbacks = set() if each else {text_of(parameter) for parameter in parameters(function)}
@@ -235,13 +235,13 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 
 def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:
-    """Return the first of the ``wanted`` tests that a declaration below some titles can be of."""
+    """Return the first wanted test that a declaration may be."""
     pattern = re.compile(" > ".join([*titles, title_pattern(call)]), re.DOTALL)
     return next((test for test in wanted if pattern.fullmatch(test)), None)
 
 
 def _data(root: "Node") -> Iterator[str]:
-    """Yield the declarations of a file that load nothing: values that its tests share."""
+    """Yield declarations of plain values that tests share."""
     for statement in root.named_children:
         text = text_of(statement)
         functions = any(node.type in FUNCTIONS for node in walk(statement))
@@ -250,13 +250,13 @@ def _data(root: "Node") -> Iterator[str]:
 
 
 def _owner_in(call: "Node | None") -> str:
-    """Return the name whose method a call of a file is, unless it declares tests; empty where there is none."""
+    """Return the object of a call of a method, or ""."""
     owner = field(field(call, "function"), "object") if call is not None and not role_of(call) else None
     return text_of(owner) if owner is not None and is_name(owner) else ""
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
-    """Return an import, or what takes an object apart, with what is wanted alone."""
+    """Return an import or destructuring with wanted names only."""
     named = next((node for node in walk(statement) if node.type in {"named_imports", "object_pattern"}), None)
     parts = named.named_children if named is not None else []
     names = [text_of(field(node, "alias") or field(node, "name") or field(node, "value") or node) for node in parts]
@@ -265,7 +265,7 @@ def _narrowed(statement: "Node", wanted: set[str]) -> str:
 
 
 def _inner_names(statement: "Node") -> set[str]:
-    """Return the names that a definition has for itself: parameters and variables."""
+    """Return a definition's own parameters and variables."""
     found: set[str] = set()
     for node in walk(statement):
         if node.type in {"formal_parameters", "variable_declarator", "catch_clause"}:
@@ -277,7 +277,7 @@ def _inner_names(statement: "Node") -> set[str]:
 
 
 def _names_test(fragment: "Node") -> bool:
-    """Return whether a text is in the title of a test or a group."""
+    """Return whether a text is in a test's or group's title."""
     string = fragment.parent
     arguments = string.parent if string is not None else None
     first = arguments is not None and arguments.type == "arguments" and arguments.named_children[:1] == [string]

@@ -61,7 +61,7 @@ class JUnit:
 
 
 def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
-    """Return the tests of all files that the driver sent, the command's status, broken files, and what else was sent.
+    """Return tests, status, broken files, and whether records were forged.
 
     There are neither tests nor a status where there are more of them than anybody writes.
     """
@@ -116,7 +116,7 @@ def _result(case: XmlElement) -> TestResult:
 
 
 def _said(attributes: dict[str, str]) -> TestStatus:
-    """Return what a test's own attributes say; most formats have elements inside it for everything but passing."""
+    """Return the status in a test's own attributes."""
     words = {attributes.get(name, "").lower() for name in ("status", "result")}
     return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
 

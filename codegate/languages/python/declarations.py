@@ -87,7 +87,7 @@ def _decorators(scopes: "tuple[Node, ...]") -> list[str]:
 
 
 def _parameters(function: "Node") -> tuple[str, ...]:
-    """Return the names of a function's parameters but for the object or class that a method is of."""
+    """Return a function's parameters without ``self`` and ``cls``."""
     listed = field(function, "parameters")
     given = [each for each in listed.named_children if "splat" not in each.type] if listed is not None else []
     names = [text_of(field(each, "name") or (each.named_children or [each])[0]) for each in given]

@@ -36,7 +36,7 @@ class Python(LanguageSupport):
 
 
 def choose_python_runner(tree: Tree) -> RunnerName:
-    """Return the runner for the tests of ``tree``: ``pytest``, ``unittest`` or ``django``.
+    """Return the tree's runner: ``pytest``, ``unittest`` or ``django``.
 
     Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
     unittest is for trees whose tests define ``load_tests``, which pytest does not call, where pytest is declared
@@ -61,7 +61,7 @@ def _is_test(path: str) -> bool:
 
 
 def django_project(tree: Tree) -> str | None:
-    """Return the folder of the ``manage.py`` nearest to the root of ``tree`` (empty: the root), or None."""
+    """Return the folder of the topmost ``manage.py``, or None."""
     found = [path for path in tree if PurePosixPath(path).name == "manage.py" and b"django" in tree[path].data]
     nearest = min(found, key=lambda path: (path.count("/"), path), default=None)
     return None if nearest is None else nearest.rpartition("/")[0]

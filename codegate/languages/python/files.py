@@ -79,14 +79,14 @@ class PythonFiles(FileRules):
         return bool(named) and not self.is_product(folder)
 
     def _is_imported(self, path: str) -> bool:
-        """Return whether source below the same top folder imports the module or package ``path`` (without suffix)."""
+        """Return whether source in the same top folder imports a path."""
         top, *_ = parts = path.split("/")
         names = {".".join(parts[start:]) for start in range(len(parts) - 1)}
         return not names.isdisjoint(self._imports.get(top, frozenset()))
 
     @cached_property
     def _imports(self) -> dict[str, frozenset[str]]:
-        """Return, by top folder, the dotted names that its modules import, except modules that look like tests."""
+        """Return, by top folder, the names that its sources import."""
         imports: dict[str, set[str]] = {}
         for path, file in self.tree.items():
             *folders, name = path.split("/")
@@ -98,7 +98,7 @@ class PythonFiles(FileRules):
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Match as pytest does: a pattern with a slash against the end of the path, any other against the name."""
+    """Return whether a path fits pytest's patterns."""
     if not path.endswith(".py"):
         return False
     name = path.rpartition("/")[2]
@@ -109,7 +109,7 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
-    """Yield the dotted names that a module in ``folders`` imports, and all names above them."""
+    """Yield the dotted names that a module imports, with parents."""
     for origin, bracketed, members, modules in _IMPORT.findall(source):
         if modules:
             for module in _listed(modules):
@@ -125,7 +125,7 @@ def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
 
 
 def _listed(names: bytes) -> Iterator[str]:
-    """Yield the names of ``a as b, c`` without what they are renamed to."""
+    """Yield the names of ``a as b, c`` before ``as``."""
     for part in _NOT_NAMES.sub("", names.decode("utf-8", "replace")).split(","):
         if part.strip():
             yield part.split()[0]
@@ -138,7 +138,7 @@ def _with_parents(name: str) -> Iterator[str]:
 
 
 def _settings(tree: Tree) -> Mapping[str, Any]:
-    """Return pytest's ini options, from the first file that has them in pytest's own order of precedence."""
+    """Return pytest's options from the first file that has them."""
     for name in ("pytest.toml", ".pytest.toml"):
         if name in tree:
             return mapping(read_toml(tree, name).get("pytest"))
@@ -155,7 +155,7 @@ def _settings(tree: Tree) -> Mapping[str, Any]:
 
 
 def _words(value: object) -> list[str]:
-    """Return the words of an option that is a list, or a text with blanks between them."""
+    """Return the words of an option, a list or a text."""
     if isinstance(value, str):
         return value.split()
     return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []

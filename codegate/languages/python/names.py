@@ -34,7 +34,7 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that statements read, without those that a function or a comprehension has for itself."""
+    """Return the names that statements read from outside."""
     found: set[str] = set()
     own = {name for node in walk(root) for name in _inner_names(node)}
     for node in walk(root):
@@ -45,7 +45,7 @@ def used(root: "Node") -> frozenset[str]:
 
 
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
-    """Return imports and definitions of a module that names need; None where it has not all of them."""
+    """Return the imports and definitions that names need, or None."""
     shown: list[str] = []
     wanted = set(needed) - _BUILTINS
     for node in reversed(module.named_children):
@@ -69,7 +69,7 @@ def bare(node: "Node") -> "Node":
 
 
 def _outer(root: "Node") -> Iterator["Node"]:
-    """Yield the nodes of statements that are not within a function or a class."""
+    """Yield the nodes outside of functions and classes."""
     stack = [root]
     while stack:
         node = stack.pop()

@@ -156,7 +156,7 @@ class _Call:
 
 
 def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
-    """Return how ``command`` starts one of ``programs``; whatever runs the interpreter in it is left out."""
+    """Return how ``command`` starts one of ``programs``."""
     words = [word for word in command if word != "{files}"]
     variables = dict(word.partition("=")[::2] for word in takewhile(_VARIABLE.match, words))
     at = next((number for number, word in enumerate(words) if word.rpartition("/")[2] in programs), None)
@@ -184,7 +184,7 @@ def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
 
 
 def _repetitions(phases: Phases) -> list[Phases]:
-    """Return the phases of each repetition of a test; each begins with its setup."""
+    """Return the phases of each repetition of a test."""
     starts = [number for number, phase in enumerate(phases) if phase.when == "setup"] or [0]
     return [phases[start:end] for start, end in pairwise([*starts, len(phases)])]
 

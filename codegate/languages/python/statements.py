@@ -48,7 +48,7 @@ class PythonReader(Reader):
         return Step(dedented(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether there is an assertion in a statement, or a call of what asserts something."""
+        """Return whether a statement or a function it calls asserts something."""
         return asserts(node) or any(
             text_of(field(inner, "function")) in self.helpers for inner in walk(node) if inner.type == "call"
         )
@@ -70,13 +70,13 @@ class PythonReader(Reader):
             yield Branch((Step(header),), dedented(body))
 
     def _plain(self, statement: "Node") -> Iterator[Step]:
-        """Yield a block without its assertions, where names that it binds are used after it."""
+        """Yield a block without assertions if it binds names."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield what a loop binds for each row of a table that is written out."""
+        """Yield what a loop binds for each row of a table."""
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)
@@ -119,14 +119,14 @@ def is_docstring(statement: "Node") -> bool:
 
 
 def elements(table: "Node | None") -> "list[Node]":
-    """Return the elements of a list, a tuple, a set or a dictionary that is written out."""
+    """Return the elements of a literal collection."""
     listed = table is not None and table.type in {"list", "tuple", "set", "dictionary"}
     found = parts_of(table) if listed else []
     return [] if any(node.type in _SPLATS for node in found) else found
 
 
 def bindings(target: "Node", value: "Node") -> "Iterator[Step]":
-    """Yield assignments of a value to the names of a target, one by one where both are written out."""
+    """Yield assignments of a value to a target's names."""
     names, values = target.named_children, elements(value) if value.type != "dictionary" else []
     if target.type in {"pattern_list", "tuple_pattern", "list_pattern"} and len(names) == len(values):
         for name, part in zip(names, values, strict=True):
@@ -136,12 +136,12 @@ def bindings(target: "Node", value: "Node") -> "Iterator[Step]":
 
 
 def asserts(node: "Node") -> bool:
-    """Return whether there is an assertion in a statement or a function."""
+    """Return whether code asserts something."""
     return any(inner.type == "assert_statement" or _is_assertion(inner) or _expects(inner) for inner in walk(node))
 
 
 def dedented(node: "Node") -> str:
-    """Return the source of a node, its later lines indented as if its first line were not."""
+    """Return a node's source, later lines shifted with its first."""
     first = node
     while first.parent is not None and first.parent.start_point.row == node.start_point.row:
         first = first.parent
@@ -149,7 +149,7 @@ def dedented(node: "Node") -> str:
 
 
 def shifted(text: str, by: int) -> str:
-    """Return statements with each line but the first ``by`` columns further in; lines within texts stay."""
+    """Return statements with all lines but the first shifted."""
     within = {
         row for node in walk(parse(text, "python")) if node.type == "string"
         for row in range(node.start_point.row + 1, node.end_point.row + 1)
@@ -162,7 +162,7 @@ def shifted(text: str, by: int) -> str:
 
 
 def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
-    """Return the names of a function's parameters with their defaults; None where some take any number."""
+    """Return a function's parameters with defaults, or None."""
     listed = field(function, "parameters")
     found: dict[str, Node | None] = {}
     for node in listed.named_children if listed is not None else ():
@@ -185,19 +185,19 @@ def _items(statement: "Node") -> "Iterator[Node]":
 
 
 def _is_assertion(node: "Node") -> bool:
-    """Return whether a node is a statement's call of an assertion."""
+    """Return whether a node is a statement that asserts."""
     alone = node.type == "call" and node.parent is not None and node.parent.type == "expression_statement"
     return alone and bool(_ASSERTS.fullmatch(text_of(field(node, "function")).rpartition(".")[2]))
 
 
 def _expects(node: "Node") -> bool:
-    """Return whether a node is a block in which an error is expected."""
+    """Return whether a block expects an error."""
     calls = _items(node) if node.type == "with_statement" else iter(())
     return any(text_of(field(call, "function")).rpartition(".")[2] in _RAISES | _WARNS for call in calls)
 
 
 def _assertion(call: "Node") -> Step | None:
-    """Return what an assertion's call checks; None where it is none."""
+    """Return what an assertion's call checks, or None."""
     method, given = text_of(field(call, "function")).rpartition(".")[2], arguments_of(call)
     if method in _RAISES | _WARNS and len(given) > 1:
         function, others = given[1], ", ".join(map(text_of, given[2:]))
@@ -210,7 +210,7 @@ def _assertion(call: "Node") -> Step | None:
 
 
 def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
-    """Yield the statements of a block in which an error is expected, up to the last one, which is what raises it."""
+    """Yield the statements of a block whose last one should raise."""
     *before, last = parts_of(body)
     value = last.named_children[0] if last.type == "expression_statement" else None
     value = field(value, "right") if value is not None and value.type == "assignment" else value
@@ -220,7 +220,7 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
-    """Return what a function that asserts something runs when it is called so; None where that cannot be told."""
+    """Return what a call of an asserting function runs, or None."""
     parameters, given = parameters_of(helper), arguments_of(call)
     body = field(helper, "body")
     leaving = [node for node in walk(helper) if node.type in {"return_statement", "yield"}]
@@ -239,7 +239,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the sides of an assertion that the code under test makes; what is counted or searched comes first."""
+    """Yield the sides of an assertion that code under test makes."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
@@ -261,7 +261,7 @@ def _sides(test: "Node") -> Iterator[str]:
 
 
 def _counted(made: "list[Node]") -> Iterator[str]:
-    """Yield expressions that something makes, before each ``len(x)`` what is counted."""
+    """Yield expressions, and what ``len`` counts before each."""
     for node in made:
         if node.type == "call" and text_of(field(node, "function")) == "len":
             yield from map(text_of, arguments_of(node)[:1])

@@ -79,7 +79,7 @@ class PythonTests(Dialect):
                 yield from self._lines_of(name, test, root, base)
 
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
-        """Yield the lines of one test: of a method, after what its class prepares for each of its tests."""
+        """Yield the lines of one test, after its set-up."""
         around = _class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
@@ -150,7 +150,7 @@ class PythonTests(Dialect):
         return {path: "\n".join([*parts, *map("\n".join, classes.values()), ""])}
 
     def _probe(self, name: str, line: Line, test: "Node") -> str:
-        """Return the function of a probe: it ends with its records whatever happens."""
+        """Return a probe's function, which always ends with its records."""
         written, depth, number = list[str](), 2 * _INDENT, 0
         for at, step in enumerate(line.steps):
             opens = _is_header(step.text)
@@ -215,7 +215,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonTests()}
 
 
 def _from_root(path: str, code: str) -> str:
-    """Return code of a file with absolute imports in place of relative ones."""
+    """Return code with absolute imports for relative ones."""
     root, folder, edits = parse(code, "python"), path.split("/")[:-1], dict["Node", str]()
     for node in walk(root):
         if node.type == "relative_import":
@@ -226,7 +226,7 @@ def _from_root(path: str, code: str) -> str:
 
 
 def _functions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
-    """Yield the functions of a module and of its classes, by their dotted names; the last of a name counts."""
+    """Yield functions of a module and its classes, by dotted names."""
     for each in node.named_children:
         inner = bare(each)
         own = (*names, text_of(field(inner, "name")))
@@ -276,7 +276,7 @@ def _statements(function: "Node") -> "list[Node]":
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return plain names for what a class assigns as attributes, where no method that stays uses it."""
+    """Return plain names for a class's attributes, by their uses."""
     methods = _methods(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
     made = {text_of(field(node.named_children[0], "left")) for node in _attributes(around)}
@@ -294,7 +294,7 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 
 
 def _head(test: "Node") -> str:
-    """Return the begin of a class like that of a test, with its methods that are no tests and prepare nothing."""
+    """Return a class like a test's, without tests and set-up."""
     around = _class_of(test)
     name, outer = text_of(field(around, "name")), around
     while outer is not None and (outer := _class_of(outer)) is not None:
@@ -314,7 +314,7 @@ def _head(test: "Node") -> str:
 
 
 def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
-    """Return what each row of a test's tables binds; of several tables, one row each."""
+    """Return what each row of a test's tables binds."""
     tables: list[list[tuple[Step, ...]]] = []
     for decorator in _decorators(test):
         given = arguments_of(decorator.named_children[0]) if _is_table(decorator) else []
@@ -344,5 +344,5 @@ def _is_call_of(name: str, node: "Node | None") -> bool:
 
 
 def _is_header(text: str) -> bool:
-    """Return whether a statement is the begin of a block alone."""
+    """Return whether a statement only begins a block."""
     return text.endswith(":")
