@@ -16,8 +16,6 @@ class ShellFiles(FileRules):
 class Shell(LanguageSupport):
     """What mining asks: the runner."""
 
-    language = "shell"
-
     def runner(self, tree: Tree) -> RunnerSettings | None:  # noqa: ARG002
         """See ``LanguageSupport.runner``."""
         return RunnerSettings("junit", ("sh", "run-tests.sh", "{files}"), ("report.xml",))
