@@ -1,27 +1,13 @@
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from codegate.mining.queue import Ledger
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
 from codegate.mining.units import BugScore, Prospect, Reason, Rejected
+from tests.mining.statement_world import unit_of
 
-UNIT = Unit(
-    commit="c" * 40,
-    base="b" * 40,
-    kind="direct",
-    pull_request=None,
-    branch="",
-    merges_forward=False,
-    title="Fix it",
-    message="Fix it",
-    author="Ada",
-    email="a@example.org",
-    date=datetime(2025, 1, 1, tzinfo=UTC),
-    changes=(),
-)
+UNIT = unit_of("Fix it")
 PROSPECT = Prospect(UNIT, BugScore(3, ()))
 
 

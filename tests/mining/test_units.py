@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -9,25 +9,14 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.sources.messages import closed_issues
 from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
+from tests.mining.statement_world import unit_of
 
 
 def _unit(
     title: str, message: str | None = None, author: str = "Ada", branch: str = "", *, forward: bool = False
 ) -> Unit:
-    return Unit(
-        commit="c" * 40,
-        base="b" * 40,
-        kind="direct",
-        pull_request=None,
-        branch=branch,
-        merges_forward=forward,
-        title=title,
-        message=title if message is None else message,
-        author=author,
-        email="a@example.org",
-        date=datetime(2025, 1, 1, tzinfo=UTC),
-        changes=(),
-    )
+    found = replace(unit_of(title), message=title if message is None else message, pull_request=None)
+    return replace(found, author=author, branch=branch, merges_forward=forward)
 
 
 @pytest.mark.parametrize(
