@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.durable import digest, sha256
+from codegate.durable import digest
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Grade, TestReport, TestResult
 from codegate.grading.grade import TestStatus
@@ -19,11 +19,8 @@ from codegate.suite import (
     Problem,
     ProblemLimits,
     ProblemManifest,
-    Provenance,
     Quarantine,
-    Statement,
     Suite,
-    TestSets,
     Tree,
     TreeFile,
     load_suite,
@@ -43,43 +40,37 @@ def unseen(_: Proof) -> None:
     """What is proven is in the report."""
 
 
+A, B = "test_pkg.py::test_a", "test_pkg.py::test_b"
+
+
 def _problem(
     name: str,
     fixed: str = "x = 2\n",
     tests: str = "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\ndef test_b():\n    assert pkg.x > 0\n",
-    sets: TestSets | None = None,
+    known: tuple[str, ...] = (B,),
 ) -> Problem:
-    manifest = ProblemManifest(
-        id=name,
-        base=Base(folder="base"),
-        environment="tests",
-        test_files=("test_pkg.py",),
-        statement=Statement(mode="handwritten", sha256=sha256(b"Mend it.\n")),
-        provenance=Provenance(kind="handwritten"),
-    )
-    sets = sets or TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test_pkg.py::test_b",))
-    hidden, fix = {"test_pkg.py": TreeFile(tests.encode())}, {"pkg.py": TreeFile(fixed.encode())}
     base = Tree({"pkg.py": TreeFile(b"x = 1\n")})
-    return make_problem(manifest, "Mend it.\n", sets, hidden, fix, PLAIN.manifest, base.digest())
+    return kit.problem(
+        name, PLAIN.manifest, hidden=changes({"test_pkg.py": tests}), fix=changes({"pkg.py": fixed}), wanted=[A],
+        known=known, base_digest=base.digest(),
+    )  # fmt: skip
 
 
 class TestJudge:
-    A, B = "test_pkg.py::test_a", "test_pkg.py::test_b"
-
     def _judge(self, fixed: list[str], unfixed: list[str]) -> Proof:
         """Judge rounds given as two letters each: the status of test_a and of test_b."""
         names: dict[str, TestStatus] = {"p": "passed", "f": "failed"}
         grades, reports = [], []
         for a, b in map(tuple, fixed):
-            tests = (TestResult(id=self.A, status=names[a]), TestResult(id=self.B, status=names[b]))
+            tests = (TestResult(id=A, status=names[a]), TestResult(id=B, status=names[b]))
             passed = sum(test.status == "passed" for test in tests)
             grades.append(
                 Grade(resolved=passed == 2, score=50.0 * passed, tests_passed=passed, tests_total=2, tests=tests)
             )
         for a, b in map(tuple, unfixed):
             results = {
-                self.A: TestResult(id=self.A, status=names[a]),
-                self.B: TestResult(id=self.B, status=names[b]),
+                A: TestResult(id=A, status=names[a]),
+                B: TestResult(id=B, status=names[b]),
             }
             reports.append(TestReport(results=results))
         return proof_of(_problem("p"), grades, reports, TODAY)
@@ -108,9 +99,6 @@ class TestJudge:
         proof = self._judge(["pp", "pf"], ["fp", "fp"])
         assert (proof.oracle_resolved, proof.nop_resolved) == (2, 0)
         assert proof.tests[0].quarantine.evidence == "fixed: passed/failed; not fixed: passed/passed"
-
-
-FLAKY_SETS = TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test_pkg.py::test_flaky",))
 
 
 @pytest.mark.bwrap
@@ -179,7 +167,7 @@ class TestValidateSuite:
         quarantined: tuple[str, ...],
     ) -> None:
         tests = f"import time\nimport pkg\n\ndef test_a():\n    {wait}\n    assert pkg.x == 2\n"
-        problem = _problem("slow", tests=tests, sets=TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",)))
+        problem = _problem("slow", tests=tests, known=())
         manifest = problem.manifest.model_copy(update={"limits": ProblemLimits(seconds=4)})
         suite = self._suite(history, replace(problem, manifest=manifest))
 
@@ -244,7 +232,7 @@ class TestValidateSuite:
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
         tests = f"import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\n{FLAKY}"
-        suite = self._suite(history, _problem("flaky", tests=tests, sets=FLAKY_SETS))
+        suite = self._suite(history, _problem("flaky", tests=tests, known=("test_pkg.py::test_flaky",)))
 
         # Ten runs: all alike in both states once in 256.
         report = validate_suite(suite, history.folder, bwrap_backend, rounds=5, progress=unseen)
