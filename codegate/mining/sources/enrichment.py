@@ -21,7 +21,7 @@ from pydantic import AfterValidator, AliasPath, AwareDatetime, BaseModel, Before
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API, GitHub, GitHubError, TooMuch
-from codegate.mining.sources.history import Unit, project_page
+from codegate.mining.sources.history import Unit, origin_address
 from codegate.sandbox import cache_folder
 from codegate.suite.declared import mapping
 
@@ -36,6 +36,10 @@ _LABELS: Final = 50
 _ISSUES: Final = 10
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _SLUG: Final = re.compile(r"(?P<owner>[A-Za-z0-9][\w.-]{0,99})/(?P<name>[A-Za-z0-9_.-]{1,100})")
+_ADDRESS: Final = re.compile(
+    r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/|(?:[^@/:]+@)?(?P<scp>[^/:]+):/?)"
+    r"(?P<slug>[^/\s]+/[^/\s]+?)(?:\.git)?/?"
+)
 
 _DOCUMENT: Final = """
 query($owner: String!, $name: String!) {
@@ -233,9 +237,11 @@ def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
 
     The origin has to be on the forge that ``api_url`` belongs to.
     """
-    address = urlsplit(project_page(repository) or "")
-    host, slug = (urlsplit(api_url).hostname or "").removeprefix("api."), address.path.strip("/")
-    return slug if address.hostname in {host, f"ssh.{host}"} and _SLUG.fullmatch(slug) else None
+    match = _ADDRESS.fullmatch(origin_address(repository))
+    if match is None or _SLUG.fullmatch(match["slug"]) is None:
+        return None
+    host = (urlsplit(api_url).hostname or "").removeprefix("api.")
+    return match["slug"] if (match["host"] or match["scp"]).lower() in {host, f"ssh.{host}"} else None
 
 
 def open_forge(repository: Path, named: str) -> GitHubEnrichment:

@@ -363,7 +363,7 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
 
 def project_name(repository: Path) -> str:
     """Return the repository's name, by its origin or else its folder."""
-    address = _origin_address(repository)
+    address = origin_address(repository)
     if not address:
         try:
             common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
@@ -375,11 +375,12 @@ def project_name(repository: Path) -> str:
 
 def project_page(repository: Path) -> str | None:
     """Return the origin's web address without credentials, or None."""
-    found = _REMOTE.fullmatch(_origin_address(repository).rstrip("/").removesuffix(".git"))
+    found = _REMOTE.fullmatch(origin_address(repository).rstrip("/").removesuffix(".git"))
     return f"https://{(found['host'] or found['ssh']).lower()}{found['port'] or ''}/{found['path']}" if found else None
 
 
-def _origin_address(repository: Path) -> str:
+def origin_address(repository: Path) -> str:
+    """Return the address that the clone fetches from, or an empty text."""
     try:
         return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except GitError:
