@@ -200,20 +200,26 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "") -> N
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the run belongs to another gate."""
-    planned = manifest.sequential or manifest.shard is not None
-    if planned and (gate.digest if gate is not None else None) != manifest.gated_by:
-        if manifest.gated_by is None:
-            raise UsageError(
-                f"run {manifest.id} was planned without a baseline, but one is configured.",
-                "Leave it out (--no-gate), or plan the run again.",
-            )
-        raise UsageError(
-            f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
-            "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
-        )
+    """Raise UsageError if a run with several looks was planned for another gate, or a model is too new for this one."""
+    if manifest.sequential:
+        check_planned_gate(manifest, gate)
     if gate is not None:
         check_cutoffs((*manifest.candidates, gate.baseline.spec), gate.policy)
+
+
+def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
+    """Raise UsageError if the run was planned for another gate, or for none; cut-offs are not looked at."""
+    if (gate.digest if gate is not None else None) == manifest.gated_by:
+        return
+    if manifest.gated_by is None:
+        raise UsageError(
+            f"run {manifest.id} was planned without a baseline, but one is configured.",
+            "Leave it out (--no-gate), or plan the run again.",
+        )
+    raise UsageError(
+        f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
+        "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
+    )
 
 
 def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> None:

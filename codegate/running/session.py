@@ -24,7 +24,7 @@ from codegate.running.cache import AttemptCache
 from codegate.running.calls import TimeLimit
 from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, open_pinned
-from codegate.running.gate import Gate, check_gate, settled_candidates
+from codegate.running.gate import Gate, check_gate, check_planned_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
@@ -292,6 +292,8 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
     """Return the function that lists settled candidates, or None."""
     check_gate(manifest, gate)
+    if manifest.shard is not None:
+        check_planned_gate(manifest, gate)
     if gate is None:
         return None
     if manifest.shard is not None:  # if the whole cannot be compared, its parts need no samples

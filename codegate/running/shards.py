@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from codegate.durable import digest
 from codegate.errors import InfrastructureError, UsageError
-from codegate.running.gate import Gate, check_finished, check_gate, settled_candidates
+from codegate.running.gate import Gate, check_finished, check_planned_gate, settled_candidates
 from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, Journal
 from codegate.running.outcome import (
     BY_PROBLEM,
@@ -193,13 +193,15 @@ def merge_shards(
 ) -> Journal:
     """Write the run of the shards; return its journal.
 
+    The shards stay as they are. What a gate says about the models, ``gate_run`` finds when the run is written.
+
     Raises:
-        UsageError: a shard is missing, doubled, unfinished, broken, or of another run; names it.
+        UsageError: a shard is missing, doubled, unfinished, broken, of another run, or planned for another gate.
         InfrastructureError: too many problems were not sound where the shards ran, or the disk refused.
     """
     parts = _complete([_opened(folder) for folder in folders], run_id)
     whole = whole_manifest([part.journal.manifest for part in parts])
-    check_gate(parts[0].journal.manifest, gate)
+    check_planned_gate(whole, gate)
     soundness = _soundness(parts, len(whole.problems))
     over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if gate is not None else frozenset()
     unsound = {name: reason for name, reason in soundness.problems.items() if reason} if soundness is not None else {}

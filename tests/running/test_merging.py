@@ -4,14 +4,26 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from codegate.candidates import CandidateSpec
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating import GatePolicy
-from codegate.running import Gate, Journal, Run, RunManifest, candidate_samples, load_run, merge_shards, run_exit_code
+from codegate.running import (
+    Gate,
+    Journal,
+    Run,
+    RunManifest,
+    candidate_samples,
+    gate_run,
+    load_run,
+    merge_shards,
+    run_exit_code,
+)
 from codegate.running.outcome import RESULT, Fault, SoundnessRecord, write_result
 from codegate.running.shards import shard_folders
 from tests.kit.runs import SPECS, pinned, solved
@@ -236,6 +248,26 @@ def test_a_gated_run_is_merged_under_its_gate_only(tmp_path: Path) -> None:
     assert len(merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes) == len(WHOLE.outcome_keys())
     ungated = write_shards(tmp_path / "ungated", WHOLE, 3)
     refused("planned without a baseline, but one is configured", ungated, tmp_path / "again", gate=gate)
+
+
+def test_who_compares_a_shard_alone_is_told_to_merge(tmp_path: Path) -> None:
+    shard = load_run(write_shards(tmp_path, plan(samples=1, gated_by=_gate(WHOLE).digest), 3)[0])
+    floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.1, "tier": "critical"}}})
+    other = Gate(_gate(WHOLE).baseline, GatePolicy(margin=0.2))
+    for by in (floors, other):
+        with pytest.raises(UsageError, match=r"this is shard 1/3 of run .*, not the run.*codegate merge"):
+            gate_run(shard, by)
+
+
+def test_a_gate_that_refuses_a_model_finds_the_merged_run_written(tmp_path: Path) -> None:
+    late = CandidateSpec(provider="openai", model="m-2025-06-01", training_cutoff=date(2025, 6, 1))
+    whole = plan(samples=1, specs=(late,))
+    gate = Gate(pinned(solved(whole), late), GatePolicy(newer_than=date(2025, 1, 31)))
+    folders = write_shards(tmp_path, plan(samples=1, specs=(late,), gated_by=gate.digest), 3)
+    run = merge_shards(folders, tmp_path / "out", gate=gate).load()
+    with pytest.raises(UsageError, match="has the training cut-off 2025-06-01"):
+        gate_run(run, gate)
+    assert len(run.outcomes) == len(whole.outcome_keys())
 
 
 def test_a_candidate_that_cannot_be_compared_need_not_have_been_asked(tmp_path: Path) -> None:
