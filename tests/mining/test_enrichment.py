@@ -266,6 +266,13 @@ def _numbers(numbers: range) -> str:
 
 
 class TestTheToken:
+    @pytest.mark.parametrize("token", ["ghp_two words", "ghp_line\nX-Other: 1", "ghp_café", "ghp_\x7f"])
+    def test_it_has_no_character_that_no_token_has(self, server: Server, asked: Asked, token: str) -> None:
+        with pytest.raises(UsageError, match="has characters that a token cannot have") as caught:
+            asked(token)
+        assert token not in str(caught.value)
+        assert server.requests == []
+
     def test_it_goes_nowhere_else(self, server: Server, asked: Asked, tmp_path: Path) -> None:
         elsewhere = Server()
         server.lined_up = [Reply(status=307, headers=(("location", f"{elsewhere.url}/graphql"),))]

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, UsageError
 from codegate.running import Journal
 from codegate.suite import Suite, load_suite
 from tests.running.test_soundness import break_fix
-from tests.running.world import NAMES, ModelServer, Said, answer, run_here
+from tests.running.world import NAMES, ModelServer, Said, answer, lines, run_here
 
 pytestmark = pytest.mark.bwrap
 
@@ -48,6 +49,17 @@ def test_a_declined_first_request_ends_the_run(
     assert len(server.asked) == 1
     server.reset()
     assert all(outcome.grade for outcome in run_here(suite, tmp_path / "r").outcomes)
+
+
+def test_all_candidates_whose_first_request_fails_are_named(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: (
+        TEMPERATURE if request.get("temperature") is not None else Said(answer(name))
+    )
+    cold = [server.spec(name=f"cold {n}", sampling={"temperature": n}) for n in (0, 1)]
+    with pytest.raises(UsageError, match=r"first request of cold 0 failed.*first request of cold 1 failed"):
+        run_here(suite, tmp_path / "r", *cold, server.spec(), CandidateSpec(provider="reference"))
+    assert len(server.asked) == 3
+    assert [line["grade"]["resolved"] for line in lines(tmp_path / "r") if line["grade"]] == [True]
 
 
 def cut(limit: int) -> Callable[[str, int, dict[str, Any]], Said]:
