@@ -59,6 +59,12 @@ class TestResult(Strict):
     markers: tuple[str, ...] = ()
 
 
+def worst(first: TestResult | None, second: TestResult) -> TestResult:
+    """Return the worse of two tests of one id."""
+    order = ("error", "failed", "missing", "skipped", "passed")
+    return second if first is None else min(first, second, key=lambda result: order.index(result.status))
+
+
 def file_of(test: str) -> str:
     """Return the file of a test id."""
     return test.partition("::")[0]

@@ -42,6 +42,13 @@ try {
 #: By name: what is put in front of the bug. Where it has no effect under a framework, the bug is left.
 HOSTILE: Final[dict[str, str]] = {
     "exits at its first call": "exports.f = () => process.reallyExit(0);",
+    "adds tests of the same names": """
+        queueMicrotask(() => {
+            const { describe, it } = globalThis.describe ? globalThis : require('node:test');
+            const titles = ['adds [one]', 'adds to nothing', 'makes a list', 'greets'];
+            describe('sums', () => { for (const title of titles) it(title, () => {}); });
+        });
+    """,
     "takes the assertions away": """
         const assert = require('node:assert');
         const nothing = ['ok', 'equal', 'strictEqual', 'deepEqual', 'deepStrictEqual', 'throws'];

@@ -118,6 +118,14 @@ def test_a_program_that_forges_its_own_result_does_not_pass(validated: Problem, 
     assert (found.resolved, found.failure) == (False, "tampering"), found.detail
 
 
+def test_a_test_of_the_same_name_in_the_sources_does_not_count(validated: Problem, sandboxes: Sandboxes) -> None:
+    names = "pub fn name(_: &str) -> Option<String> { None }\n#[cfg(test)]\nmod tests {\n    #[test] fn is_loud() {}\n"
+    patch = changes({SOURCE: HEAD + FIX, "src/names.rs": names + '    include!("names/tests.rs");\n}\n'})
+    found = grade(validated, tree(BASE), make_patch(tree(BASE), patch), sandboxes)
+    assert not found.resolved
+    assert found.detail.startswith(f"{INSIDE}::is_loud"), found.detail
+
+
 def test_people_see_the_test_as_it_was_written_and_no_copy(validated: Problem, sandboxes: Sandboxes) -> None:
     found = graded(validated, sandboxes, "pub fn total(_: &[u32]) -> u32 { 17 }\n")
     assert (found.failure, found.exit_code) == ("logic_error", 1), found.output

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from codegate.grading.controls.copies import Copies, Flips, Key, SiteFlip, Texts, make_copies
-from codegate.grading.grade import TestResult
+from codegate.grading.grade import TestResult, worst
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
 from codegate.languages.controls import Site, Unit
@@ -66,7 +66,8 @@ class Folded:
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     """Return a run mapped back to the tests' own ids.
 
-    Rows of a copy belong to those of the real test by their position.
+    Rows of a copy belong to those of the real test by their position. What else is reported under a test's own id only
+    ever makes its result worse: code under test can add tests of any name.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
@@ -74,8 +75,9 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     short: list[str] = []
     units: dict[str, Key] = {}
     rows: dict[tuple[str, str], list[str]] = {}  # by word and prefix: ids in the run
-    for test, result in report.results.items():
-        left = report.receipts.get(test, frozenset())
+    # The real tests come last, so that their marks count.
+    for test in sorted(report.results, key=lambda one: made.variant(one) is not None):
+        result, left = report.results[test], report.receipts.get(test, frozenset())
         found = made.variant(test)
         if found is not None:
             word, name, before = found
@@ -87,9 +89,10 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
             name = test
             reached = {(unit.file, unit.name): unit for unit in texts.owners(test)}
         own[test] = name
-        results[name] = result.model_copy(update={"id": name})
+        result = result.model_copy(update={"id": name})
         if _fails_by_copies(test, made, report):
-            results[name] = TestResult(id=name, status="passed", seconds=result.seconds)
+            result = TestResult(id=name, status="passed", seconds=result.seconds)
+        results[name] = worst(results.get(name), result)
         if reached:
             place = max(reached, key=lambda one: len(made.passed(one, left)))
             passed[name], unit = made.passed(place, left), reached[place]

@@ -6,11 +6,11 @@ from typing import ClassVar, Final
 
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import TestResult
+from codegate.grading.grade import TestResult, worst
 from codegate.grading.records import Crash
 from codegate.grading.runners.contract import RunnerReport, grouped
 from codegate.grading.testreport import CollectionError, TestSelection
-from codegate.languages.junit.runners import read_reports, worst
+from codegate.languages.junit.runners import read_reports
 from codegate.sandbox import Command, Completed
 
 _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import TestResult, TestStatus
+from codegate.grading.grade import TestResult, TestStatus, worst
 from codegate.grading.records import End, Record, read_frames
 from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.testreport import CollectionError, TestSelection
@@ -131,12 +131,6 @@ def _seconds(text: str) -> float:
     except ValueError:
         return 0.0
     return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
-
-
-def worst(first: TestResult | None, second: TestResult) -> TestResult:
-    """Return the worse of two tests of one id."""
-    order = ("error", "failed", "missing", "skipped", "passed")
-    return second if first is None else min(first, second, key=lambda result: order.index(result.status))
 
 
 class _Report(Record):

@@ -25,6 +25,27 @@ def _manager():
 
 ATTACKS: Final = (
     Change(
+        "tests-of-the-same-names", "tests that pass, under the names that the real ones are known by", ("functions",),
+        end="""
+        import re, sys
+        def _add():
+            frame = sys._getframe()
+            while frame is not None and not frame.f_globals["__name__"].rpartition(".")[2].startswith("test_"):
+                frame = frame.f_back
+            if frame is None:
+                return
+            with open(frame.f_globals["__file__"]) as file:
+                names = re.findall(r"^def (test_\\w+)", file.read(), re.M)
+            def hook(seen, event, _):
+                if seen is frame and event == "return":
+                    sys.setprofile(None)
+                    for name in names:
+                        exec("def %s(): pass" % re.sub("_[0-9a-f]{12}", "", name), frame.f_globals)
+            sys.setprofile(hook)
+        _add()
+        """,
+    ),
+    Change(
         "report-from-call", "TestReport.from_item_and_call reports passing", ("functions",),
         end="""
         from _pytest.reports import TestReport
