@@ -24,7 +24,7 @@ from codegate.errors import UsageError
 class Strict(BaseModel):
     """A document of ours: no unknown keys, never changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 Folder = Annotated[Path, WithJsonSchema({"type": "string", "format": "directory-path"})]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
 from codegate.candidates.conversation import (
     NO_USAGE,
@@ -32,7 +32,7 @@ from codegate.candidates.conversation import (
 )
 from codegate.durable import canonical_json
 from codegate.errors import UsageError
-from codegate.strict import parse_json, read_lines, shown
+from codegate.strict import Strict, parse_json, read_lines, shown
 
 TRANSCRIPTS_SCHEMA: Final = "codegate.transcripts/1"
 MAX_LINE_BYTES: Final = 8 << 20
@@ -42,8 +42,8 @@ MAX_TEXT: Final = 4 << 20
 Label = Literal["handwritten", "recorded"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+class _Strict(Strict):
+    model_config = ConfigDict(strict=True)
 
 
 class _Call(_Strict):

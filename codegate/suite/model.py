@@ -7,7 +7,7 @@
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from codegate.plugins import language_names, runner_places
 from codegate.service import Service
@@ -365,5 +365,3 @@ class SuiteManifest(Strict):
     environments: tuple[EnvironmentManifest, ...]
     problems: tuple[Slug, ...] = Field(description="Ids of the problems, in the order that they run in.")
     scanned: Commit | None = Field(default=None, description="The newest commit that mining has looked at.")
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from codegate.candidates import Message, ToolCall, environment_secrets
 from codegate.candidates.redaction import MARK, Redactor
+from tests.kit.runs import LATE, outcome
 
 KEY = "sk-a/b+c=Zq7Lw2Xv9Rt4Bn8"
 
@@ -101,3 +102,5 @@ def test_a_model_without_a_key_in_it_is_the_same_object() -> None:
     assert Redactor(KEY).clean_model(message) is message
     echo = message.model_copy(update={"text": f"it is {KEY}"})
     assert Redactor(KEY).clean_model(echo) == message.model_copy(update={"text": f"it is {MARK}"})
+    lost = outcome(None, fault=LATE.model_copy(update={"message": KEY}))
+    assert Redactor(KEY).clean_model(lost) == outcome(None, fault=LATE.model_copy(update={"message": MARK}))

@@ -130,9 +130,9 @@ def test_a_broken_or_foreign_line_in_the_middle_is_refused_with_its_number(journ
 def test_an_outcome_has_a_grade_or_a_fault() -> None:
     good = outcome(True)
     with pytest.raises(ValidationError, match="exactly one"):
-        Outcome.model_validate(good.model_dump() | {"grade": None})
+        Outcome.model_validate(good.model_dump(by_alias=True) | {"grade": None})
     with pytest.raises(ValidationError, match="exactly one"):
-        Outcome.model_validate(good.model_dump() | {"fault": outcome(None).fault})
+        Outcome.model_validate(good.model_dump(by_alias=True) | {"fault": outcome(None).fault})
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from codegate.candidates.replay import _Header
+from codegate.environments.travel import ArchiveIndex
 from codegate.errors import ExitCode, UsageError
-from codegate.strict import parse_json, read_bytes, read_lines, read_text
+from codegate.gating.baseline import Baseline, Lock
+from codegate.gating.history import HistoryEntry
+from codegate.gating.people import People
+from codegate.running.judge import JudgeHeader
+from codegate.running.outcome import Outcome, RunManifest, SandboxRecord, SoundnessRecord
+from codegate.strict import Strict, parse_json, read_bytes, read_lines, read_text
+from codegate.suite.model import StoredProblemManifest, SuiteManifest
+from codegate.suite.proved import ProvedPlaces
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 
 
@@ -29,6 +38,20 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
 DEEP = "a0: &a0 [x]\n" + "".join(f"a{number}: &a{number} [*a{number - 1}]\n" for number in range(1, 40))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ArchiveIndex, Baseline, HistoryEntry, JudgeHeader, Lock, Outcome, People, ProvedPlaces, RunManifest,
+        SandboxRecord, SoundnessRecord, StoredProblemManifest, SuiteManifest, _Header,
+    ],
+)  # fmt: skip
+def test_a_key_of_a_file_has_one_name(model: type[Strict]) -> None:
+    (name,) = (name for name, field in model.model_fields.items() if field.alias == "schema")
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate({name: "anything"})
+    assert ("extra_forbidden", (name,)) in {(fault["type"], fault["loc"]) for fault in caught.value.errors()}
 
 
 def test_other_tools_files_may_have_aliases() -> None:
