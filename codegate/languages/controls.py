@@ -32,7 +32,7 @@ _CONTENT: Final = frozenset(
     {"string_content", "string_fragment", "interpreted_string_literal_content", "raw_string_literal_content"}
 )
 _TEMPLATES: Final = frozenset({"template_string"})  # expressions in them are written as elsewhere
-_NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?([lLfFdD]?)")
+_NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?([lLfFdD]?|_?[iuf](?:8|16|32|64|128|size))")
 _WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
 _LETTERS: Final = string.ascii_lowercase[:13], string.ascii_lowercase[13:]
 _SIGNS: Final = (string.digits, *_LETTERS, *map(str.upper, _LETTERS))

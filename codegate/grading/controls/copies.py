@@ -147,7 +147,7 @@ class Copies:
     def reveal(self, text: str) -> str:
         """Return a run's output without marks and copies, for people."""
         if self.mark:
-            made = rf" #!\[allow\([\w, ]+\)\] macro_rules! {self.mark} .*?(?={self.mark}!)"
+            made = rf" #!\[allow\([\w, ]+\)\] extern crate std as {self.mark};.*?(?={self.mark}!)"
             text = re.sub(rf'(?:{made})?(?:; |\n\s*| )?{self.mark}(?:\("\w+"\)|!\{{"\w+"\}})', "", text)
         return self._words.sub("", text)
 

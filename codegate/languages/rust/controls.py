@@ -16,20 +16,24 @@ _TOGGLES: Final = swapped(
 )  # fmt: skip
 _PARTIAL: Final = re.compile(r"(contains|starts_with|ends_with|find|match\w*|should_panic)$")
 _PLACEHOLDER: Final = re.compile(r"\{\w*(:[^{}\"]*)?\}")
+_SIGN: Final = re.compile(r"b?'[^A-Za-z0-9]*'")
+_INCLUDES: Final = re.compile(r"(\w+::)*include(_\w+)?!")
 _ASIDE: Final = frozenset({"attribute_item", "inner_attribute_item", "empty_statement"})
 _MARK: Final = '$mark$!{"$token$"}'
-# A flip may be what Rust refuses to compile. The driver names the file under the variable of this run. All of it is on
-# one line, since panics tell lines.
+# The driver names the file under the variable of this run. Some flips are what Rust would not compile, some crates are
+# without its library, and some files have macros of these names. All on one line, since panics tell lines.
 _MARKS: Final = (
-    " #![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)]"
-    " macro_rules! $mark$ { ($token:literal) => { { use ::std::io::Write; "
-    'if let ::std::result::Result::Ok(mut file) = ::std::fs::OpenOptions::new().append(true).open(env!("$mark$")) '
-    '{ let _ = file.write_all(concat!($token, "\\n").as_bytes()); } } } } ' + _MARK
+    " #![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)] extern crate std as $mark$;"
+    " macro_rules! $mark$ { ($token:literal) => { "
+    "if let $mark$::result::Result::Ok(mut file) = "
+    '$mark$::fs::OpenOptions::new().append(true).open($mark$::env!("$mark$")) '
+    '{ let _ = $mark$::io::Write::write_all(&mut file, $mark$::concat!($token, "\\n").as_bytes()); } } } ' + _MARK
 )
+_STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 
 
 class RustTests(TestSyntax):
-    """Functions of a file and of modules in it, with their attributes, in which the rows of some tests stand."""
+    """Functions of a file and of its modules, with their attributes: rows of a table are such."""
 
     literals: ClassVar = {
         "string_literal": "text", "raw_string_literal": "text", "char_literal": "text", "integer_literal": "number",
@@ -55,10 +59,9 @@ class RustTests(TestSyntax):
         is_value = field(test.node, "return_type") is not None and data[last - 1 : last] != b";"
         yield from ((place, mark) for place, mark in super().marks(test, data) if not (is_value and place == last))
 
-    def mark(self, statement: "Node", data: bytes) -> str:
+    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
         """See ``TestSyntax.mark``."""
-        ends = data[statement.end_byte - 1 : statement.end_byte] in {b";", b"}"}
-        return f"{' ' if ends else '; '}{_MARK}"
+        return f"{' ' if statement.type.endswith(_STATEMENTS) else '; '}{_MARK}"
 
     def toggled(self, node: "Node") -> Sequence[str]:
         """See ``TestSyntax.toggled``; in a macro, ``<`` may open what is no comparison."""
@@ -71,12 +74,12 @@ class RustTests(TestSyntax):
 
     def is_fixed(self, node: "Node", test: Written) -> bool:  # noqa: ARG002
         """See ``TestSyntax.is_fixed``: lengths of arrays, numbers of fields, patterns, and texts with placeholders."""
-        before = node.prev_sibling
+        text, before = text_of(node), node.prev_sibling
         if before is not None and before.type in {";", "."} and node.type == "integer_literal":
             return True
-        if _PLACEHOLDER.search(text_of(node)) and "string" in node.type:
+        if ("string" in node.type and _PLACEHOLDER.search(text)) or _SIGN.fullmatch(text):
             return True
-        return any(around.type == "match_pattern" for around in ancestors(node))
+        return any(around.type == "match_pattern" or _INCLUDES.match(text_of(around)) for around in ancestors(node))
 
     def is_part(self, node: "Node") -> bool:
         """See ``TestSyntax.is_part``; bytes are ASCII, unlike some words of a file."""
@@ -98,7 +101,9 @@ def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
             yield from _functions(body, (*outer, text_of(name)))
         elif each.type == "function_item" and name is not None and body is not None and any(map(_says_test, before)):
             statements = [one for one in body.named_children if one.type not in _ASIDE and "comment" not in one.type]
-            if statements:
+            documented = any(text_of(one).startswith(("//!", "/*!")) for one in body.named_children)
+            is_const = any(one.type == "function_modifiers" and "const" in text_of(one) for one in each.children)
+            if statements and not documented and not is_const:
                 yield Written("::".join((*outer, text_of(name))), each, name, statements, before=before)
         if "comment" not in each.type:
             before = []

@@ -54,9 +54,9 @@ TEXT = 8 << 10
 
 def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT,
         limit: float | None = None) -> tuple[int, str, float]:  # fmt: skip
-    """Return a program's status, the last part of its output, and its seconds; what it leaves running is killed.
+    """Return a program's status, the last part of its output, and its seconds.
 
-    So is the program itself after ``limit`` seconds.
+    It is killed after ``limit`` seconds, and what it leaves running at its end.
     """
     with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
         begun = time.monotonic()
@@ -197,7 +197,7 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def has_asserted(place: str, files: dict[str, str]) -> bool:
-    """Return whether a macro of a test file is at the place of a panic: what ends otherwise is a method or an index."""
+    """Return whether a panic is of a macro in a test file, as assertions are, and not of a method or an index."""
     name, line, column = place.rsplit(":", 2)
     path = next((path for path in files if path.endswith(os.sep + name)), None)
     if path is None:
