@@ -22,6 +22,7 @@ pytestmark = pytest.mark.bwrap
 
 SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n"
 SUMS_FIXED = "def total(items):\n    return sum(items)\n"
+UNITS = b"FACTOR = 1000\r\nCUBE = FACTOR * FACTOR * FACTOR\r\nNAME = 'metres a day'\r\n"
 TEST_SUMS = "from pkg.sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
 TEXT = "def title(text):\n    return text[0].upper() + text[1:]\n"
 TEST_TEXT = "from pkg import text\n\n\ndef test_title():\n    assert text.title('ab') == 'Ab'\n"
@@ -78,9 +79,10 @@ def _build(history: HistoryBuilder) -> dict[str, str]:
     )
     commits["crlf"] = history.commit(
         f"Fix the ünits{BODY}",
-        {"pkg/ünits.py": b"FACTOR = 1000\r\n", "tests/test_ünits.py": "from pathlib import Path\nimport pkg.sums\n\n"
+        {"pkg/ünits.py": UNITS, "tests/test_ünits.py": "from pathlib import Path\nimport pkg.sums\n\n"
          "def test_data():\n    assert (Path(__file__).parent / 'data' / 'new.bin').read_bytes() == b'\\0\\xff'\n\n"
-         "def test_factor():\n    from pkg import ünits\n    assert ünits.FACTOR == 1000\n",
+         "def test_factor():\n    from pkg import ünits\n    assert ünits.FACTOR == 1000\n"
+         "    assert ünits.NAME == 'metres a day'\n",
          "tests/data/new.bin": b"\0\xff", "tests/data/naïve.bin": None},
     )  # fmt: skip
     means = "from pkg.means import mean\n\ndef test_it():\n    assert mean([1]) == 1\n"
@@ -153,13 +155,13 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert merge.tests.PASS_TO_PASS == ("tests/test_sums.py::test_total",)
     created = crlf.fix["pkg/ünits.py"]
     assert created is not None
-    assert created.data == b"FACTOR = 1000\r\n"
+    assert created.data == UNITS
     data = crlf.hidden["tests/data/new.bin"]
     assert data is not None
     assert data.data == b"\0\xff"
     assert crlf.manifest.hidden_deleted == ("tests/data/naïve.bin",)
     assert "tests/test_ünits.py::test_factor" in crlf.tests.FAIL_TO_PASS
-    assert [problem.manifest.quality.exact_texts for problem in suite.problems if problem.manifest.quality] == [0, 0, 0]
+    assert [problem.manifest.quality.exact_texts for problem in suite.problems if problem.manifest.quality] == [0, 0, 1]
     (environment,) = suite.manifest.environments
     assert environment.base is not None  # of the newest tree: one build serves the whole history
 
