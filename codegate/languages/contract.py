@@ -36,7 +36,10 @@ class FileRules:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether a file's text fits; ``absent`` without a file."""
+        """Return whether a file's text fits the pattern.
+
+        ``absent`` is the answer where there is no such file.
+        """
         file = self.tree.get(path)
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 

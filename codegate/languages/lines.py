@@ -112,7 +112,7 @@ class Reader(ABC):
 
     Attributes:
         base: the file before the fix.
-        helpers: functions that assert something, by what a call of them names.
+        helpers: functions that assert something, by the name in their calls.
     """
 
     grammar: Grammar

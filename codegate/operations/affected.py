@@ -25,9 +25,11 @@ _EVERYTHING: Final = "."
 
 @dataclass(frozen=True)
 class Affected:
-    """The changed files among the watched ones, both with their role.
+    """What the gate reads, and which of it has changed.
 
-    Paths are relative to the repository's top; ``.`` is every file.
+    Attributes:
+        watched: by path from the repository's top, its role; ``.`` is every file.
+        files: those of them that have changed.
     """
 
     watched: Mapping[str, str]
@@ -37,9 +39,8 @@ class Affected:
 def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, also: Sequence[str] = ()) -> Affected:
     """Return the changed files that the gate reads, from ``head``'s merge base.
 
-    If a configuration or a lock cannot be read, or a path leads over a symbolic link, every changed file counts.
-    ``also``
-    names further files and folders that matter.
+    Every changed file counts where a configuration or a lock cannot be read, or a path leads over a symbolic link.
+    ``also`` names further files and folders that matter.
     """
     commits = [find_commit(repository, name) for name in (base, head)]
     config, *further = (_from_the_top(path) for path in (config, *also))

@@ -42,7 +42,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 class Upgrade:
     """What could replace a model or an agent's version.
 
-    ``to`` None: the provider's list has none. ``gone``: the list lacks the pinned model, too.
+    ``to`` None: the provider's list has no newer one. ``gone``: it has the pinned one no longer.
     """
 
     kind: Literal["model", "agent"]
@@ -222,8 +222,7 @@ def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]
 def _newer_release(agent: Agent, version: str) -> str | None:
     """Return the registry's newest release, None if not newer.
 
-    npm's is the one that the registry calls latest, PyPI's the newest with a wheel that is neither yanked nor a pre-
-    release.
+    On npm that is the one called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
     """
     found = _npm(agent.package) if agent.registry == "npm" else _pypi(agent.package)
     try:

@@ -1,4 +1,4 @@
-"""Interpret how answers ended, and refuse to continue where all would end so."""
+"""Tell how answers ended; stop where all would end alike."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -68,8 +68,8 @@ def chosen_files(
 ) -> Iterator[tuple[str, str, bytes, bool]]:
     """Yield the files of a candidate's harness among the ``known`` ones.
 
-    Each is its path, its path in a problem's tree, its bytes, and whether it is a program; ``read`` returns the latter
-    two.
+    Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns bytes
+    and the latter for a path.
     """
     harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
     if harness is None or agent is None:
