@@ -25,7 +25,9 @@ _PIECE: Final = re.compile(
 )
 _LED_BY: Final = re.compile(r"^(?:[({!]\s*|(?:then|do|else|time|exec|command)\s+)+")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_SET: Final = re.compile(rf"\s*([A-Za-z_]\w*=(?:{QUOTED}|\\.|[^\s'\"\\])*)(?=\s)")
+_SET: Final = re.compile(
+    rf"\s*([A-Za-z_]\w*=(?:\$\{{\{{.{{0,1000}}?\}}\}}|\$\([^()]*\)|{QUOTED}|\\.|[^\s'\"\\])*+)(?=\s)"
+)
 _VARIABLE: Final = re.compile(
     r"\$\{\{(?P<github>.{0,1000}?)\}\}|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{(\w+)(?::?-([^}]*))?[^}]*\}|\$(\w+|[@*#?!$])"
 )

@@ -109,6 +109,9 @@ def test_a_variable_with_places_of_cis_machine_is_left_out_and_named() -> None:
     assert found.recipe.tests == "go test ./..."
     assert found.recipe.env == {"X": "y", "COLOR": "no y", "A": "1"}
     assert found.left_out == ("the variable `PATH`: `$HOME` in the test command has no value here",)
+    found = found_in("- run: NOW=$(date +%s) A=${{ secrets.A }} B='x y' pytest")
+    assert (found.recipe.tests, found.recipe.env) == ("pytest", {"B": "x y"})
+    assert [clause[:18] for clause in found.left_out] == ["the variable `NOW`", "the variable `A`: "]
 
 
 def test_variables_of_a_set_up_step_are_its_own() -> None:
