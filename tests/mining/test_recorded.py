@@ -1,6 +1,7 @@
 """An application that needs a set-up, variables and a command before its tests, from its history to a verdict."""
 
 import json
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Event
@@ -11,10 +12,11 @@ import yaml
 
 from codegate.durable import sha256
 from codegate.environments import Built, Recipe
+from codegate.errors import UsageError
 from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
-from codegate.mining.environments import recorded
+from codegate.mining.environments import opening, recorded
 from codegate.mining.environments.opening import builds_of_written, files_to_try, recipes_of_older_tree, recorded_of
 from codegate.mining.environments.recorded import RecordedBuilds, Rung, known_runner
 from codegate.mining.languages import RunnerSettings, known_languages, names_by
@@ -22,6 +24,7 @@ from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import BugScore, Prospect, Rejected
 from codegate.sandbox import EnvironmentRecipe, Layer, SandboxError
+from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
     ProblemLimits,
@@ -418,3 +421,16 @@ def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypat
     with pytest.raises(SandboxError, match="nothing is built here"):
         sandboxes.prepare(rung.environment.manifest)
     assert asked == ["make", "six 1\n"]
+
+
+def test_where_no_recipe_works_the_remedy_of_the_first_is_told(
+    monkeypatch: pytest.MonkeyPatch, bwrap_backend: BubblewrapBackend
+) -> None:
+    def lacking(*_: object) -> None:
+        raise UsageError("java 99 is not to be had.", "Name an `image` that has it.")
+
+    monkeypatch.setattr(opening, "try_recipe", lacking)
+    head = opening.Head("a" * 40, Tree({"tests/test_a.py": TreeFile(b"")}), datetime.now(UTC), ("tests/test_a.py",))
+    with closing(Sandboxes(bwrap_backend, {})) as sandboxes, pytest.raises(UsageError, match="java 99") as raised:
+        opening.choose_recipe("", head, {}, sandboxes, lambda _: None)
+    assert raised.value.remedy.startswith("Name an `image` that has it. Write `environment`")

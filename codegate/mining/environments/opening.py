@@ -192,7 +192,8 @@ def choose_recipe(
         best = one if best is None or tried.passed > best.tried.passed else best
     if best is None:
         cause = reason.cause if reason is not None else "neither CI nor lock files say how the project is set up."
-        raise UsageError(f"no recipe was found that works: {cause}", _WRITE) from reason
+        remedy = f"{reason.remedy} {_WRITE}" if reason is not None and reason.remedy else _WRITE
+        raise UsageError(f"no recipe was found that works: {cause}", remedy) from reason
     return best
 
 
