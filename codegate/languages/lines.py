@@ -7,14 +7,14 @@ statement, or what stood in the place of an assertion: the expressions that it c
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from dataclasses import field as attribute
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
 from codegate.languages.registry import path_language
-from codegate.languages.syntax import Grammar, arguments_of, edited, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, field, parse, text_of, walk
 from codegate.plugins import load_part
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ Value = tuple[str, str]
 
 Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was raised; ``v``: anything else.
 """
-
-_MAX_DEPTH: Final = 6
-_MAX_ROWS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -89,14 +86,6 @@ def joined(context: str, code: str) -> str:
     return ("\n\n" if context.endswith("}") else "\n").join(filter(None, (context, code)))
 
 
-@dataclass(frozen=True)
-class Branch:
-    """One run through a statement: a row, a subtest or a block."""
-
-    bound: tuple[Step, ...]
-    body: str
-
-
 class Shown(NamedTuple):
     """Code, an expression, and its values before and after the fix."""
 
@@ -104,91 +93,6 @@ class Shown(NamedTuple):
     expression: str
     observed: str
     expected: str
-
-
-@dataclass(frozen=True)
-class Reader(ABC):
-    """Reads the statements of one test.
-
-    Attributes:
-        base: the file before the fix.
-        helpers: functions that assert something, by the name in their calls.
-    """
-
-    grammar: Grammar
-    base: str
-    helpers: "Mapping[str, Node]"
-    error_wanted: ClassVar[re.Pattern[str]] = re.compile("(?!)")
-    """Found in an assertion that asks for an error."""
-
-    def parse(self, text: str) -> "Node":
-        """Return the syntax tree of statements."""
-        return parse(text, self.grammar)
-
-    @abstractmethod
-    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
-        """Return the step or branches of a statement, or None.
-
-        Branches leave the line here; a step beside them stays in it.
-        """
-
-    @abstractmethod
-    def assigned(self, root: "Node", name: str) -> "Node | None":
-        """Return the value that statements assign to a name."""
-
-    def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """Return the value last assigned to a name."""
-        values = (self.assigned(self.parse(step.text), name) for step in reversed(before) if name in step.text)
-        return next((value for value in values if value is not None), None)
-
-    def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return a table, or the value of its name."""
-        is_name = table is not None and table.type == "identifier"
-        return self.named(text_of(table), before) if is_name else table
-
-    def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
-        """Return the step of an assertion on some expressions."""
-        return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
-
-
-class TypedReader(Reader):
-    """Read tests whose asserting functions have typed parameters."""
-
-    results: ClassVar[frozenset[str]]
-    """Types of expressions that call something."""
-
-    @abstractmethod
-    def is_made(self, node: "Node") -> bool:
-        """Return whether the code under test may make a value."""
-
-    @abstractmethod
-    def parameters(self, function: "Node") -> list[tuple[str, str]]:
-        """Return the names of a function's parameters, with their types."""
-
-    @abstractmethod
-    def declare(self, name: str, kind: str, value: str) -> str:
-        """Return the declaration of a typed name with its value."""
-
-    def text(self, node: "Node") -> str:
-        """Return an expression as a line shows it."""
-        return text_of(node)
-
-    def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return what a call of an asserting function checks or runs.
-
-        A call that the base has too counts only if the test itself made what it is given.
-        """
-        arguments = arguments_of(call)
-        made = [each for each in arguments if self.is_made(each)]
-        results = [each for each in made if any(node.type in self.results for node in walk(each))]
-        if results:
-            return self.check(call, map(self.text, results))
-        local = "\n".join(step.text for step in before)
-        given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in made)
-        steps = written_out(self.parameters(helper), list(map(self.text, arguments)), self.declare)
-        if steps is None or not (given or is_fresh(call, self.base)):
-            return None
-        return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
 
 
 @dataclass(frozen=True)
@@ -320,80 +224,6 @@ def dialect_of(path: str) -> Dialect | None:
     if language is None or not language.lines:
         return None
     return cast("Mapping[str, Dialect]", load_part(language.lines)).get(PurePosixPath(path).suffix)
-
-
-def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each line through statements."""
-    steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
-    for statement in reader.parse(body).named_children:
-        read, outer = reader.read(statement, steps), steps
-        for found in (read,) if isinstance(read, Step) else read or ():
-            if isinstance(found, Branch):
-                branches.append((outer, found))
-            else:
-                steps = (*steps, replace(found, text=_uncommented(reader, found.text), depth=depth))
-    if any(step.checked for step in steps[len(before) :]):
-        yield steps
-    for outer, branch in branches if depth < _MAX_DEPTH else ():
-        bound = (*outer, *(replace(step, depth=depth + 1) for step in branch.bound))
-        if not branch.body:
-            yield bound
-        yield from lines_through(reader, branch.body, bound, depth + 1)
-
-
-def _uncommented(reader: Reader, text: str) -> str:
-    """Return code without comments, which tell what tests want."""
-    root = reader.parse(text)
-    comments = [node for node in walk(root) if node.type.endswith("comment")]
-    if not comments:
-        return text
-    text = edited(root, dict.fromkeys(comments, "\0"))
-    return re.sub(r"[ \t]*\0", "", re.sub(r"\n[ \t]*\0(?=\n)", "", text))
-
-
-def is_fresh(node: "Node", base: str) -> bool:
-    """Return whether the base file lacks a piece of code."""
-    return not appears(text_of(node), base)
-
-
-def appears(text: str, base: str) -> bool:
-    """Return whether a file has code, whatever its layout."""
-    return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
-
-
-def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
-    """Return a table's first new rows, or its first rows."""
-    given = list(rows)
-    return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
-
-
-def asserting(
-    functions: "Mapping[str, Node]", fails: "Callable[[Node], bool]", called: "Callable[[Node], Iterable[str]]"
-) -> "dict[str, Node]":
-    """Return the functions that assert something, also by other functions."""
-    found = {name: node for name, node in functions.items() if fails(node)}
-    while more := {
-        name: node for name, node in functions.items()
-        if name not in found and any(each in found for each in called(node))
-    }:  # fmt: skip
-        found |= more
-    return found
-
-
-def written_out(
-    parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
-) -> tuple[Step, ...] | None:
-    """Return declarations of parameters (names, types) with values, or None.
-
-    None where one uses the name of another: they are assigned one after the other.
-    """
-    names = {name for name, _ in parameters}
-    if len(parameters) != len(arguments):
-        return None
-    pairs = list(zip(parameters, arguments, strict=True))
-    if any((set(re.findall(r"\w+", text)) & names) - {name} for (name, _), text in pairs):
-        return None
-    return tuple(Step(declared(name, kind, text)) for (name, kind), text in pairs if name != text)
 
 
 def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import Branch, Step, TypedReader, fresh, is_fresh
+from codegate.languages.lines import Step
+from codegate.languages.statements import Branch, TypedReader, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, edited, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -107,10 +108,10 @@ class GoReader(TypedReader):
         condition = field(statement, "condition")
         calls = [node for node in walk(statement) if node.type == "call_expression"]
         inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
-        saying = (call for call in calls if _FAILING.search(text_of(field(call, "function"))))
-        said = [each for call in saying for each in arguments_of(call) if self.is_made(each)]
-        said = [each for each in said if inside.isdisjoint(text_of(n) for n in walk(each) if n.type == "identifier")]
-        step = self.check(statement, [*(self._operands(condition) if condition else ()), *map(text_of, said)])
+        failing = (call for call in calls if _FAILING.search(text_of(field(call, "function"))))
+        values = [each for call in failing for each in arguments_of(call) if self.is_made(each)]
+        outer = [one for one in values if inside.isdisjoint(text_of(n) for n in walk(one) if n.type == "identifier")]
+        step = self.check(statement, [*(self._operands(condition) if condition else ()), *map(text_of, outer)])
         # A call such as errors.As fills what it is given.
         filling = (
             text

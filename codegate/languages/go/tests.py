@@ -7,17 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.go.statements import GoReader, fails, struct_types, variables
-from codegate.languages.lines import (
-    MARK,
-    Dialect,
-    Line,
-    Shown,
-    Step,
-    Value,
-    asserting,
-    in_blocks,
-    lines_through,
-)
+from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
+from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import Grammar, arguments_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:

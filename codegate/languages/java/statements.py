@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import Branch, Step, TypedReader, fresh
+from codegate.languages.lines import Step
+from codegate.languages.statements import Branch, TypedReader, fresh
 from codegate.languages.syntax import arguments_of, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:

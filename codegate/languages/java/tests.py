@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.java.declarations import TYPES
 from codegate.languages.java.statements import JavaReader, annotations, call_name, fails, parameters
-from codegate.languages.lines import (
-    MARK,
-    Dialect,
-    Line,
-    Step,
-    asserting,
-    in_blocks,
-    lines_through,
-    steps_for,
-)
+from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
+from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import Grammar, ancestors, edited, field, text_of, walk
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.controls import HOLE
 from codegate.languages.javascript.controls import title_of
-from codegate.languages.lines import Branch, Reader, Step, fresh, is_fresh
+from codegate.languages.lines import Step
+from codegate.languages.statements import Branch, Reader, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from codegate.languages.javascript.statements import (
     title_pattern,
     unwrapped,
 )
-from codegate.languages.lines import MARK, Branch, Dialect, Line, Shown, Step, Value, in_blocks, lines_through
+from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
+from codegate.languages.statements import Branch, lines_through
 from codegate.languages.syntax import edited, field, text_of, walk
 
 if TYPE_CHECKING:

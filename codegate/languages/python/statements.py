@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.lines import Branch, Reader, Step, fresh, is_fresh
+from codegate.languages.lines import Step
+from codegate.languages.statements import Branch, Reader, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:

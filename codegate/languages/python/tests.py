@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, code_of, fresh, joined, lines_through
+from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, code_of, joined
 from codegate.languages.python.names import BINDING, bare, defining, names, used
 from codegate.languages.python.statements import (
     PythonReader,
@@ -16,6 +16,7 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
+from codegate.languages.statements import fresh, lines_through
 from codegate.languages.syntax import Grammar, arguments_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:

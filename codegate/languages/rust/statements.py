@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import Branch, Step, TypedReader, fresh
+from codegate.languages.lines import Step
+from codegate.languages.statements import Branch, TypedReader, fresh
 from codegate.languages.syntax import edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:

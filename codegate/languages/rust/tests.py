@@ -5,17 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import (
-    MARK,
-    Dialect,
-    Line,
-    Step,
-    asserting,
-    in_blocks,
-    lines_through,
-    steps_for,
-)
+from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
 from codegate.languages.rust.statements import RustReader, called, fails
+from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import Grammar, edited, field, text_of, walk
 
 if TYPE_CHECKING:

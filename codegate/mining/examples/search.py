@@ -13,7 +13,8 @@ from itertools import chain, islice
 from typing import Final
 
 from codegate.grading import TestReport
-from codegate.languages.lines import Dialect, Line, Step, Value, appears, dialect_of, literals_of
+from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
+from codegate.languages.statements import appears
 from codegate.languages.syntax import added_lines, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
