@@ -37,7 +37,7 @@ _COMPILED: Final = {
     "build.gradle.kts": {"java": "gradle test"},
 }
 _MANIFESTS: Final = {*_COMPILED, "pyproject.toml", "setup.py", "package.json"}
-_OF_NODE: Final = re.compile(r"""["']node:test["']""")
+_OF_NODE: Final = re.compile(rb"""["']node:test["']""")
 PYTEST: Final = "uv pip install pytest"
 _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
@@ -55,7 +55,7 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
             mentioned = any("pytest" in read_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
             return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
-            by_node = any(_OF_NODE.search(read_text(tree, path)) for path in tests_of(tree, folder))
+            by_node = any(_OF_NODE.search(tree[path].data) for path in tests_of(tree, folder))
             return found, "npm test\nnode --test" if by_node else "npm test"  # whatever wraps Node's own runner
         for manifest, command in _COMPILED.items():
             if manifest in names and language in command:

@@ -119,7 +119,7 @@ def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
     """Return sum(a) / sum(b) of one (a, b) per problem, with Fieller's interval.
 
     Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. Where mean(b)
-    cannot be told from 0, the interval has no ends; where it is 0, there is no ratio.
+    may be 0, the interval is unbounded; where it is 0, the ratio is unknown.
     """
     problems = len(pairs)
     top, bottom = math.fsum(a for a, _ in pairs), math.fsum(b for _, b in pairs)

@@ -220,7 +220,10 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
 
 
 def _give_back(inputs: Inputs, suite: str | None = None) -> None:
-    """Give what was written to the workspace's owner: the next checkout fails else."""
+    """Make the workspace's owner the owner of what was written.
+
+    The next checkout cannot remove files of root.
+    """
     if os.geteuid() != 0:
         return
     made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)

@@ -49,7 +49,7 @@ def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
-    """Return a YAML file's mapping, by the reader of suites: no anchors, no types of its own."""
+    """Return a YAML file's mapping, read as other tools read it; empty where it is not usable."""
     try:
         return mapping(parse_yaml(read_text(tree, path), path, core=True))
     except UsageError:

@@ -66,8 +66,8 @@ class Folded:
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     """Return a run mapped back to the tests' own ids.
 
-    Rows of a copy belong to those of the real test by their position. What else is reported under a test's own id only
-    ever makes its result worse: code under test can add tests of any name.
+    Rows of a copy belong to those of the real test by their position. Code under test can add tests of any name: a
+    result that is not the real test's counts only where it is worse.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run

@@ -42,7 +42,7 @@ class RunnerReport:
 
 
 def grouped(files: tuple[str, ...], place: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
-    """Return the files in groups, those of one place together."""
+    """Return the files in groups, one for each place."""
     found: dict[str, list[str]] = {}
     for file in files:
         found.setdefault(place(file), []).append(file)

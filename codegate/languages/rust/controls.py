@@ -33,7 +33,7 @@ _STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 
 
 class RustTests(TestSyntax):
-    """Functions of a file and of its modules, with their attributes: rows of a table are such."""
+    """Functions of a file and of its modules, with their attributes, which hold the rows of a table."""
 
     literals: ClassVar = {
         "string_literal": "text", "raw_string_literal": "text", "char_literal": "text", "integer_literal": "number",

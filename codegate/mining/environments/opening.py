@@ -150,7 +150,7 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 
 
 def builds_of_written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
-    """Return the builds of a written recipe, with those of a refreshed suite."""
+    """Return a written recipe's builds; a refreshed suite brings some."""
     return RecordedBuilds(recipe, sandboxes, [one for one in known if one.recipe.identity == recipe.identity])
 
 

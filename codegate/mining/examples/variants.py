@@ -123,9 +123,9 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
     """Return what of a line leads to one expression, the shortest first.
 
     The expression is checked at the place ``step``; if it is empty, the step itself raises. The first slice has the
-    statements alone that the names in the expression need; the second has all that came before, the calls of earlier
-    assertions included, except for names that nobody uses; the third has those too that are used together with a name
-    that the expression needs, and all that the test's framework gives.
+    statements alone that the names in the expression need. The second has everything before it, with the calls of
+    earlier assertions, but no name that nothing uses. The third also keeps names that are used together with one that
+    the expression needs, and all that the test's framework gives.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))

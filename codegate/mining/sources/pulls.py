@@ -125,8 +125,8 @@ def fetch_pull_heads(repository: Path) -> int:
             f"fetching pull requests from 'origin' took longer than {_FETCH_SECONDS:.0f} s."
         ) from error
     if done.returncode != 0:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())
-        words = re.sub(r"(\w+://)[^\s/@]+@", r"\1", said)[:500]  # no credentials
+        message = " ".join(done.stderr.decode("utf-8", "replace").split())
+        words = re.sub(r"(\w+://)[^\s/@]+@", r"\1", message)[:500]  # no credentials
         raise InfrastructureError(
             f"pull requests could not be fetched from 'origin': {words or f'exit {done.returncode}'}.",
             "Check the network and your git credentials, or mine without them: only what names no pull request "

@@ -132,7 +132,7 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return the section of new names and texts nobody can guess."""
+    """Return the section with names and texts that nobody can guess."""
     exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
