@@ -201,8 +201,8 @@ def test_an_agent_that_streams_gets_an_answer_that_came_whole_as_events(
     assert answer.completion.tool_calls[0].name == "bash"
     # Anthropic's own client reads from the events what it reads from the whole answer.
     with wire_server(Reply(answer.content, headers={"Content-Type": "text/event-stream"})) as server:
-        client = anthropic.Anthropic(api_key="k", base_url=server.url)
-        with client.messages.stream(model="m", max_tokens=5, messages=[{"role": "user", "content": "?"}]) as stream:
+        asked: Any = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "?"}]}
+        with anthropic.Anthropic(api_key="k", base_url=server.url) as client, client.messages.stream(**asked) as stream:
             final = stream.get_final_message().model_dump(mode="json", exclude_none=True)
     expected = anthropic.types.Message.model_validate(whole).model_dump(mode="json", exclude_none=True)
     assert {name: final[name] for name in expected} == expected

@@ -123,8 +123,7 @@ def door(
             provider.close()
 
 
-def _chat(url: str, *, stream: bool) -> tuple[str, str]:
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="of-no-worth", max_retries=0)
+def _chat(client: openai.OpenAI, *, stream: bool) -> tuple[str, str]:
     tools: Any = [{"type": "function", "function": {"name": "bash", "description": "", "parameters": SHELL}}]
     messages: Any = [{"role": "system", "content": "Mend it."}, {"role": "user", "content": "The bug."}]
     if stream:
@@ -143,8 +142,7 @@ def _chat(url: str, *, stream: bool) -> tuple[str, str]:
     return json.loads(arguments)["command"], last.choices[0].message.content or ""
 
 
-def _responses(url: str, *, stream: bool) -> tuple[str, str]:
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="of-no-worth", max_retries=0)
+def _responses(client: openai.OpenAI, *, stream: bool) -> tuple[str, str]:
     tools: Any = [{"type": "function", "name": "bash", "description": "", "parameters": SHELL, "strict": False}]
     asked: Any = [{"role": "user", "content": "The bug."}]
     if stream:
@@ -157,8 +155,7 @@ def _responses(url: str, *, stream: bool) -> tuple[str, str]:
     return json.loads(call.arguments)["command"], last.output_text
 
 
-def _messages(url: str, *, stream: bool) -> tuple[str, str]:
-    client = anthropic.Anthropic(base_url=url, api_key="of-no-worth", max_retries=0)
+def _messages(client: anthropic.Anthropic, *, stream: bool) -> tuple[str, str]:
     tools: Any = [{"name": "bash", "description": "", "input_schema": SHELL}]
     asked: Any = [{"role": "user", "content": "The bug."}]
     fixed: Any = {"model": MODEL, "max_tokens": 1000, "tools": tools, "system": "Mend it."}
@@ -176,14 +173,24 @@ def _messages(url: str, *, stream: bool) -> tuple[str, str]:
     return used.input["command"], last.content[0].text
 
 
-CLIENTS = {"chat": _chat, "responses": _responses, "messages": _messages}
+CLIENTS: Any = {
+    "chat": (openai.OpenAI, "/v1", _chat),
+    "responses": (openai.OpenAI, "/v1", _responses),
+    "messages": (anthropic.Anthropic, "", _messages),
+}
+
+
+def _talk(protocol: str, url: str, *, stream: bool) -> tuple[str, str]:
+    made, path, talk = CLIENTS[protocol]
+    with made(base_url=url + path, api_key="of-no-worth", max_retries=0) as client:
+        return talk(client, stream=stream)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("protocol", CLIENTS)
 def test_the_official_client_talks_to_the_model(protocol: str, *, stream: bool) -> None:
     with door(protocol) as opened:
-        command, last = CLIENTS[protocol](opened.url, stream=stream)
+        command, last = _talk(protocol, opened.url, stream=stream)
         assert (command, last) == ("sed -i s/a/b/ x.py", "Done: the bug is fixed.")
         usage = sum((each.usage for each in opened.gateway.completions), NO_USAGE)
         usage = usage.model_copy(update={"reasoning_tokens": None})
@@ -252,7 +259,7 @@ def test_what_is_no_sound_request_is_refused(data: bytes, status: bytes) -> None
         assert status == b"426" or b"\r\nconnection: close\r\n" in answer.lower(), "no client sends another on it"
         assert not opened.model.requests
         # And the gateway lives on.
-        assert _chat(opened.url, stream=False)[1] == "Done: the bug is fixed."
+        assert _talk("chat", opened.url, stream=False)[1] == "Done: the bug is fixed."
 
 
 def test_what_the_provider_would_store_bill_or_run_is_dropped() -> None:
@@ -458,9 +465,9 @@ def test_a_client_that_streams_is_kept_waiting_with_pings(monkeypatch: pytest.Mo
         time.sleep(0.4)
         return fixing("true")(turn)
 
-    for protocol, client in CLIENTS.items():
+    for protocol in CLIENTS:
         with door(protocol, slow) as opened:
-            assert client(opened.url, stream=True)[0] == "true"
+            assert _talk(protocol, opened.url, stream=True)[0] == "true"
 
 
 def test_one_output_limit_holds_whatever_its_name() -> None:
