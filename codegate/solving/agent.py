@@ -122,6 +122,7 @@ def agent_attempt(
             "of them for its provider or for its turn.",
             "Lower `concurrency`, or raise `minutes`.",
         )
+    ran = {f"hook {event}" for event, failure in agent.hook_runs(done.stdout) if not failure}
     frozen = freeze_answer(base, left.changes, left.dropped)
     completions = gateway.completions
     return Attempt(
@@ -146,7 +147,7 @@ def agent_attempt(
             refused=dict(gateway.refused + Counter(_warnings(agent, done))),
             lock=None if installed is None else installed.manifest.recipe[:16],
             seconds=seconds,
-            used=tuple(sorted(gateway.used)),
+            used=tuple(sorted(gateway.used | ran & parts.keys())),
         ),
         **counted(completions),
     )
@@ -202,7 +203,10 @@ def _command(
 
 def _warnings(agent: Agent, done: Completed) -> tuple[str, ...]:
     """Return an agent's first warnings, each as one line: the agent wrote them."""
-    return tuple(f"{agent.name} warns: {shown(text)}" for text in agent.warnings(done.stdout)[:_MOST_WARNINGS])
+    failed = [f"the hook {event} failed: {why}" for event, why in agent.hook_runs(done.stdout) if why]
+    return tuple(
+        f"{agent.name} warns: {shown(text)}" for text in (*agent.warnings(done.stdout), *failed)[:_MOST_WARNINGS]
+    )
 
 
 def _stop(ended_by: str | None, completions: list[Completion]) -> AttemptStop:

@@ -236,15 +236,17 @@ def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
     run = run_of({"a": {"p1": [True], "p2": [False]}})
     servers = json.dumps({"mcpServers": {"good": {}, "broken": {}}})
     laid = [{"path": "CLAUDE.md", "text": "Be brief."}, {"path": ".mcp.json", "text": servers}]
+    hooks = json.dumps({"hooks": {"Stop": [{}], "PreToolUse": [{}], "SessionEnd": [{}]}})
+    laid.append({"path": ".claude/settings.json", "text": hooks})
     laid.append({"path": ".claude/skills/spells/SKILL.md", "text": "---\nname: spells\n---\nRead me."})
     spec = CandidateSpec.model_validate({
         "agent": "claude-code", "version": "1", "model": "anthropic:m-2025-01-01",
         "harness": {"laid": laid, "models": {"small": "tiny-1"}},
     })  # fmt: skip
-    records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("CLAUDE.md",))]
+    records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("hook Stop",))]
     view = build_view([altered(run, *({"attempt": {"agent": agent}} for agent in records), spec=spec)])
     for page in (render_console(view, width=160), render_markdown(view), render_html(view), render_comment(view)):
-        assert "Harness: 2 of 5 parts used; never: MCP server broken, skill spells, small model tiny-1" in page
+        assert "Harness: 3 of 7 parts used; never: hook PreToolUse, MCP server broken, skill spells, 1 more" in page
 
 
 def test_what_an_agent_was_refused_is_in_every_report() -> None:

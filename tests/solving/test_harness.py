@@ -56,6 +56,8 @@ def marked(mark: str, *, hostile: bool = False) -> dict[str, str]:
 
     command = {"type": "command", "command": f"echo {mark}-hook; touch /tmp/{mark}-hook"}
     hooks = {"hooks": {"SessionStart": [{"hooks": [command]}]}}
+    absent = {"type": "command", "command": "no-such-program"}
+    settings = {"hooks": {**hooks["hooks"], "PreToolUse": [{"hooks": [absent]}], "SessionEnd": [{"hooks": [command]}]}}
     broken = {"command": "python3", "args": ["-c", "raise SystemExit(3)"]}
     servers = {"own": {"command": "python3", "args": ["tools/server.py"]}, "broken": broken}
     listed = {name: {"type": "local", "command": [one["command"], *one["args"]]} for name, one in servers.items()}
@@ -78,7 +80,7 @@ def marked(mark: str, *, hostile: bool = False) -> dict[str, str]:
         ".agents/skills/shared/SKILL.md": skill("shared"),
         ".claude/agents/aide.md": helper("aide"),
         ".opencode/agent/mate.md": helper("mate"),
-        ".claude/settings.json": json.dumps(hooks | (claude if hostile else {})),
+        ".claude/settings.json": json.dumps(settings | (claude if hostile else {})),
         ".mcp.json": json.dumps({"mcpServers": servers}),
         "tools/server.py": SERVER.replace("@", mark),
         ".codex/config.toml": (codex if hostile else "") + toml,
@@ -112,7 +114,7 @@ USES: dict[str, list[Run | Use]] = {
     "opencode": [Use("own_look", {})],
 }
 USED = {
-    "claude-code": {".claude/rules/one.md", "CLAUDE.md", "MCP server own", "skill spells"},
+    "claude-code": {".claude/rules/one.md", "CLAUDE.md", "MCP server own", "hook SessionStart", "skill spells"},
     "codex": {"AGENTS.md", "MCP server own"},
     "copilot": {"AGENTS.md", "CLAUDE.md", "MCP server own"}
     | {".github/copilot-instructions.md", ".github/instructions/all.instructions.md"},
@@ -166,7 +168,10 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
     assert sent(model, "mine") == SENT[agent]
     assert sent(model, "base") == set()
     assert done.agent is not None
-    assert set(done.agent.used) == USED[agent], "a server that does not start is no part that was used"
+    assert set(done.agent.used) == USED[agent], "a server that does not start is no part that was used, nor such a hook"
+    assert any("the hook PreToolUse failed: exit code 127" in said for said in done.agent.refused) == (
+        agent == "claude-code"
+    )
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,12 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 
 
 def harness_parts(agent: Agent, harness: Harness) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a harness, each with the pattern of a line in requests that shows that it is used."""
+    """Yield the parts of a harness, each with the pattern of a line in requests that shows that it is used.
+
+    No request shows a hook: the agent's own output does.
+    """
+    for event in agent.hooks(harness):
+        yield f"hook {event}", "(?!)"
     for server, _ in servers_of(agent, harness):
         yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"
     for file in harness.laid or ():

@@ -1,11 +1,20 @@
 """Anthropic's Claude Code. Its exit status is no verdict: 0 was seen without any edit."""
 
+import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, imported_texts
+from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, events_of, imported_texts
+from codegate.candidates.harness import Harness
 
 _SMALL = ("SMALL_FAST", "DEFAULT_HAIKU")
+_SHOWN = (
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch",
+    "SubagentStart", "SubagentStop", "Stop",
+)  # fmt: skip
+"""Events whose hooks the output shows. The hooks of SessionEnd, for one, run without a word in it."""
+_BLOCKS = 2
+"""Exit code of a hook that works, and has something against what the agent does."""
 
 
 class ClaudeCode(Agent):
@@ -41,6 +50,7 @@ class ClaudeCode(Agent):
         if (harness := task.harness) is not None:
             own = {"env": environment, "model": task.model, "apiKeyHelper": "", "disableAllHooks": not harness.hooks}
             sources, more = "user,project", ["--settings", json.dumps(own)]
+            more += ["--include-hook-events"] if self.hooks(harness) else []
             if harness.file(servers := harness.mcp or ".mcp.json") is not None:
                 more += ["--mcp-config", servers]
         return Start(
@@ -56,3 +66,18 @@ class ClaudeCode(Agent):
         """See ``Agent.imports``: instructions take in ``@path``."""
         yield from super().imports(path, text)
         yield from imported_texts(path, text)
+
+    def hooks(self, harness: Harness) -> tuple[str, ...]:
+        """See ``Agent.hooks``."""
+        file, found = harness.file(".claude/settings.json"), None
+        with contextlib.suppress(ValueError, RecursionError, AttributeError):
+            found = json.loads(file.text).get("hooks") if file is not None and harness.hooks else None
+        return tuple(event for event in _SHOWN if isinstance(found, dict) and found.get(event))
+
+    def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
+        """See ``Agent.hook_runs``."""
+        for event in events_of(output):
+            if event.get("subtype") == "hook_response":
+                code, said = event.get("exit_code"), " ".join(str(event.get("stderr")).split())
+                worked = event.get("outcome") == "success" or code == _BLOCKS
+                yield str(event.get("hook_event")), "" if worked else f"exit code {code}: {said}"

@@ -1,10 +1,9 @@
 """OpenAI's Codex. It takes answers as server-sent events only, and reads standard input to its end."""
 
-import contextlib
 import json
 from typing import Any
 
-from codegate.candidates.agents.contract import HOME, MODULES, WORKSPACE, Agent, Start, Task
+from codegate.candidates.agents.contract import HOME, MODULES, WORKSPACE, Agent, Start, Task, events_of
 from codegate.candidates.harness import part_of
 
 _HOOKS = "--dangerously-bypass-hook-trust"  # it warns of this flag, which is ours
@@ -67,14 +66,9 @@ stream_idle_timeout_ms = 3600000 }}"""
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
         """See ``Agent.warnings``: among its events, one a line, are items of type ``error``."""
-        found = []
-        for line in output.splitlines():
-            with contextlib.suppress(ValueError, RecursionError):
-                event = json.loads(line)
-                item = event.get("item") if isinstance(event, dict) else None
-                if isinstance(item, dict) and item.get("type") == "error" and _HOOKS not in str(item.get("message")):
-                    found.append(str(item.get("message")))
-        return tuple(found)
+        items = [event.get("item") for event in events_of(output)]
+        errors = [str(item.get("message")) for item in items if isinstance(item, dict) and item.get("type") == "error"]
+        return tuple(message for message in errors if _HOOKS not in message)
 
 
 def _toml(value: Any) -> str:

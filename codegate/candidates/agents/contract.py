@@ -1,6 +1,7 @@
 """What an agent is to codegate."""
 
 import contextlib
+import json
 import posixpath
 import re
 import tomllib
@@ -132,10 +133,29 @@ class Agent(ABC):
             raise ValueError(message)
         return found
 
+    def hooks(self, harness: Harness) -> tuple[str, ...]:
+        """Return the events that a harness has hooks for, as far as the agent's output shows their runs."""
+        del harness
+        return ()
+
+    def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
+        """Yield the event of each run of a hook in the output, and why the run failed; empty where it did not."""
+        del output
+        yield from ()
+
     def warnings(self, output: bytes) -> tuple[str, ...]:
         """Return what the agent warned of, in its own words; nothing where its output has no format for it."""
         del output
         return ()
+
+
+def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of an output that has one on a line."""
+    for line in output.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            event = json.loads(line)
+            if isinstance(event, dict):
+                yield event
 
 
 def imported_texts(path: str, text: str) -> Iterator[str]:
