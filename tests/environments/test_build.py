@@ -300,6 +300,15 @@ def test_a_private_index_is_reached_and_its_credentials_are_found_nowhere(
             assert not [secret for secret in secrets if secret in content], path
 
 
+def test_credentials_are_no_part_of_a_builds_key(bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_TOKEN", PASSWORD)
+    built = obtain(shell("echo built", secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+    monkeypatch.setenv("ACME_TOKEN", f"another {PASSWORD}")
+    assert obtain(shell("echo built", secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY).layer == built.layer
+    monkeypatch.delenv("ACME_TOKEN")
+    assert obtain(shell("echo built"), TREE, bwrap_backend, day=DAY).layer == built.layer
+
+
 @pytest.mark.parametrize("form", ["$ACME_TOKEN", '$(printf %s "$ACME_TOKEN" | base64)'])
 def test_a_secret_that_set_up_leaves_behind_is_refused_and_never_printed(
     bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch, form: str
