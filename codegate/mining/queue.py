@@ -333,7 +333,8 @@ class Queue:
             self.first = ()
             raise UsageError(
                 f"the first {_FEW} changes ended alike, as {end.reason}. The last one: {end.detail}",
-                "Correct `environment` in codegate.yml; what it is: docs/environments.md. Then the same command tries again.",
+                "Correct `environment` in codegate.yml; what it is: docs/environments.md. Then the same command tries "
+                "again.",
             )
 
     def _wait_for(self, future: "Future[_Ending]", total: int) -> bool:
