@@ -7,6 +7,7 @@ this process, which knows each problem's fix and does what AGENTS.md says.
 """
 
 import json
+import os
 import shlex
 import shutil
 import threading
@@ -23,7 +24,7 @@ import click
 
 import codegate
 from codegate.candidates import CandidateSpec
-from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
+from codegate.cli.options import FOLDER, json_option, sandbox_option
 from codegate.cli.output import columns, json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
@@ -60,7 +61,13 @@ _AGENTS_MD: Final[Mapping[str, str]] = {
 @click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Folder of the demo.")
 @click.option("--agent", is_flag=True, help="Gate a change of AGENTS.md, with a small agent, in place of models.")
 @click.option("--fresh", is_flag=True, help="Prove every problem again, without the results of an earlier demo.")
-@jobs_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=lambda: len(os.sched_getaffinity(0)),
+    show_default="the processors of this machine",
+    help="Concurrent sandboxes.",
+)
 @sandbox_option
 @json_option
 def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
@@ -92,7 +99,7 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
         mined = mine(out / "repository", out / "suite", request, progress)
     for line in mining_words(mined):
         say(f"   {line}")
-    reports = dict(_gate_instructions(out, chosen)) if agent else {"": _gate_models(out, chosen)}
+    reports = dict(_gate_instructions(out, chosen, jobs)) if agent else {"": _gate_models(out, chosen, jobs)}
     for report in reports.values():
         say(render_console(report.view, width=columns()))
         for verdict in report.verdicts:
@@ -108,13 +115,13 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
     )
 
 
-def _gate_models(out: Path, chosen: Choice) -> Report:
+def _gate_models(out: Path, chosen: Choice, jobs: int) -> Report:
     say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
-    pinned, _ = _run(out, "pinned", [_handwritten("pinned")], chosen)
+    pinned, _ = _run(out, "pinned", [_handwritten("pinned")], chosen, jobs)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
     baseline, _ = pin([samples_of(pinned)], out / "baseline.json", out / "codegate.lock", min_samples=1)
     say("4. A good and a worse candidate, compared with it")
-    _, journal = _run(out, "upgrade", [_handwritten("good"), _handwritten("worse")], chosen)
+    _, journal = _run(out, "upgrade", [_handwritten("good"), _handwritten("worse")], chosen, jobs)
     return gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
 
 
@@ -157,23 +164,23 @@ def _unpack(repository: Path) -> None:
     git(repository, "reset", "--quiet", "--hard", "main")
 
 
-def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice) -> tuple[Run, Journal]:
-    options = RunOptions(transcripts=_bundle() / "transcripts")
+def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice, jobs: int) -> tuple[Run, Journal]:
+    options = RunOptions(jobs=jobs, transcripts=_bundle() / "transcripts")
     wanted = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
         return run_suite(wanted, progress, lambda text: say(f"   {text}"))
 
 
-def _gate_instructions(out: Path, sandbox: Choice) -> Iterator[tuple[str, Report]]:
+def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[str, Report]]:
     """Pin an agent, then yield the gate's report on each change of AGENTS.md."""
     suite = load_suite(out / "suite")
     with _played(suite) as address:
         say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")
-        made, _ = _run(out, "pinned", [_agent(out, address, "pinned")], sandbox)
+        made, _ = _run(out, "pinned", [_agent(out, address, "pinned")], sandbox, jobs)
         baseline, _ = pin([samples_of(made)], out / "baseline.json", out / "codegate.lock", min_samples=1)
         for number, name in enumerate(("worse", "good"), start=4):
             say(f"{number}. AGENTS.md is changed: {_AGENTS_MD[name].splitlines()[-1]!r}")
-            _, journal = _run(out, name, [_agent(out, address, name)], sandbox)
+            _, journal = _run(out, name, [_agent(out, address, name)], sandbox, jobs)
             yield name, gate(journal, Gate(baseline, _AGENT_POLICY), reports=out / "reports" / name)
 
 
