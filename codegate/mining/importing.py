@@ -160,7 +160,7 @@ class _Proven:
     def _begin(self, unit: ImportedUnit) -> ProblemBuilder:
         given = self._options.recipe
         recipe = given or next(iter(self._proposed(unit.parts.base)), Recipe())
-        builds = RecordedBuilds(recipe, self._sandboxes, (), self._proposed if given is None else None)
+        builds = RecordedBuilds(recipe, self._sandboxes, proposed=self._proposed, written=given is not None)
         return ProblemBuilder(
             repository=self._repository,
             name=self._name,

@@ -156,7 +156,7 @@ def _builds(
     )
     if options.recipe is not None:
         say(f"building the recipe on {tip[:12]}")
-        builds = builds_of_written(options.recipe, sandboxes, known)
+        builds = builds_of_written(options.recipe, sandboxes, known, options.path)
         tried = try_recipe(builds, languages, sandboxes, head)
         say(f"the recipe works on {tip[:12]}: {tried.words}")
         return builds

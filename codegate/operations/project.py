@@ -123,7 +123,7 @@ def try_on_head(
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))
         try:
             if recipe is not None:
-                return None, try_recipe(builds_of_written(recipe, sandboxes, ()), languages, sandboxes, head)
+                return None, try_recipe(builds_of_written(recipe, sandboxes), languages, sandboxes, head)
             proved = choose_recipe(path, head, languages, sandboxes, say)
             return proved.found, proved.tried
         finally:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from codegate.durable import sha256
-from codegate.environments import Built, Recipe
+from codegate.environments import BuildFailed, Built, Recipe
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineRequest
@@ -146,8 +146,8 @@ def test_an_application_is_mined_proved_run_and_gated_by_its_own_recipe(
 
 @pytest.fixture
 def simple(history: HistoryBuilder) -> HistoryBuilder:
-    """Three bug fixes of a project that needs a file which only the newest tree has."""
-    text = "import unittest\n\nfrom shop.title import title\n\n\nclass Titles(unittest.TestCase):\n"
+    """Three bug fixes of a project whose tests need a file which only the newest tree has."""
+    text = "import unittest\n\nfrom shop.title import title\n\nopen('ready').close()\n\n\nclass Titles(unittest.TestCase):\n"
     case = "    def test_%s(self):\n        self.assertEqual(title('%s'), '%s')\n\n"
     history.commit("begin", {"shop/__init__.py": "", "shop/title.py": "def title(text):\n    return text\n"})
     for number, name in enumerate("abc", 1):
@@ -360,6 +360,28 @@ def test_a_build_of_dependencies_alone_begins_with_the_nearest_one(
     world.build(4, "newest")
     world.build(1, "old")
     assert world.begun == begun
+
+
+def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, written, asked = Builds(monkeypatch), Recipe(setup=("npm ci",)), list[tuple[tuple[str, ...], bool]]()
+
+    def obtain(recipe: Recipe, tree: Tree, backend: Any, *, day: date, nearest: Layer | None, found: bool) -> Built:
+        asked.append((recipe.setup, found))
+        if recipe == written:
+            raise BuildFailed("npm ci", "failed with exit code 1", "", ("no lock file",), "")
+        return world._obtain(recipe, tree, backend, day=day, nearest=nearest, found=found)
+
+    monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
+    monkeypatch.setattr(recorded, "obtain", obtain)
+    monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: [Recipe(setup=("npm install",))])
+    builds = builds_of_written(written, Sandboxes(None, {}))  # type: ignore[arg-type]
+    rungs = builds.ladder("a" * 40, world.tree("own"), DAYS[0])
+    assert next(rungs).recipe.setup == ("npm install",)
+    assert asked == [(("npm ci",), False), (("npm install",), True)]
+    with pytest.raises(BuildFailed, match="npm ci"):
+        next(rungs)
 
 
 def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_its_own_tree(

@@ -149,9 +149,13 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
     return dict.fromkeys(path for path in paths if classes.is_test_module(path))
 
 
-def builds_of_written(recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded]) -> RecordedBuilds:
+def builds_of_written(
+    recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded] = (), path: str = ""
+) -> RecordedBuilds:
     """Return a written recipe's builds; a refreshed suite brings some."""
-    return RecordedBuilds(recipe, sandboxes, [one for one in known if one.recipe.identity == recipe.identity])
+    same = [one for one in known if one.recipe.identity == recipe.identity]
+    proposed = partial(recipes_of_older_tree, path=path, has=had_by(sandboxes.backend))
+    return RecordedBuilds(recipe, sandboxes, same, proposed, written=True)
 
 
 def choose_recipe(

@@ -74,8 +74,8 @@ class RecordedBuilds:
 
     Args:
         known: builds of a suite that is refreshed.
-        proposed: returns the recipes that the files of an older tree propose, for changes that ``recipe`` does not fit;
-            None: the project's recipe is written, and no other is tried.
+        proposed: returns the recipes that the files of an older tree propose, for changes that ``recipe`` does not fit.
+        written: ``recipe`` is the project's own, of which nothing is left out.
     """
 
     def __init__(
@@ -83,11 +83,14 @@ class RecordedBuilds:
         recipe: Recipe,
         sandboxes: Sandboxes,
         known: Sequence[Recorded] = (),
-        proposed: Callable[[Tree], Sequence[Recipe]] | None = None,
+        proposed: Callable[[Tree], Sequence[Recipe]] = lambda _: (),
+        *,
+        written: bool = False,
     ) -> None:
         self.recipe = recipe
         self._sandboxes = sandboxes
         self._proposed = proposed
+        self._written = written
         self._built = list(known)
         self._guard = threading.Lock()
         self._building = threading.Lock()
@@ -104,7 +107,7 @@ class RecordedBuilds:
             SandboxError: the sandbox failed, or a package index cannot be reached.
         """
         near = self._nearest(date)
-        first = near.recipe if near is not None and self._proposed is not None else self.recipe
+        first = near.recipe if near is not None else self.recipe
         if near is not None and self._exact(first, base, date) is None:
             yield Rung(near.environment, near.recipe, exact=False, later=near.date > date)
         failed: BuildFailed | UsageError | None = None
@@ -129,7 +132,8 @@ class RecordedBuilds:
             try:
                 built = obtain(
                     recipe, base, self._sandboxes.backend,
-                    day=day, nearest=self._begun(recipe, date), found=self._proposed is not None,
+                    day=day, nearest=self._begun(recipe, date),
+                    found=not self._written or recipe.identity != self.recipe.identity,
                 )  # fmt: skip
             except BuildFailed as error:
                 self._broken[asked] = error
@@ -171,8 +175,6 @@ class RecordedBuilds:
     def _recipes(self, first: Recipe, base: Tree) -> Iterator[Recipe]:
         """Yield the recipes that may fit a tree, each once."""
         yield first
-        if self._proposed is None:
-            return
         seen = {first.identity}
         for recipe in (self.recipe, *self._proposed(base)):
             if recipe.identity not in seen:
