@@ -93,22 +93,24 @@ class Commands:
         for line in one_line_each(text).splitlines()[:_MOST_LINES]:
             pieces = _pieces(line[:_LONGEST])
             for index, piece in enumerate(pieces):
-                found = reader._resolve(piece, folder, depth)
-                for one in found:
+                if piece.startswith(("cd ", "export ")):
+                    words = _split(piece)
+                    if words[:1] == ["cd"] and len(words) == 2:
+                        folder = _below(folder, words[1])
+                    if words[:1] == ["export"] and not line.startswith((" ", "\t")):
+                        assigned = (_ASSIGNED.fullmatch(word) for word in words[1:] if "$" not in word)
+                        reader = replace(reader, env={**reader.env, **{one[1]: one[2] for one in assigned if one}})
+                    continue
+                for one in reader._resolve(piece, folder, depth):
                     before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
                     left_out = one.left_out
                     if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
-                        before, left_out = "", (*left_out, f"what goes before `{short(shlex.join(one.words))}`")
+                        clause = f"what goes before `{short(shlex.join(one.words))}`: it has a branch or a loop"
+                        before, left_out = "", (*left_out, clause)
                     own = {name: value for name, value in reader.env.items() if self.env.get(name) != value}
                     (known if one.known else maybe).append(
                         replace(one, before=before, left_out=left_out, env={**own, **one.env})
                     )
-                words = _split(piece) if piece.startswith(("cd ", "export ")) else []
-                if words[:1] == ["cd"] and len(words) == 2:
-                    folder = _below(folder, words[1])
-                if words[:1] == ["export"] and not line.startswith((" ", "\t")):
-                    pairs = (match for word in words[1:] if (match := _ASSIGNED.fullmatch(word)) and "$" not in word)
-                    reader = replace(reader, env={**reader.env, **{match[1]: match[2] for match in pairs}})
             earlier.append(line)
         return known or maybe[-1:]
 

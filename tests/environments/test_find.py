@@ -602,7 +602,15 @@ def test_what_cannot_be_followed_stays_as_it_is_and_says_what_it_needs() -> None
 def test_half_of_a_branch_is_no_set_up() -> None:
     found = found_in("- run: |\n    if true; then\n      make data\n      pytest -q\n    else\n      pytest\n    fi")
     assert (found.recipe.setup, found.recipe.tests) == ((), "pytest -q")
-    assert found.left_out == ("`pytest` runs tests too: one command is kept", "what goes before `pytest -q`")
+    assert found.left_out == (
+        "`pytest` runs tests too: one command is kept",
+        "what goes before `pytest -q`: it has a branch or a loop",
+    )
+
+
+def test_a_variable_that_names_the_tests_folder_runs_no_tests() -> None:
+    found = found_in('- run: pytest\n- run: |\n    export SOURCE_FILES="pkg tests"\n    coverage report')
+    assert (found.recipe.tests, found.left_out) == ("pytest", ())
 
 
 def test_a_command_that_installs_a_runner_runs_no_tests() -> None:
