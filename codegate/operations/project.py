@@ -10,7 +10,6 @@ from codegate.environments import FoundRecipe, Recipe, find_recipes, had_by, lan
 from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.grading import Sandboxes
-from codegate.languages import path_language
 from codegate.mining import find_slug
 from codegate.mining.environments.opening import (
     Head,
@@ -21,7 +20,7 @@ from codegate.mining.environments.opening import (
     runnable,
     try_recipe,
 )
-from codegate.mining.languages import known_languages, names_by
+from codegate.mining.languages import known_languages, language_name, names_by
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice, select_backend
 from codegate.suite import GitError, Part, Tree, git, read_commit
@@ -76,7 +75,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
     except CodegateError as error:  # too large to be read, or a clone without its files
         return Repository(commits, shallow, slug=slug, unread=error.cause.rstrip("."))
     part = Part.of(tree, path)
-    named = Counter(one.name for name in part if (one := path_language(name)) is not None and one.environments)
+    named = Counter(filter(None, map(language_name, part)))
     language = next((name for name, _ in named.most_common(1)), None)
     runner = None
     if language is not None:

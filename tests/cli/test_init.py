@@ -141,9 +141,12 @@ def test_a_second_time_changes_nothing(repository: Path, capsys: pytest.CaptureF
         ({"package.json": '{"devDependencies": {"vitest": "1"}}', "a.js": "", "a.test.js": ""},
          "javascript (tests run by vitest), 1 commit"),
         ({"go.mod": "module a\n", "a.go": "package a\n", "a_test.go": "package a\n"}, "go (tests run by go), 1 commit"),
+        ({"pom.xml": "<project/>", "src/main/java/A.java": "", "src/test/java/ATest.java": ""},
+         "java (tests run by maven), 1 commit"),
+        ({"Cargo.toml": "", "src/lib.rs": "", "tests/a.rs": ""}, "rust (tests run by cargo), 1 commit"),
         ({"a.rb": ""}, "no language that is mined without a command, 1 commit"),
     ],
-    ids=["python", "javascript", "go", "ruby"],
+    ids=["python", "javascript", "go", "java", "rust", "ruby"],
 )  # fmt: skip
 def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
     empty: Path,
