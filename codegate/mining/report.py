@@ -114,7 +114,7 @@ class MineEvent:
 class Stage:
     """How many units reached a stage.
 
-    A unit that the budget cut off counts at the stage where it was.
+    A unit that the budget left out counts as one with source and tests.
     """
 
     name: StageName
@@ -158,7 +158,8 @@ class MineReport:
         """Return how many units were not tried, and why; may be empty."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         details = [detail for detail in details if not detail.startswith(PROVEN)]
-        why = next((detail for detail in details if detail.endswith("were enough")), "the time was used up")
+        again = "the time was used up; the same command goes on with them"
+        why = next((detail for detail in details if detail.endswith("were enough")), again)
         return f"{count_of(len(details), 'change')}: {why}" if details else ""
 
     @property

@@ -18,9 +18,9 @@ BeforeCut = Literal[
     "bot", "merge_forward", "backport", "revert", "reversed", "release", "not_a_fix", "ci_only", "docs_only",
     "tests_only", "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule",
     "outside_path", "binary_src", "symlink", "lfs_pointer", "unreadable", "unsupported_language", "duplicate",
-    "no_runner", "budget",
+    "no_runner",
 ]  # fmt: skip
-BeforeEnvironment = Literal["env_unresolved", "env_no_passing_test"]
+BeforeEnvironment = Literal["env_unresolved", "env_no_passing_test", "budget"]
 BeforeFailToPass = Literal["timeout", "collect_error_gold", "no_f2p"]
 BeforeValidated = Literal[
     "only_new_tests", "other_kind", "unsolvable_new_symbol", "p2f_in_gold", "f2p_flaky", "oracle_fails", "leak",

@@ -37,8 +37,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "no_f2p": "the changed tests pass before the fix too, or are skipped; look for a missing service.",
     "only_new_tests": "the tests import what the fix adds; give --include-new-tests.",
     "other_kind": "the changes are no bug fixes; give --kind feature for another kind of suite.",
-    "no_statement": "no probe and too few words say what is wrong; give --github for the texts of issues and pull "
-    "requests.",
+    "no_statement": "neither words nor a probe show all that the tests ask for; give --github for the texts of issues "
+    "and pull requests.",
     "f2p_flaky": "the results of the changed tests vary from run to run.",
     "leak": "the answer is within a model's reach; the details are in funnel.jsonl.",
     "no_runner": "the recipe runs other tests, or no runner is known; write `tests` and `report` of `environment`, and "

@@ -353,6 +353,8 @@ def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBack
     options = MineRequest().model_copy(update={"budget_minutes": 0.0})
     report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert report.reasons["budget"] == 6
+    assert [stage.count for stage in report.funnel] == [9, 6, 0, 0, 0]
+    assert "not tried: 6 changes: the time was used up; the same command goes on with them" in mining_words(report)
 
 
 @pytest.mark.full
