@@ -21,7 +21,7 @@ class Inspection:
 
     Attributes:
         errors: compile errors by path; empty: every changed file compiles.
-        lint: None when the linter gave no answer.
+        lint: None when no file was linted, or the linter gave no answer.
         shadowed: new top-level modules that the environment has too.
     """
 
@@ -58,9 +58,9 @@ def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[s
             placed.append(SandboxFile(f"after/{path}", file.data))
             if before is not None and files[path]:
                 placed.append(SandboxFile(f"before/{path}", before.data))
-    linted = any(path.endswith(_LINTED) for path in files)
+    linted = any(path.endswith(_LINTED) for path in changes)
     if not files:
-        return Inspection(lint=_lint({}, {}))
+        return Inspection(lint=_lint({}, {}) if linted else None)
     lease.sandbox.put(tuple(placed))
     settings = {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
     command = driver_command("inspect_driver", settings, "{tools}", interpreter=("{interpreter}",))

@@ -50,6 +50,10 @@ def test_findings_are_counted_against_the_base(inspector: Inspector) -> None:
     assert _found(inspector.inspect(before, {"new.py": many})) == (30, 0, ("F401",))
 
 
+def test_a_patch_in_a_language_without_a_linter_has_no_lint_result(inspector: Inspector) -> None:
+    assert inspector.inspect({"a.go": "package a\n"}, {"a.go": "package a\n\nvar b int\n"}) == Inspection()
+
+
 def test_a_patch_cannot_silence_the_linter(inspector: Inspector) -> None:
     quiet = {
         "pyproject.toml": "[tool.ruff]\nexclude = ['*']\n",
