@@ -19,6 +19,7 @@ from codegate.suite.declared import at, mapping, read_json, read_plain_yaml, rea
 
 _DEEPEST: Final = 5  # levels of scripts and targets that call each other
 _MOST_LINES: Final = 400
+_ELSEWHERE: Final = "-"  # a folder outside the tree
 _LONGEST: Final = 4000  # characters that are read of a line
 _PIECE: Final = re.compile(
     rf"\$\{{\{{.{{0,1000}}?\}}\}}|{QUOTED}|\\.|\$\([^()]*\)|\d?>&\d?|&>>?|&&|\|\||[;&|]|[^;&|'\"\\$>\d]+|.", re.DOTALL
@@ -101,7 +102,7 @@ class Commands:
                         assigned = (_ASSIGNED.fullmatch(word) for word in words[1:] if "$" not in word)
                         reader = replace(reader, env={**reader.env, **{one[1]: one[2] for one in assigned if one}})
                     continue
-                for one in reader._resolve(piece, folder, depth):
+                for one in reader._resolve(piece, folder, depth) if folder != _ELSEWHERE else ():
                     before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
                     left_out = one.left_out
                     if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
@@ -398,7 +399,7 @@ def _split(piece: str) -> list[str]:
 
 
 def _below(folder: str, name: str) -> str:
-    """Return a path from the root, or "-"."""
+    """Return a path from the root, or ``_ELSEWHERE``."""
     # A path that leaves the root, or is absolute, is no file of the tree.
     path = posixpath.normpath(posixpath.join(folder, name))
-    return "" if path == "." else path if is_plain_path(path) else "-"
+    return "" if path == "." else path if is_plain_path(path) else _ELSEWHERE

@@ -608,6 +608,11 @@ def test_half_of_a_branch_is_no_set_up() -> None:
     )
 
 
+def test_tests_that_run_outside_the_tree_are_not_proposed() -> None:
+    found = found_in("- run: |\n    cd /var/tmp/copy\n    go test ./...\n- run: go vet ./... && go test -short ./...")
+    assert (found.recipe.folder, found.recipe.tests) == ("", "go test -short ./...")
+
+
 def test_a_variable_that_names_the_tests_folder_runs_no_tests() -> None:
     found = found_in('- run: pytest\n- run: |\n    export SOURCE_FILES="pkg tests"\n    coverage report')
     assert (found.recipe.tests, found.left_out) == ("pytest", ())
