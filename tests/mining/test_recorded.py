@@ -147,7 +147,8 @@ def test_an_application_is_mined_proved_run_and_gated_by_its_own_recipe(
 @pytest.fixture
 def simple(history: HistoryBuilder) -> HistoryBuilder:
     """Three bug fixes of a project whose tests need a file which only the newest tree has."""
-    text = "import unittest\n\nfrom shop.title import title\n\nopen('ready').close()\n\n\nclass Titles(unittest.TestCase):\n"
+    text = "import unittest\n\nfrom shop.title import title\n\nopen('ready').close()\n\n\n"
+    text += "class Titles(unittest.TestCase):\n"
     case = "    def test_%s(self):\n        self.assertEqual(title('%s'), '%s')\n\n"
     history.commit("begin", {"shop/__init__.py": "", "shop/title.py": "def title(text):\n    return text\n"})
     for number, name in enumerate("abc", 1):
