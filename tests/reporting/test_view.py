@@ -245,8 +245,9 @@ def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
     })  # fmt: skip
     records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("hook Stop",))]
     view = build_view([altered(run, *({"attempt": {"agent": agent}} for agent in records), spec=spec)])
-    for page in (render_console(view, width=160), render_markdown(view), render_html(view), render_comment(view)):
-        assert "Harness: 3 of 7 parts used; never: hook PreToolUse, MCP server broken, skill spells, 1 more" in page
+    never = "hook PreToolUse, MCP server broken, skill spells, small model tiny-1"
+    for page in (render_console(view, width=200), render_markdown(view), render_html(view), render_comment(view)):
+        assert f"Harness: 3 of 7 parts used; never: {never}" in page
 
 
 def test_what_an_agent_was_refused_is_in_every_report() -> None:
