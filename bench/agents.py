@@ -44,8 +44,8 @@ def attempt(boxes: Sandboxes, name: str) -> tuple[float, Completed]:
 
     @contextlib.contextmanager
     def open_for_agent(problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Any]:
-        with boxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
-            yield Watched(sandbox, done)
+        with boxes.open_for_agent(problem.environment, packages, seconds) as (sandbox, lock):
+            yield Watched(sandbox, done), lock
 
     with ScriptedModel(part) as model:
         spec = agent_spec(name, model)

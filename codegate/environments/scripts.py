@@ -13,6 +13,7 @@ from codegate.environments.variables import (
     CONSTRAINTS,
     HOME,
     JAVA_AUTHORITIES,
+    PACKAGE,
     ROOT,
     VENV,
     authorities,
@@ -42,6 +43,8 @@ _MODULES: Final = "{{with .Module}}{{.Path}} {{.Version}}{{end}}"
 _RESOLVED: Final = {
     "uv pip freeze": f"test -x {VENV}/bin/python && uv pip freeze --python {VENV}/bin/python",
     "npm ls": "test -f node_modules/.package-lock.json && npm ls --json --depth=0",
+    "npm ls --all": f"test -d {PACKAGE}/node_modules && npm ls --all --parseable --long --prefix {PACKAGE} | sort -u",
+    "ls *.dist-info": f"cd {PACKAGE} && ls -d *.dist-info",
     "go list": f"test -f go.mod && go list -deps -test -f '{_MODULES}' ./... | sort -u",
     "cargo tree": "test -f Cargo.lock && cargo tree --workspace --offline --prefix none | sort -u",
 }

@@ -19,6 +19,8 @@ from codegate.errors import UsageError
 ROOT: Final = "/opt/env"
 HOME: Final = f"{ROOT}/home"
 VENV: Final = f"{ROOT}/venv"
+PACKAGE: Final = f"{ROOT}/package"
+"""Where an agent of npm is installed, or the package of an MCP server."""
 BIN: Final = f"{ROOT}/bin"
 CACHE: Final = f"{ROOT}/cache"
 """What is dropped at the freeze: downloads, and what the build alone is given."""

@@ -26,6 +26,9 @@ CHANGED = "changed: "
 HARNESS: Final = "harness"
 """Setting of an agent: the files of its harness with their digests, or ``none``."""
 
+PACKAGES: Final = "packages of the agent"
+"""Stands in a ``Mismatch`` for what was installed: the same recipe may find newer dependencies on another day."""
+
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
 
@@ -72,6 +75,9 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
         ),
     )
     allowed = [one if one.field != HARNESS else _parts_that_differ(one) for one in changed if one not in held]
+    if baseline.packages and not {*candidate.packages} <= {*baseline.packages}:
+        old, new = (", ".join(side.packages) for side in (baseline, candidate))
+        allowed.append(Mismatch(field=PACKAGES, baseline=old, candidate=new))
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))

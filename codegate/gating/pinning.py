@@ -261,7 +261,8 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             "them with `codegate baseline pin --replace`.",
         )
     samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
-    return right.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
+    excluded, packages = {**left.excluded, **right.excluded}, sorted({*left.packages, *right.packages})
+    return right.model_copy(update={"samples": samples, "excluded": excluded, "packages": tuple(packages)})
 
 
 def _check_whole(part: RunSamples) -> None:

@@ -37,6 +37,7 @@ class CandidateSamples(Strict):
         excluded: why the other problems of the suite were not run.
         clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
         plain: by problem id its digest without controls, where it has any; it is known of a run only.
+        packages: digests of the versions that were installed for its agent, one for each set of them.
         limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
 
@@ -51,6 +52,7 @@ class CandidateSamples(Strict):
     samples: Mapping[str, tuple[Sample, ...]]
     clusters: Mapping[str, str] = {}
     tags: Mapping[str, tuple[str, ...]] = {}
+    packages: tuple[str, ...] = Field(default=(), exclude_if=lambda packages: not packages)
     plain: Mapping[str, str] = Field(default={}, exclude=True)
     limits: Mapping[str, str] = Field(default={}, exclude=True)
 

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
-from codegate.environments import BuildFailed, obtain, recipe_of
+from codegate.durable import digest
+from codegate.environments import BuildFailed, Built, obtain, recipe_of
 from codegate.environments.services import Served, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import Texts
@@ -24,7 +25,6 @@ from codegate.sandbox import (
     Backend,
     Command,
     EnvironmentRecipe,
-    Layer,
     Lease,
     PreparedEnvironment,
     Sandbox,
@@ -149,7 +149,7 @@ class Sandboxes:
         self._pool = SandboxPool(backend, ahead)
         self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
-        self._packages: Once[tuple[str, ...], Layer | None] = Once()
+        self._packages: Once[tuple[str, ...], Built | None] = Once()
         self._pythons: Once[tuple[str, ...], str] = Once()
         self.texts: Once[tuple[str, ...], Texts] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
@@ -227,9 +227,11 @@ class Sandboxes:
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
-        return self._recipes.get(manifest_key(environment), lambda: self._obtain(self._environments[environment.id]))
+        return self._recipes.get(
+            manifest_key(environment), lambda: self._obtain(self._environments[environment.id]).environment
+        )
 
-    def _obtain(self, environment: Environment) -> EnvironmentRecipe:
+    def _obtain(self, environment: Environment) -> Built:
         """Return a cached build, or build with its old versions."""
         manifest = environment.manifest
         if manifest.base is None:
@@ -239,7 +241,7 @@ class Sandboxes:
         else:
             tree = self._tree(manifest.base)
         recipe, resolved = recipe_of(environment), environment.resolved
-        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved).environment
+        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved)
 
     def _with_services(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
         servers = servers_of(recipe_of(self._environments[environment.id]))
@@ -267,8 +269,10 @@ class Sandboxes:
     @contextmanager
     def open_for_agent(
         self, environment: EnvironmentManifest, packages: Sequence[Environment], seconds: float
-    ) -> Iterator[Sandbox]:
+    ) -> Iterator[tuple[Sandbox, str | None]]:
         """Yield a fresh sandbox for an agent, with its packages beside the project's; close it afterwards.
+
+        With it comes a digest of all versions that were installed for the agent; None where nothing was.
 
         Args:
             environment: the problem's.
@@ -281,22 +285,23 @@ class Sandboxes:
             SandboxError: an index cannot be reached, or the sandbox not be started.
         """
         self.prepare(environment)  # the isolation is tested once, whatever is installed
-        beside = []
-        for one in packages:
-            layer = self._packages.get(manifest_key(one.manifest), partial(self._install, one))
-            if layer is not None:
-                beside.append((one.id, layer))
-        recipe = replace(self._recipe(environment), beside=tuple(beside))
+        found = (
+            (one.id, self._packages.get(manifest_key(one.manifest), partial(self._install, one))) for one in packages
+        )
+        installed = {name: built for name, built in found if built is not None}
+        beside = tuple((name, built.layer) for name, built in installed.items())
+        versions = digest({name: built.resolved for name, built in installed.items()})
+        recipe = replace(self._recipe(environment), beside=beside)
         key = (*manifest_key(environment), *(f"{name} {layer.sha256}" for name, layer in beside))
         prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
         limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
         with closing(self.backend.open(prepared, limits)) as sandbox:
-            yield self._with_services(environment, sandbox)
+            yield self._with_services(environment, sandbox), versions if installed else None
 
-    def _install(self, environment: Environment) -> Layer | None:
+    def _install(self, environment: Environment) -> Built | None:
         """Return the build of an agent's or a server's packages; None where a server's cannot be installed."""
         try:
-            return self._obtain(environment).left
+            return self._obtain(environment)
         except BuildFailed as error:
             if error.unreachable:
                 raise

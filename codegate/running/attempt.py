@@ -294,9 +294,11 @@ class Attempts:
             return None  # remembered: every attempt would repeat the fault with its retries
 
     @contextmanager
-    def _open_for_agent(self, problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:
-        with self._slots, self._sandboxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
-            yield sandbox
+    def _open_for_agent(
+        self, problem: Problem, packages: Sequence[Environment], seconds: float
+    ) -> Iterator[tuple[Sandbox, str | None]]:
+        with self._slots, self._sandboxes.open_for_agent(problem.environment, packages, seconds) as opened:
+            yield opened
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:
         if not any(path in tree for path in problem.manifest.public_tests):

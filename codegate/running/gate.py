@@ -47,6 +47,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}
     width = samples_at_look(run, candidate.key()) if run.manifest.sequential else run.manifest.samples
     models = sorted({model for o in outcomes.values() if o.attempt for model in o.attempt.models})
+    agents = [o.attempt.agent for o in outcomes.values() if o.attempt and o.attempt.agent]
     return CandidateSamples(
         candidate=candidate.key(),
         label=candidate.label,
@@ -58,6 +59,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
         clusters=run.manifest.clusters,
+        packages=tuple(sorted({agent.lock for agent in agents if agent.lock is not None})),
         limits=limit_advice(candidate, outcomes.values()),
         tags={
             problem: tuple(tag for tag in tags if not tag.startswith("date:"))

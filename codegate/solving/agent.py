@@ -30,8 +30,12 @@ from codegate.solving.prompts import fill, prompt_version
 from codegate.strict import shown
 from codegate.suite import Environment, Problem, Tree
 
-OpenForAgent: TypeAlias = Callable[[Problem, Sequence[Environment], float], AbstractContextManager[Sandbox]]
-"""Opens a sandbox of a problem's environment for so many seconds, with what agent and servers are installed in."""
+OpenForAgent: TypeAlias = Callable[
+    [Problem, Sequence[Environment], float], AbstractContextManager[tuple[Sandbox, str | None]]
+]
+"""Opens a sandbox of a problem's environment for so many seconds, with what agent and servers are installed in.
+
+With it comes a digest of the versions that were installed; None where nothing was."""
 
 KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
@@ -89,7 +93,7 @@ def agent_attempt(
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
     started = time.monotonic()
     try:
-        with open_for_agent(problem, packages, settings.minutes * 60) as sandbox:
+        with open_for_agent(problem, packages, settings.minutes * 60) as (sandbox, lock):
             sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in given.items()))
             task = Task(
                 prompt=_prompt(problem, candidate),
@@ -145,7 +149,7 @@ def agent_attempt(
             exit_code=done.exit_code,
             ended_by=ended_by,
             refused=dict(gateway.refused + Counter(_warnings(agent, done))),
-            lock=None if installed is None else installed.manifest.recipe[:16],
+            lock=lock[:16] if lock is not None else None,
             seconds=seconds,
             used=tuple(sorted(gateway.used | ran & parts.keys())),
         ),

@@ -23,7 +23,7 @@ class AgentRecord(BaseModel):
     """How an agent ended. Its exit status decides nothing: only the tests do.
 
     ``ended_by`` is the limit that ended it; ``refused`` what it asked for and did not get, and what it warned of
-    itself; ``lock`` the digest of the recipe that it was installed by.
+    itself; ``lock`` a digest of the versions of all packages that were installed for it and its MCP servers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -10,7 +10,7 @@ from typing import Final
 from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, ServerPackage, server_packages
 from codegate.environments import Recipe, environment_of, index_secrets
-from codegate.environments.variables import ROOT
+from codegate.environments.variables import PACKAGE, ROOT
 from codegate.errors import UsageError
 from codegate.sandbox.session import BESIDE
 from codegate.solving.prompts import check_named_file
@@ -19,7 +19,6 @@ from codegate.suite import Environment
 
 _MAX_FILES: Final = 1 << 20
 _NODE: Final = "22"
-_PACKAGE: Final = f"{ROOT}/package"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
@@ -50,11 +49,11 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
             "Leave such problems out, or choose an agent that needs no Python.",
         )
     if agent.registry == "npm":
-        tools, install = {"node": _NODE}, f"npm install --ignore-scripts {agent.package}@{settings.version}"
+        tools, setup = {"node": _NODE}, _npm(f"{agent.package}@{settings.version}")
     else:
         own = settings.install or (f"{agent.package}=={settings.version}", *agent.beside)
-        tools, install = {"python": python}, f"uv pip install --only-binary :all: -- {shlex.join(own)}"
-    return _environment("agent", candidate, Recipe(tools=tools, setup=(install,), secrets=index_secrets()))
+        tools, setup = {"python": python}, (f"uv pip install --only-binary :all: -- {shlex.join(own)}",)
+    return _environment("agent", candidate, Recipe(tools=tools, setup=setup, secrets=index_secrets()))
 
 
 def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
@@ -64,22 +63,24 @@ def server_environments(candidate: CandidateSpec, python: str) -> list[Environme
     """
     found = []
     for name, package in _server_packages(candidate).items():
-        requirement = shlex.quote(package.requirement)
         if package.registry == "npm":
             node = f'cp -L "$(node -p process.execPath)" {ROOT}/node'
-            install = f"npm install --ignore-scripts --prefix {_PACKAGE} -- {requirement}"
-            recipe = Recipe(tools={"node": _NODE}, setup=(f"mkdir {_PACKAGE}", install, node))
+            recipe = Recipe(tools={"node": _NODE}, setup=(*_npm(package.requirement), node))
         else:
-            install = f"uv pip install --only-binary :all: --target {_PACKAGE} -- {requirement}"
+            install = f"uv pip install --only-binary :all: --target {PACKAGE} -- {shlex.quote(package.requirement)}"
             recipe = Recipe(tools={"python": python}, setup=(install,))
         found.append(_environment(name, candidate, recipe))
     return found
 
 
+def _npm(requirement: str) -> tuple[str, ...]:
+    return f"mkdir {PACKAGE}", f"npm install --ignore-scripts --prefix {PACKAGE} -- {shlex.quote(requirement)}"
+
+
 def server_table(candidate: CandidateSpec) -> list[dict[str, object]]:
     """Return what stands for ``npx`` and ``uvx`` in the agent's sandbox looks packages up in: each, with its folder."""
     return [
-        {**asdict(package), "folder": f"{BESIDE}/{name}/env/{_PACKAGE.removeprefix(f'{ROOT}/')}"}
+        {**asdict(package), "folder": f"{BESIDE}/{name}/env/{PACKAGE.removeprefix(f'{ROOT}/')}"}
         for name, package in _server_packages(candidate).items()
     ]
 

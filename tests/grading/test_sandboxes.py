@@ -41,6 +41,22 @@ pytestmark = pytest.mark.bwrap
 OTHER = recorded("other", "touch made", python=PYTHON)
 
 
+def test_what_an_agent_is_installed_from_is_told_by_its_versions_not_by_its_recipe(
+    bwrap_backend: BubblewrapBackend,
+) -> None:
+    def versions(*setup: str) -> str | None:
+        packages = [recorded("agent", *setup)] if setup else []
+        with boxes.open_for_agent(PLAIN.manifest, packages, 60) as (_, found):
+            return found
+
+    with closing(sandboxes_of(bwrap_backend, PLAIN)) as boxes:
+        one = versions("mkdir -p /opt/env/package/one-1.0.dist-info")
+        assert one == versions("mkdir /opt/env/package", "mkdir /opt/env/package/one-1.0.dist-info")
+        assert one != versions("mkdir -p /opt/env/package/one-1.1.dist-info")
+        assert one is not None
+        assert versions() is None
+
+
 class WatchedSandbox:
     """A real sandbox, of which every call is noted, and whose commands may get a variable too many."""
 

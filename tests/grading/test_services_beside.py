@@ -28,6 +28,6 @@ def test_tests_and_agents_meet_the_services_of_the_recipe(bwrap_backend: Bubblew
         sandboxes.add(environment, built.recipe)
         with sandboxes.open(manifest, ProblemLimits()) as sandbox:
             asked = sandbox.run(Command(("sh", "-c", ASK)))
-        with sandboxes.open_for_agent(manifest, (), 60) as sandbox:
+        with sandboxes.open_for_agent(manifest, (), 60) as (sandbox, _):
             asked_by_agent = sandbox.run(Command(("sh", "-c", ASK)))
     assert (asked.stdout, asked_by_agent.stdout) == (b"200\n", b"200\n")

@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, Verdict, compare
+from codegate.gating import Baseline, GatePolicy, RunSamples, Verdict, compare, pin
 from codegate.gating.verdict import VerdictKind
 from codegate.running import (
     Gate,
@@ -21,9 +21,11 @@ from codegate.running import (
     plan_run,
     run_exit_code,
 )
+from codegate.running.gate import gate_candidate
 from codegate.running.plan import candidate_settings, check_resumable, jobs
+from codegate.solving.attempt import AgentRecord
 from codegate.suite import Provenance, Quarantine, Suite
-from tests.kit.runs import SPECS, manifest, outcome, pinned
+from tests.kit.runs import PROBLEMS, SPECS, attempt, manifest, outcome, pinned
 from tests.running.world import codegate
 
 MODEL = CandidateSpec(provider="openai", model="m-2025-01-01", base_url="http://127.0.0.1:1/v1")
@@ -143,6 +145,28 @@ def test_samples_say_what_is_missing_and_why() -> None:
     assert [(s.passed, s.failure) for s in seen.samples["p-2"]] == [(False, "logic_error"), (None, "not run")]
     assert seen.model == "m-1"
     assert {s.failure for s in candidate_samples(run, SPECS[1]).samples["p-1"]} == {"not run"}
+
+
+def test_other_packages_of_an_agent_are_listed_with_the_verdict() -> None:
+    def run(lock: str) -> Run:
+        made = attempt(agent=AgentRecord(exit_code=0, lock=lock))
+        return Run(manifest=manifest(1), outcomes=tuple(outcome(True, name, attempt=made) for name in PROBLEMS))
+
+    def changes(baseline: Baseline, policy: GatePolicy, lock: str = "2e") -> list[tuple[str, str, str]]:
+        verdict = gate_candidate(run(lock), SPECS[0], Gate(baseline, policy))
+        assert verdict.kind != "incomparable"
+        return [(one.field, one.baseline, one.candidate) for one in verdict.changes]
+
+    first = pinned(run("1f"), SPECS[0])
+    for policy in (GatePolicy(), GatePolicy(compare="model")):
+        assert changes(first, policy) == [("packages of the agent", "1f", "2e")]
+    assert changes(first, GatePolicy(), "1f") == []
+    parts = [
+        RunSamples(lock, first.created, first.suite_digest, SPECS[0], candidate_samples(run(lock), SPECS[0]))
+        for lock in ("1f", "2e")
+    ]
+    both = pin(parts, min_samples=1)
+    assert changes(both, GatePolicy()) == changes(both, GatePolicy(), "1f") == []
 
 
 def test_a_candidate_is_chosen_by_any_of_its_names() -> None:

@@ -150,9 +150,11 @@ def attempt(
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
-            yield sandbox
+    def open_for_agent(
+        problem: Problem, packages: Sequence[Environment], seconds: float
+    ) -> Iterator[tuple[Sandbox, str | None]]:
+        with boxes.open_for_agent(problem.environment, packages, seconds) as opened:
+            yield opened
 
     try:
         return agent_attempt(

@@ -16,6 +16,7 @@ from codegate.candidates import CandidateSpec, open_provider
 from codegate.candidates.agents import AGENTS, server_packages
 from codegate.candidates.harness import Harness, fits
 from codegate.environments import recipe_of
+from codegate.environments.store import kept_layers
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, installing, read_harness
@@ -133,9 +134,11 @@ def attempt(backend: Backend, model: ScriptedModel, spec: CandidateSpec, base: T
     assert opened is not None
 
     @contextlib.contextmanager
-    def open_for_agent(problem: Problem, packages: Sequence[Environment], seconds: float) -> Iterator[Sandbox]:
-        with boxes.open_for_agent(problem.environment, packages, seconds) as sandbox:
-            yield sandbox
+    def open_for_agent(
+        problem: Problem, packages: Sequence[Environment], seconds: float
+    ) -> Iterator[tuple[Sandbox, str | None]]:
+        with boxes.open_for_agent(problem.environment, packages, seconds) as opened:
+            yield opened
 
     with contextlib.closing(boxes), contextlib.closing(opened):
         return agent_attempt(
@@ -211,6 +214,8 @@ def test_servers_of_npm_and_pypi_start_from_packages_that_lie_beside_the_agent(
     assert done.patch
     assert done.agent is not None
     assert set(done.agent.used) == {"MCP server memory", "MCP server clock"}
+    resolved = "".join(described.resolved for _, described in kept_layers())
+    assert [name for name in ("claude-code@2", ":zod@", "\npydantic-2") if name not in resolved] == []
     said = json.dumps(model.requests[-1].body)
     assert [text for text in ("entities", "timezone", "other2") if text not in said] == []
 

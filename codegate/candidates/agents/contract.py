@@ -19,7 +19,7 @@ HOME = "/tmp/home"  # noqa: S108 - inside the sandbox
 FOLDER = "/opt/codegate/agent"
 SITE = f"'{FOLDER}/env/venv/lib/python%d.%d/site-packages' % sys.version_info[:2]"
 """The folder of the agent's own packages, as an expression of Python."""
-MODULES = f"{FOLDER}/tree/node_modules"
+MODULES = f"{FOLDER}/env/package/node_modules"
 _RUN = ("command", "args")
 _SERVERS = ("mcpServers", "mcp_servers", "mcp")
 
