@@ -300,8 +300,9 @@ def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[st
 def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
     messages: dict[str, list[str]] = {}
     for outcome in outcomes:
-        if outcome.fault is not None:
-            messages.setdefault(one_line(outcome.fault.cause), []).append(outcome.fault.message)
+        for prefix, fault in (("", outcome.fault), ("full test suite: ", outcome.regressions_fault)):
+            if fault is not None:
+                messages.setdefault(prefix + one_line(fault.cause), []).append(fault.message)
     return tuple(FaultCount(cause, len(said), one_line(said[0], 300)) for cause, said in sorted(messages.items()))
 
 

@@ -145,7 +145,7 @@ class Attempts:
         self._slots = threading.Semaphore(options.jobs)
         self._redactor = redactor_for(setup.journal.manifest.candidates)
         self._known: set[str] = set()
-        self._passing: Once[str, frozenset[str] | None] = Once()
+        self._passing: Once[str, frozenset[str] | Fault] = Once()
         self.base = base_trees(setup.suite, options.repository, options.models + options.jobs)
         self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
@@ -207,7 +207,9 @@ class Attempts:
         self._setup.time_limit.record(kind, began)
         if attempt is not None and result is not None and result.compiled:
             # Beside the times above: it may wait for the runs that another attempt of the problem makes.
-            outcome = outcome.model_copy(update={"regressions": self._regressions(problem, attempt.patch)})
+            found = self._regressions(problem, attempt.patch)
+            field = "regressions_fault" if isinstance(found, Fault) else "regressions"
+            outcome = outcome.model_copy(update={field: found})
         return self._redactor.clean_model(outcome)
 
     def _write_problem(self, problem: Problem) -> None:
@@ -268,30 +270,35 @@ class Attempts:
         except (Faulted, PatchError):
             return None
 
-    def _regressions(self, problem: Problem, patch: str) -> Regressions | None:
-        """Return what a patch breaks in the full test suite; None if not run."""
+    def _regressions(self, problem: Problem, patch: str) -> Regressions | Fault | None:
+        """Return what a patch breaks in the full test suite, or the fault that kept it from running.
+
+        None if it was not run, or showed nothing.
+        """
         if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
             return None
         kind, limit = "full test suite", self._setup.time_limit
         try:
             limit.check(kind)
             passing = self._passing.get(problem.id, lambda: self._passing_tests(problem))
-            if passing is None:
-                return None
+            if isinstance(passing, Fault):
+                return passing
             limit.check(kind)
             began = time.monotonic()
             found = self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem)
             limit.record(kind, began)
-        except (Faulted, CallLimitReached):
+        except Faulted as error:
+            return error.fault
+        except CallLimitReached:
             return None
         return found
 
-    def _passing_tests(self, problem: Problem) -> frozenset[str] | None:
-        """Return the tests that an answer is compared on, or None if they could not be run."""
+    def _passing_tests(self, problem: Problem) -> frozenset[str] | Fault:
+        """Return the tests that an answer is compared on, or the fault that kept them from running."""
         try:
             return self._in_sandboxes(run_full_test_suite, problem)
-        except Faulted:
-            return None  # remembered: every attempt would repeat the fault with its retries
+        except Faulted as error:
+            return error.fault  # remembered: every attempt would repeat it with its retries
 
     @contextmanager
     def _open_for_agent(

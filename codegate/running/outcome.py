@@ -88,6 +88,11 @@ class Outcome(Strict):
         exclude_if=lambda found: found is None,
         description="Missing where the repository's full test suite was not run, or showed nothing.",
     )
+    regressions_fault: Fault | None = Field(
+        default=None,
+        exclude_if=lambda fault: fault is None,
+        description="What kept the repository's full test suite from running on this answer or on the reference fix.",
+    )
     harness_recall: float | None = Field(
         default=None,
         ge=0,

@@ -16,6 +16,7 @@ import pytest
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
 from codegate.grading import OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
+from codegate.reporting import build_view, render_console
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached, TimeLimit
 from codegate.sandbox import SandboxError
@@ -383,6 +384,8 @@ def test_a_fault_of_the_full_test_suite_is_remembered(
     monkeypatch.setattr("codegate.running.attempt.run_full_test_suite", fail)
     run = run_here(suite, tmp_path / "r", REFERENCE, samples=2, full_test_suite=True)
     assert {(one.grade and one.grade.resolved, one.regressions) for one in run.outcomes} == {(True, None)}
+    shown = render_console(build_view([run]), width=200)
+    assert re.search(r"full test suite: sandbox +6 +the daemon is gone\.", shown)
     assert Counter(tries) == dict.fromkeys(run.manifest.problems, 3), "two retries, once for both samples"
 
 
