@@ -409,4 +409,6 @@ def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Fo
     sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
     place = draft.place or sources.get("tests", "no set-up")
+    if draft.origin == "light":
+        place = f"the tests of {place}, set up by lock and manifest files"
     return FoundRecipe(recipe, sources, tuple(dict.fromkeys(left_out)), place, draft.origin)

@@ -668,6 +668,7 @@ def test_the_light_set_up_of_a_job_has_what_is_named_for_tests_alone() -> None:
     files = {CI: workflow("- run: pip install tox\n- run: pytest"), "uv.lock": "", "pyproject.toml": pyproject}
     first, *_, last = find_recipes(tree({**files, "tests/test_a.py": ""}))
     assert first.origin == "light"
+    assert first.place == "the tests of `.github/workflows/ci.yml`, job `test`, set up by lock and manifest files"
     assert first.recipe.setup == ("uv sync --frozen --extra dev --group tests",)
     assert last.recipe.setup == ("uv sync --frozen --all-extras --all-groups",), "where that was too little"
 

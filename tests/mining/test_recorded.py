@@ -450,10 +450,12 @@ def test_where_no_recipe_works_the_remedy_of_the_first_is_told(
     monkeypatch: pytest.MonkeyPatch, bwrap_backend: BubblewrapBackend
 ) -> None:
     def lacking(*_: object) -> None:
-        raise UsageError("java 99 is not to be had.", "Name an `image` that has it.")
+        raise UsageError("java 99 is not to be had:\n  no such package.", "Name an `image` that has it.")
 
     monkeypatch.setattr(opening, "try_recipe", lacking)
+    words: list[str] = []
     head = opening.Head("a" * 40, Tree({"tests/test_a.py": TreeFile(b"")}), datetime.now(UTC), ("tests/test_a.py",))
     with closing(Sandboxes(bwrap_backend, {})) as sandboxes, pytest.raises(UsageError, match="java 99") as raised:
-        opening.choose_recipe("", head, {}, sandboxes, lambda _: None)
+        opening.choose_recipe("", head, {}, sandboxes, words.append)
+    assert [line.partition(": ")[2] for line in words] == ["java 99 is not to be had: no such package."], "one line"
     assert raised.value.remedy.startswith("Name an `image` that has it. Write `environment`")

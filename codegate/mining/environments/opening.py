@@ -186,7 +186,7 @@ def choose_recipe(
             raise
         except (UsageError, SandboxError) as error:
             reason = reason or error
-            say(f"{found.place}: {shown(error.cause, _LINE)}")
+            say(f"{found.place}: {shown(' '.join(error.cause.split()), _LINE)}")
             continue
         builds.recipe = tried.recipe
         one = ChosenRecipe(found.reduced(tried.recipe, "it failed; tests pass without it"), builds, tried)
