@@ -357,6 +357,7 @@ class _Build:
             ended = f"needed more than {LIMITS.memory_bytes >> 30} GiB of memory"
         else:
             ended = "failed" + (f" with exit code {done.exit_code}" if done.exit_code is not None else "")
+        _LOG.debug("set-up: it printed: %s", "".join(f"\n  {shown(line, _LINE)}" for line in lines) or "nothing")
         last = tuple(self._redactor.redact(shown(line, _LINE)) for line in lines[-_LAST_LINES:])
         dated = dated and not (done.timed_out or done.memory_exceeded or self._proxy.unreachable)
         return BuildFailed(
@@ -380,7 +381,7 @@ class _Build:
                 "A program is not there: let `setup` of `environment:` install it first (`pip install …`), "
                 "or name what has it under `tools` (a language), `packages` (the system's) or `image`."
             )
-        return "Change `setup`, `tools`, `packages` or `env` of `environment:` in codegate.yml."
+        return "Change `setup`, `tools`, `packages` or `env` of `environment:`; -v shows all of its output."
 
 
 def _enter(folder: str) -> str:

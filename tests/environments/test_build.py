@@ -173,6 +173,15 @@ def test_a_step_that_fails_ends_the_build_with_what_it_printed(
     assert archives() == before
 
 
+def test_all_that_a_failed_step_printed_is_in_the_log_for_v(
+    bwrap_backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("DEBUG", "codegate"), pytest.raises(BuildFailed) as failed:
+        obtain(shell("printf 'the %s\\n' cause; seq 60; exit 1"), TREE, bwrap_backend, day=DAY)
+    assert ("the cause" in caplog.text, "the cause" in str(failed.value)) == (True, False)
+    assert failed.value.remedy.endswith("-v shows all of its output.")
+
+
 @pytest.mark.bwrap
 def test_a_step_that_could_not_reach_an_index_names_it(bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     tools_for()  # which come from the index, too
