@@ -162,6 +162,11 @@ class TestJavaScript:
         assert JAVASCRIPT.context(setting_up, frozenset({"day"})) == [
             "import day from '../src';", "import week from '../week';", "day.extend(week);"
         ]  # fmt: skip
+        loading = "if (typeof require !== 'undefined') {\n  ms = require('../ms');\n}"
+        source = f"{loading}\nlet unit = 1;\nif (unit) unit = 2;\ndescribe('ms', () => {{ late = 1; }});\n"
+        assert JAVASCRIPT.context(source, frozenset({"ms"})) == [loading]
+        assert JAVASCRIPT.context(source, frozenset({"unit"})) == ["let unit = 1;"]
+        assert JAVASCRIPT.context(source, frozenset({"late"})) is None
         code = "import { parse } from '../src';\nconst own = require('./kit');"
         example = JAVASCRIPT.shown("test/a.js", code, (), "parse(1)", ("v", "1"), ("x", "Error: no"))
         assert example.code == "import { parse } from './src';\nconst own = require('./test/kit');"

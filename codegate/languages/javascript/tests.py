@@ -191,24 +191,29 @@ class JavaScriptTests(Dialect):
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``."""
         shown: list[str] = []
-        wanted = set(names) - _GLOBALS
+        wanted, declared = set(names) - _GLOBALS, frozenset(self.declared(source))
         for node in reversed(self.parse(source).named_children):
             statement = node.child_by_field_name("declaration") or node
             if statement.type == "import_statement":
-                own = {text_of(inner) for inner in walk(statement) if inner.type == "identifier"}
+                own = frozenset(text_of(inner) for inner in walk(statement) if inner.type == "identifier")
                 if own & wanted:
                     shown.insert(0, _narrowed(statement, wanted))
                     wanted -= own
-            elif statement.type in DECLARATIONS or statement.type.endswith("_declaration"):
-                own = set(self.bound(text_of(statement)))
-                if own & wanted:
-                    shown.insert(0, _narrowed(statement, wanted))
-                    wanted |= self.used(text_of(statement)) - _GLOBALS
-                    wanted -= own
+            elif (own := self._bound_for_all(statement, declared)) & wanted:
+                shown.insert(0, _narrowed(statement, wanted))
+                wanted |= self.used(text_of(statement)) - _GLOBALS
+                wanted -= own
             elif _owner_in(called(statement)) in wanted:  # "library.use(plugin)"
                 shown.insert(0, text_of(statement))
                 wanted |= self.used(text_of(statement)) - _GLOBALS
         return shown if not wanted else None
+
+    def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
+        """Return what a statement of the file declares, or sets without a declaration: ``if (x) y = require('y')``."""
+        if role_of(called(statement)) or declares_tests(statement):
+            return frozenset()
+        own = self.bound(text_of(statement))
+        return own if statement.type in DECLARATIONS or statement.type.endswith("_declaration") else own - declared
 
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
