@@ -95,6 +95,22 @@ class TestExamples:
         assert any(" and " in each.expected for each in found)
         assert found_in(parts(), validated, opened) == found, "the same seed, the same examples"
 
+    def test_each_assertion_behind_an_exception_gives_an_example(self, sandboxes: Sandboxes) -> None:
+        wrong = (
+            "class Rows:\n    names = None\n\n    def __init__(self, rows):\n        self.rows = rows\n\n"
+            "    def beside(self, other):\n        list(self.names)\n"
+            "        return Rows([one + two for one, two in zip(self.rows, other.rows)])\n"
+        )
+        tests = (
+            "from lists import Rows\n\ndef test_beside():\n    both = Rows([['milk']]).beside(Rows([['bread']]))\n"
+            "    assert both.names is None\n    assert both.rows == [['milk', 'bread']]\n"
+        )
+        right = wrong.replace("        list(self.names)\n", "")
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
+        validated, opened = proved(cut, sandboxes)
+        found = find_examples(cut, validated, opened, public_text(cut), "seed")
+        assert {"both.names", "both.rows"} <= {each.example.expression for each in found}
+
     def test_a_module_beside_the_test_is_named_as_from_the_root(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from .near import joined\n\ndef test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"

@@ -271,7 +271,10 @@ def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
 def _differences(
     line: Line, before: Values, after: Values, own_before: Values, own_after: Values
 ) -> Iterator[_Difference]:
-    """Yield what a probe's records differ in, up to the first error, beside those of the test's own literals."""
+    """Yield what a probe's records differ in, beside those of the test's own literals.
+
+    An error before the fix stands for all that follows it; nothing follows an error after the fix.
+    """
     number = 0
     for at, step in enumerate(line.steps):
         for expression in step.checked:
@@ -283,7 +286,7 @@ def _differences(
             unasked = (thrown and not step.panics) or (returned and not step.raises)
             if old != new and not unasked:
                 yield _Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
-            if any(place < 0 and -1 - place <= at for place, _ in (*before, *after)):
+            if any(place < 0 and -1 - place <= at for place, _ in after):
                 return
 
 
