@@ -126,7 +126,7 @@ def obtain(
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
         origin = TreeOrigin(day, tree.digest())
-        there = find_built(inputs, origin.tree, resolved)
+        there = find_built(inputs, origin.tree, resolved, found=found)
         if there is not None:
             return there
         build = _Build(recipe, tree, backend, origin, inputs, resolved, found)

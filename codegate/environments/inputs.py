@@ -116,15 +116,14 @@ _looking: Final = threading.Lock()
 def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
     """Return the SHA-256 of all inputs of a build.
 
-    Builds of equal inputs are interchangeable. Neither credentials nor the names of their variables are among them: a
-    machine that has the build needs none.
+    Builds of equal inputs are interchangeable.
 
     Raises:
         SandboxError: the backend cannot show its toolchains.
         UsageError: it lacks one that the recipe asks for.
     """
-    base, plain = base_of(recipe, tree, backend), recipe.model_copy(update={"secrets": ()})
-    return digest([LAYOUT, plain.identity, manifests(recipe, tree), base.environment.image, base.versions])
+    base = base_of(recipe, tree, backend)
+    return digest([LAYOUT, recipe.identity, manifests(recipe, tree), base.environment.image, base.versions])
 
 
 def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:

@@ -146,7 +146,7 @@ def store_built(archive: Path, described: LayerFile) -> Built:
     return built
 
 
-def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | None:
+def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bool = False) -> Built | None:
     """Return the newest cached build of ``inputs``, or None.
 
     A file that cannot be read does not count.
@@ -156,9 +156,10 @@ def find_built(inputs: str, tree: str, resolved: str | None = None) -> Built | N
         tree: SHA-256 of the tree. Modules that manifests import are in no key: a build of another tree, which may be of
             another repository, would have that tree's hooks.
         resolved: versions that the build has, or was told to install; None: any.
+        found: a build will do of which commands of the recipe were left out.
     """
     for path, described in reversed(kept_layers()):
-        if inputs not in {described.inputs, described.asked} or described.tree != tree:
+        if inputs not in {described.inputs, described.asked if found else ""} or described.tree != tree:
             continue
         if resolved in {None, described.resolved} or described.rebuilt == digest(resolved):
             with contextlib.suppress(OSError):
