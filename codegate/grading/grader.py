@@ -161,7 +161,7 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
         drawn = draw(problem, texts, generator)
         folded = run(drawn)
         wrong = wrong if unsolved(drawn, folded) or not passes(folded.report) else []
-    alone = draw_alone(problem, texts, generator)
+    alone = draw_alone(problem, texts, generator, drawn)
     if alone.flips:
         strong |= alone.strong
         if not wrong and passes(report) and tree != fixed:

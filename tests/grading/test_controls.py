@@ -390,3 +390,36 @@ def test_people_see_the_test_as_it_was_written_and_no_copy(world: World, validat
 def test_a_reading_that_fails_is_no_reading_that_finds_nothing() -> None:
     with pytest.raises(SandboxError, match="more than 1 MiB"):
         read_texts(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
+
+
+UNEVEN = """\
+import pytest
+
+from shop.price import total
+
+PAIR = [1, 2]
+
+
+@pytest.mark.parametrize("prices, wanted", [([3, 2], 5), ([4, 5], 9), (PAIR, None)], ids=["a", "b", "c"])
+def test_rows(prices, wanted):
+    assert total(prices) == (wanted or 3)
+"""
+
+
+def test_every_copy_changes_the_same_literals_so_that_the_most_frequent_is_not_the_real_one(
+    make_world: MakeWorld,
+) -> None:
+    names = [f"{TESTS}::test_rows[{row}]" for row in "abc"]
+    world = make_world(hidden={TESTS: UNEVEN}, expected=names).validated()
+    audit = world.problem.manifest.controls
+    assert audit is not None
+    assert set(audit.flips) == set(names)
+    for seed in range(5):
+        drawn = draw(world.problem, read(world), random.Random(seed))
+        changed = [frozenset(flip.site.name for flip in one.flips) for one in drawn.made.variants.values() if one.flips]
+        assert len(changed) > 10
+        assert len(set(changed)) == 1, "a literal that some copies leave alone is the real one"
+    count = RunCount()
+    with counted_runs(count):
+        assert world.grade({SOURCE: FIX + "\n"}).resolved
+    assert count.runs == 1 + (set(drawn.flips) != set(names)), "a test without a copy runs changed by itself"

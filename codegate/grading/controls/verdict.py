@@ -3,7 +3,7 @@
 Each real test has to pass with all of its marks, and each copy has to fail.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
@@ -22,7 +22,6 @@ FAILED: Final = frozenset({"failed", "error"})
 SUBTEST_FAILED: Final = "testing.SubtestFailed"
 """The exception of a test that failed because one that it contains did, and for nothing else."""
 
-_GROUPS: Final = 4  # groups of copies of a test, each with flips at other sites
 _TURNS: Final = 4  # tests of a run that may use up their whole time limit
 
 _Usable = dict[str, list[SiteFlip]]
@@ -177,33 +176,30 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
     for key, sites in found.items():
-        of_unit: list[Flips] = []
-        for together in _sites_to_flip(sites, generator, most):
-            drawn: list[list[SiteFlip]] = []
-            for usable in together:
-                numbers = set.intersection(*({flip.number for flip in flips} for flips in usable.values()))
-                flips = [flip for flip in next(iter(usable.values())) if flip.number in numbers]
-                drawn.append(generator.sample(flips, min(most, len(flips))))
-                for test in usable:
-                    flipped[test] = flipped.get(test, frozenset()).union(flip.name for flip in flips)
-                    strong |= {test} if flips[0].site.strong else set()
-            of_unit += zip(*drawn, strict=False)
-        copies[key] = of_unit
+        drawn: list[list[SiteFlip]] = []
+        for usable in _sites_to_flip(sites, generator, most):
+            flips = _common_flips(usable)
+            drawn.append(generator.sample(flips, min(most, len(flips))))
+            for test in usable:
+                flipped[test] = flipped.get(test, frozenset()).union(flip.name for flip in flips)
+                strong |= {test} if _is_strong(usable) else set()
+        copies[key] = list(zip(*drawn, strict=False))
     made = replace(make_copies(texts, marked, copies), seconds=problem.manifest.limits.seconds / _TURNS)
     return Drawn(made, flipped, frozenset(strong))
 
 
-def draw_alone(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Return a random flip of each test without copies.
+def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn) -> Drawn:
+    """Return a random flip of a test without copies of each unit, for a run of its own.
 
-    For a run of its own.
+    Copies were made of the tests that ``beside`` has flips of.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
+    left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
     marked = marked_units(problem, texts)
     instead: dict[Key, Flips] = {}
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
-    for key, sites in _usable(problem, audit.alone, marked).items():
+    for key, sites in _usable(problem, {**left, **audit.alone}, marked).items():
         site = generator.choice([one for one in sites if _is_strong(one)] or sites)
         test, flips = generator.choice(list(site.items()))
         flip = generator.choice(flips)
@@ -239,33 +235,36 @@ def survivors(drawn: Drawn, folded: Folded) -> list[str]:
     return list(filter(folded.report.passes, drawn.flips))
 
 
-def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> Iterator[list[_Usable]]:
-    """Yield sites to flip together in one copy."""
-    # Until each test of a unit has one, sites of values first. A site that all tests have is flipped alone, and so is
-    # one outside of rows, because rows may share it.
+def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_Usable]:
+    """Return the sites that are flipped in every copy, at most one for each test of a unit.
+
+    A copy that leaves one of them alone would show its real text once more, and the most frequent text would be the
+    real one. So a test that no further site reaches by itself has no copy, and neither has one whose site has a single
+    other text, which would leave one copy to all tests: they run changed by themselves.
+    """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
 
     def rank(site: _Usable) -> tuple[bool, bool, int]:
-        return _is_strong(site), site.keys() >= left, min(most, *map(len, site.values()))
+        return _is_strong(site), site.keys() >= left, min(most, len(_common_flips(site)))
 
-    for _ in range(_GROUPS):
-        usable = sorted(
-            (site for site in sites if _has_common_text(site) and left & site.keys()), key=rank, reverse=True
-        )
-        if not usable:
-            return
-        together: list[_Usable] = []
-        if not usable[0].keys() >= left:
-            free = set(left)
-            for site in usable:
-                own = innermost(site.keys())
-                if _first(site).row and _is_strong(site) == _is_strong(usable[0]) and own <= free:
-                    together.append(site)
-                    free -= own
-        together = together or usable[:1]
-        left -= set().union(*together)
-        yield together
+    usable = sorted(filter(_common_flips, sites), key=rank, reverse=True)
+    together = usable[:1]
+    free = left.difference(*together)
+    for site in usable[1:]:
+        own = innermost(site.keys())
+        alike = _is_strong(site) == _is_strong(together[0])
+        alike = alike and (len(_common_flips(site)) > 1 or len(_common_flips(together[0])) == 1)
+        if own <= free and alike and _first(site).row:  # what is outside of rows may be shared by them
+            together.append(site)
+            free -= own
+    return together
+
+
+def _common_flips(site: _Usable) -> list[SiteFlip]:
+    """Return the flips of a site with a text that fails all of its tests."""
+    numbers = set.intersection(*({flip.number for flip in flips} for flips in site.values()))
+    return [flip for flip in next(iter(site.values())) if flip.number in numbers]
 
 
 def _first(site: _Usable) -> Site:
@@ -274,11 +273,6 @@ def _first(site: _Usable) -> Site:
 
 def _is_strong(site: _Usable) -> bool:
     return _first(site).strong
-
-
-def _has_common_text(site: _Usable) -> bool:
-    """Return whether one text fails all tests of a site."""
-    return bool(set.intersection(*({flip.number for flip in flips} for flips in site.values())))
 
 
 def most_copies(units: int) -> int:
