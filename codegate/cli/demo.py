@@ -64,8 +64,8 @@ _AGENTS_MD: Final[Mapping[str, str]] = {
 @click.option(
     "--jobs",
     type=click.IntRange(1, 256),
-    default=lambda: len(os.sched_getaffinity(0)),
-    show_default="the processors of this machine",
+    default=lambda: min(len(os.sched_getaffinity(0)), 8),
+    show_default="the processors of this machine, at most 8",
     help="Concurrent sandboxes.",
 )
 @sandbox_option

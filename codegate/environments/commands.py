@@ -400,6 +400,8 @@ def _split(piece: str) -> list[str]:
 
 def _below(folder: str, name: str) -> str:
     """Return a path from the root, or ``_ELSEWHERE``."""
-    # A path that leaves the root, or is absolute, is no file of the tree.
+    # A path that leaves the root, or is absolute, is no file of the tree, and neither is one below it.
+    if folder == _ELSEWHERE:
+        return _ELSEWHERE
     path = posixpath.normpath(posixpath.join(folder, name))
     return "" if path == "." else path if is_plain_path(path) else _ELSEWHERE
