@@ -160,7 +160,11 @@ class _Proven:
     def _begin(self, unit: ImportedUnit) -> ProblemBuilder:
         given = self._options.recipe
         recipe = given or next(iter(self._proposed(unit.parts.base)), Recipe())
-        builds = RecordedBuilds(recipe, self._sandboxes, proposed=self._proposed, written=given is not None)
+        builds = (
+            RecordedBuilds(recipe, self._sandboxes, written=True)
+            if given
+            else RecordedBuilds(recipe, self._sandboxes, proposed=self._proposed)
+        )
         return ProblemBuilder(
             repository=self._repository,
             name=self._name,

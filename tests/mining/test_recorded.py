@@ -383,6 +383,25 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
     assert asked == [(("npm ci",), False), (("npm install",), True)]
     with pytest.raises(BuildFailed, match="npm ci"):
         next(rungs)
+    rung = next(builds.ladder("b" * 40, world.tree("newer"), DAYS[1]))
+    assert (rung.recipe.setup, rung.exact) == (("npm install",), True), "the other recipe's build is not the nearest"
+
+
+@pytest.mark.parametrize(
+    "error", [UsageError("ACME_TOKEN is not set.", ""), BuildFailed("npm ci", "", "", (), "", unreachable=True)]
+)
+def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def obtain(*_: object, **__: object) -> Built:
+        raise error
+
+    monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
+    monkeypatch.setattr(recorded, "obtain", obtain)
+    monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: pytest.fail("another recipe is looked for"))
+    builds = builds_of_written(Recipe(setup=("npm ci",)), Sandboxes(None, {}))  # type: ignore[arg-type]
+    with pytest.raises(type(error)):
+        next(builds.ladder("a" * 40, Builds.tree("own"), DAYS[0]))
 
 
 def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_its_own_tree(

@@ -107,7 +107,7 @@ class RecordedBuilds:
             SandboxError: the sandbox failed, or a package index cannot be reached.
         """
         near = self._nearest(date)
-        first = near.recipe if near is not None else self.recipe
+        first = near.recipe if near is not None and not self._written else self.recipe
         if near is not None and self._exact(first, base, date) is None:
             yield Rung(near.environment, near.recipe, exact=False, later=near.date > date)
         failed: BuildFailed | UsageError | None = None
@@ -115,6 +115,8 @@ class RecordedBuilds:
             try:
                 found = self._exact(recipe, base, date) or self.build(commit, base, date, recipe)
             except (BuildFailed, UsageError) as error:
+                if self._is_written(recipe) and not (isinstance(error, BuildFailed) and not error.unreachable):
+                    raise  # no other recipe makes up for a missing variable or toolchain, or for a lost index
                 failed = failed or error
                 continue
             yield Rung(found.environment, found.recipe, exact=True, later=False)
@@ -133,7 +135,7 @@ class RecordedBuilds:
                 built = obtain(
                     recipe, base, self._sandboxes.backend,
                     day=day, nearest=self._begun(recipe, date),
-                    found=not self._written or recipe.identity != self.recipe.identity,
+                    found=not self._is_written(recipe),
                 )  # fmt: skip
             except BuildFailed as error:
                 self._broken[asked] = error
@@ -193,8 +195,12 @@ class RecordedBuilds:
 
     def _nearest(self, date: datetime) -> Recorded | None:
         """Return the build that is nearest in time."""
-        # Earlier trees come first, because they cannot have the fix.
-        return min(self._serving(), key=lambda one: (one.date > date, abs(one.date - date)), default=None)
+        # Earlier trees come first, because they cannot have the fix. What a written recipe fits is built by it alone.
+        serving = [one for one in self._serving() if not self._written or self._is_written(one.recipe)]
+        return min(serving, key=lambda one: (one.date > date, abs(one.date - date)), default=None)
+
+    def _is_written(self, recipe: Recipe) -> bool:
+        return self._written and recipe.identity == self.recipe.identity
 
     def _serving(self) -> list[Recorded]:
         """Return the builds in which some test passed."""
