@@ -315,7 +315,7 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     asked = {spec.model, *(model for attempt in attempts for model in attempt.usage.helpers)}
     models = [(f"{role} model {model}", model) for role, model in spec.harness.models.items()]
     used |= {name for name, model in models if model in asked}
-    parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness), *models)]
+    parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness, spec.agent.version), *models)]
     unused = [one_line(name) for name in parts if name not in used]
     never = f"; never: {few(unused)}" if unused else ""
     return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"

@@ -87,7 +87,7 @@ def agent_attempt(
     def apart(path: str) -> bool:
         return path.partition("/")[0] in agent.leaves or is_apart(path, candidate, problem)
 
-    parts = {} if candidate.harness is None else dict(harness_parts(agent, candidate.harness))
+    parts = {} if candidate.harness is None else dict(harness_parts(agent, candidate.harness, settings.version))
     gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid, parts)
     service = problem.manifest.service
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
@@ -103,6 +103,7 @@ def agent_attempt(
                 key=KEY,
                 files=_sources(given),
                 harness=candidate.harness,
+                version=settings.version,
             )
             variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
             table = server_table(candidate)
@@ -159,7 +160,10 @@ def agent_attempt(
 
 def agent_version(candidate: CandidateSpec) -> str:
     """Return the version of an agent's prompt, and of how codegate starts it."""
-    empty = Task(prompt="", model="", protocol=protocol_of(candidate), address="", key="", harness=candidate.harness)
+    empty = Task(
+        prompt="", model="", protocol=protocol_of(candidate), address="", key="", harness=candidate.harness,
+        version=candidate.agent.version if candidate.agent is not None else None,
+    )  # fmt: skip
     start = _agent(candidate).start(empty)
     return prompt_version(candidate, [start.argv, dict(start.environment), dict(start.files)])
 

@@ -609,7 +609,9 @@ def test_half_of_a_branch_is_no_set_up() -> None:
 
 
 def test_tests_that_run_outside_the_tree_are_not_proposed() -> None:
-    found = found_in("- run: |\n    cd /var/tmp\n    cd copy\n    go test ./...\n- run: go vet ./... && go test -short ./...")
+    found = found_in(
+        "- run: |\n    cd /var/tmp\n    cd copy\n    go test ./...\n- run: go vet ./... && go test -short ./..."
+    )
     assert (found.recipe.folder, found.recipe.tests) == ("", "go test -short ./...")
 
 

@@ -240,7 +240,7 @@ def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
     laid.append({"path": ".claude/settings.json", "text": hooks})
     laid.append({"path": ".claude/skills/spells/SKILL.md", "text": "---\nname: spells\n---\nRead me."})
     spec = CandidateSpec.model_validate({
-        "agent": "claude-code", "version": "1", "model": "anthropic:m-2025-01-01",
+        "agent": "claude-code", "version": "2.1.330", "model": "anthropic:m-2025-01-01",
         "harness": {"laid": laid, "models": {"small": "tiny-1"}},
     })  # fmt: skip
     records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("hook Stop",))]

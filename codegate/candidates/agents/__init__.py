@@ -47,12 +47,12 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 """What of a repository any agent reads: an old commit's files there are shown to none."""
 
 
-def harness_parts(agent: Agent, harness: Harness) -> Iterator[tuple[str, str]]:
+def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
     """Yield the parts of a harness, each with the pattern of a line in requests that shows that it is used.
 
     No request shows a hook: the agent's own output does.
     """
-    for event in agent.hooks(harness):
+    for event in agent.hooks(harness, version):
         yield f"hook {event}", "(?!)"
     for server, _ in servers_of(agent, harness):
         yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"

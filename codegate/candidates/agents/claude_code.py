@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, events_of, imported_texts
@@ -15,6 +16,10 @@ _SHOWN = (
 """Events whose hooks the output shows. The hooks of SessionEnd, for one, run without a word in it."""
 _BLOCKS = 2
 """Exit code of a hook that works, and has something against what the agent does."""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 class ClaudeCode(Agent):
@@ -50,7 +55,7 @@ class ClaudeCode(Agent):
         if (harness := task.harness) is not None:
             own = {"env": environment, "model": task.model, "apiKeyHelper": "", "disableAllHooks": not harness.hooks}
             sources, more = "user,project", ["--settings", json.dumps(own)]
-            more += ["--include-hook-events"] if self.hooks(harness) else []
+            more += ["--include-hook-events"] if self.hooks(harness, task.version) else []
             if harness.file(servers := harness.mcp or ".mcp.json") is not None:
                 more += ["--mcp-config", servers]
         return Start(
@@ -67,8 +72,10 @@ class ClaudeCode(Agent):
         yield from super().imports(path, text)
         yield from imported_texts(path, text)
 
-    def hooks(self, harness: Harness) -> tuple[str, ...]:
-        """See ``Agent.hooks``."""
+    def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
+        """See ``Agent.hooks``. An older version does not start with the option that shows them."""
+        if _numbers(version or "") < _numbers(self.tried):
+            return ()
         file, found = harness.file(".claude/settings.json"), None
         with contextlib.suppress(ValueError, RecursionError, AttributeError):
             found = json.loads(file.text).get("hooks") if file is not None and harness.hooks else None

@@ -44,6 +44,7 @@ class Task:
         key: what stands for a key in the sandbox; worth nothing.
         files: paths of source files, for an agent that edits none but those it is given.
         harness: what lies in the tree for it to read; None: it reads nothing of the tree by itself.
+        version: of the agent, as the candidate names it.
     """
 
     prompt: str
@@ -53,6 +54,7 @@ class Task:
     key: str
     files: tuple[str, ...] = ()
     harness: Harness | None = None
+    version: str | None = None
 
     def model_of(self, role: Role) -> str:
         """Return the model for a role: the candidate's own, where its harness names no other."""
@@ -133,9 +135,9 @@ class Agent(ABC):
             raise ValueError(message)
         return found
 
-    def hooks(self, harness: Harness) -> tuple[str, ...]:
-        """Return the events that a harness has hooks for, as far as the agent's output shows their runs."""
-        del harness
+    def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
+        """Return the events that a harness has hooks for, as far as this version's output shows their runs."""
+        del harness, version
         return ()
 
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
