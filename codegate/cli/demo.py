@@ -24,7 +24,7 @@ import click
 
 import codegate
 from codegate.candidates import CandidateSpec
-from codegate.cli.options import FOLDER, json_option, sandbox_option
+from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import columns, json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
@@ -61,13 +61,7 @@ _AGENTS_MD: Final[Mapping[str, str]] = {
 @click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Folder of the demo.")
 @click.option("--agent", is_flag=True, help="Gate a change of AGENTS.md, with a small agent, in place of models.")
 @click.option("--fresh", is_flag=True, help="Prove every problem again, without the results of an earlier demo.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    default=lambda: min(len(os.sched_getaffinity(0)), 8),
-    show_default="the processors of this machine, at most 8",
-    help="Concurrent sandboxes.",
-)
+@jobs_option(lambda: min(len(os.sched_getaffinity(0)), 8), "the processors of this machine, at most 8")
 @sandbox_option
 @json_option
 def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:

@@ -20,7 +20,7 @@ from codegate.suite.exchange import predictions_for
 @click.command()
 @click.argument("suite", type=FOLDER)
 @click.option("--predictions", type=FILE, required=True, help="JSON Lines or JSON in SWE-bench's predictions format.")
-@jobs_option
+@jobs_option()
 @repository_option
 @sandbox_option
 @partial(json_option, words="Print one outcome per line on stdout.")

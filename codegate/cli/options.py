@@ -129,6 +129,10 @@ repository_option = click.option(
 config_option = click.option(
     "--config", type=FILE, help="Configuration with the gate's policy; default codegate.yml, if present."
 )
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Concurrent sandboxes."
-)
+
+
+def jobs_option(default: int | Callable[[], int] = 2, shown: bool | str = True) -> Callable[[Decorated], Decorated]:
+    """Return the option ``--jobs``; ``shown`` stands for a default that is computed."""
+    return click.option(
+        "--jobs", type=click.IntRange(1, 256), default=default, show_default=shown, help="Concurrent sandboxes."
+    )

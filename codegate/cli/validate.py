@@ -15,7 +15,7 @@ from codegate.sandbox import Choice
 @click.command()
 @click.argument("suite", type=FOLDER)
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Runs of each state.")
-@jobs_option
+@jobs_option()
 @repository_option
 @sandbox_option
 @json_option

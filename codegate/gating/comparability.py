@@ -27,7 +27,7 @@ HARNESS: Final = "harness"
 """Setting of an agent: the files of its harness with their digests, or ``none``."""
 
 PACKAGES: Final = "packages of the agent"
-"""Stands in a ``Mismatch`` for what was installed: the same recipe may find newer dependencies on another day."""
+"""Field of a ``Mismatch``: the installed versions. One recipe may install newer dependencies on another day."""
 
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""

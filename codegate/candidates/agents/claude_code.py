@@ -15,7 +15,7 @@ _SHOWN = (
 )  # fmt: skip
 """Events whose hooks the output shows. The hooks of SessionEnd, for one, run without a word in it."""
 _BLOCKS = 2
-"""Exit code of a hook that works, and has something against what the agent does."""
+"""Exit code of a hook that works and blocks what the agent does."""
 
 
 def _numbers(version: str) -> list[int]:
@@ -85,6 +85,6 @@ class ClaudeCode(Agent):
         """See ``Agent.hook_runs``."""
         for event in events_of(output):
             if event.get("subtype") == "hook_response":
-                code, said = event.get("exit_code"), " ".join(str(event.get("stderr")).split())
+                code, printed = event.get("exit_code"), " ".join(str(event.get("stderr")).split())
                 worked = event.get("outcome") == "success" or code == _BLOCKS
-                yield str(event.get("hook_event")), "" if worked else f"exit code {code}: {said}"
+                yield str(event.get("hook_event")), "" if worked else f"exit code {code}: {printed}"

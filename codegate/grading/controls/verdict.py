@@ -249,12 +249,13 @@ def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_
         return _is_strong(site), site.keys() >= left, min(most, len(_common_flips(site)))
 
     usable = sorted(filter(_common_flips, sites), key=rank, reverse=True)
-    together = usable[:1]
-    free = left.difference(*together)
+    if not usable:
+        return []
+    first, together = usable[0], usable[:1]
+    free, single = left - first.keys(), len(_common_flips(first)) == 1
     for site in usable[1:]:
         own = innermost(site.keys())
-        alike = _is_strong(site) == _is_strong(together[0])
-        alike = alike and (len(_common_flips(site)) > 1 or len(_common_flips(together[0])) == 1)
+        alike = _is_strong(site) == _is_strong(first) and (single or len(_common_flips(site)) > 1)
         if own <= free and alike and _first(site).row:  # what is outside of rows may be shared by them
             together.append(site)
             free -= own

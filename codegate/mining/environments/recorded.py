@@ -115,7 +115,7 @@ class RecordedBuilds:
             try:
                 found = self._exact(recipe, base, date) or self.build(commit, base, date, recipe)
             except (BuildFailed, UsageError) as error:
-                if self._is_written(recipe) and not (isinstance(error, BuildFailed) and not error.unreachable):
+                if self._is_written(recipe) and (isinstance(error, UsageError) or error.unreachable):
                     raise  # no other recipe makes up for a missing variable or toolchain, or for a lost index
                 failed = failed or error
                 continue
@@ -134,8 +134,7 @@ class RecordedBuilds:
             try:
                 built = obtain(
                     recipe, base, self._sandboxes.backend,
-                    day=day, nearest=self._begun(recipe, date),
-                    found=not self._is_written(recipe),
+                    day=day, nearest=self._begun(recipe, date), found=not self._is_written(recipe),
                 )  # fmt: skip
             except BuildFailed as error:
                 self._broken[asked] = error

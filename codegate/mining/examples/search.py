@@ -271,9 +271,10 @@ def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
 def _differences(
     line: Line, before: Values, after: Values, own_before: Values, own_after: Values
 ) -> Iterator[_Difference]:
-    """Yield what a probe's records differ in, beside those of the test's own literals.
+    """Compare a probe's values before and after the fix; yield those that differ.
 
-    An error before the fix stands for all that follows it; nothing follows an error after the fix.
+    Each comes with what the test's own literals give. An error before the fix stands for all that follows it; nothing
+    follows an error after the fix.
     """
     number = 0
     for at, step in enumerate(line.steps):
