@@ -73,3 +73,10 @@ def test_values_of_other_types_in_a_request_fail_no_run(name: str) -> None:
     cleaned = spoken.clean(request, "m", Sampling())
     assert cleaned.dropped[0] == "the tool web_search"
     assert spoken.turn(request, cleaned.request)
+
+
+def test_a_system_message_among_others_is_no_users() -> None:
+    """Newer Claude Code sends its environment that way."""
+    asked = {"system": "s", "messages": [{"role": "user", "content": "u"}, {"role": "system", "content": "e"}]}
+    read = [(message.role, message.text) for message in PROTOCOLS["messages"].conversation(asked)]
+    assert read == [("system", "s"), ("user", "u"), ("system", "e")]

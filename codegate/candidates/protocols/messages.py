@@ -149,8 +149,8 @@ class Messages(ModelProtocol):
                 if block.get("type") == "tool_use"
             )
             if (said := text_of_parts(content)) or calls:
-                role = message.get("role")
-                yield Message(role="assistant" if role == "assistant" else "user", text=said, tool_calls=calls)
+                role = text(message.get("role"))
+                yield Message(role=role if role in {"assistant", "system"} else "user", text=said, tool_calls=calls)
 
     def error(self, message: str) -> dict[str, Any]:
         """See ``ModelProtocol.error``."""
