@@ -6,6 +6,7 @@ only when a candidate needs it.
 
 from codegate.candidates.conversation import (
     NO_USAGE,
+    AgentPrompt,
     CallRecord,
     Completion,
     ListedModel,
@@ -37,6 +38,7 @@ from codegate.candidates.weights import ScoreWeights
 __all__ = [
     "EXAMPLE_CANDIDATE",
     "NO_USAGE",
+    "AgentPrompt",
     "CallRecord",
     "CandidateSpec",
     "Completion",

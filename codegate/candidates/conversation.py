@@ -7,10 +7,16 @@ from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from codegate.durable import digest
 from codegate.errors import ExitCode, InfrastructureError
 
 DEFAULT_OUTPUT_TOKENS: Final = 32_000
 """Room for a reasoning model; Anthropic requires a limit, and all its models since 2025 accept this one."""
+
+
+SYSTEM: Final = "system prompt"
+TOOL: Final = "tool "
+"""Names of the parts of an ``AgentPrompt``; a tool's name follows."""
 
 
 class _Frozen(BaseModel):
@@ -80,6 +86,34 @@ class Message(_Frozen):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     reasoning: tuple[dict[str, Any], ...] = Field(default=(), exclude=True, repr=False)
+
+
+class AgentPrompt(_Frozen):
+    """The system prompt and the tools of an agent, as lines that all of its attempts sent alike.
+
+    A line that differs between two attempts is of their problem or their run, not of the agent. One attempt shows no
+    difference, so it has no digests.
+
+    Attributes:
+        parts: lines of the system prompt, by ``SYSTEM``, and of each tool's definition, by ``TOOL`` and its name.
+    """
+
+    attempts: int = Field(default=1, ge=1)
+    parts: dict[str, tuple[str, ...]]
+
+    def shared(self, other: "AgentPrompt") -> "AgentPrompt":
+        """Return what the attempts of both sent alike."""
+        alike = {name: (lines, set(other.parts[name])) for name, lines in self.parts.items() if name in other.parts}
+        return AgentPrompt(
+            attempts=self.attempts + other.attempts,
+            parts={name: tuple(line for line in lines if line in known) for name, (lines, known) in alike.items()},
+        )
+
+    def digests(self) -> dict[str, str]:
+        """Return the digest of each part; {}: unknown."""
+        # Sorted, and each line once: which attempt ended first is chance.
+        digests = {name: digest(sorted(set(lines)))[:16] for name, lines in self.parts.items()}
+        return digests if self.attempts > 1 else {}
 
 
 class Usage(_Frozen):

@@ -4,12 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from codegate.candidates.conversation import SYSTEM, TOOL
 from codegate.candidates.harness import HARNESS_SEPARATOR
 from codegate.errors import UsageError
 from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
 from codegate.suite import SANDBOX, is_place
+from codegate.wording import few
 
 ABSENT = "(absent)"
 """Stands in a ``Mismatch`` for the side that does not have the field."""
@@ -28,6 +30,10 @@ HARNESS: Final = "harness"
 
 PACKAGES: Final = "packages of the agent"
 """Field of a ``Mismatch``: the installed versions. One recipe may install newer dependencies on another day."""
+
+SYSTEM_PROMPT: Final = "system prompt of the agent"
+TOOLS: Final = "tools of the agent"
+"""Fields of a ``Mismatch``: what the agent itself sends to its model, which its maker may change."""
 
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
@@ -78,6 +84,8 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     if baseline.packages and not {*candidate.packages} <= {*baseline.packages}:
         old, new = (", ".join(side.packages) for side in (baseline, candidate))
         allowed.append(Mismatch(field=PACKAGES, baseline=old, candidate=new))
+    if settings[0].get(HARNESS) == settings[1].get(HARNESS):  # it is a part of what the agent sends
+        allowed += _prompts_that_differ(baseline.agent_prompt, candidate.agent_prompt)
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
@@ -88,6 +96,22 @@ def _parts_that_differ(harness: Mismatch) -> Mismatch:
     sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
     old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
     return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
+
+
+def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
+    """Return how an agent's system prompt and tools differ; nothing where one side does not know them."""
+    parts = _unequal(old, new, "") if old and new else ()
+    system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
+    tools = [
+        f"{'' if one.baseline and one.candidate else '-' if one.baseline else '+'}{one.field.removeprefix(TOOL)}"
+        f"{' changed' if one.baseline and one.candidate else ''}"
+        for one in parts
+        if one.field != SYSTEM
+    ]
+    if not tools:
+        return system
+    left, right = (str(len(side.keys() - {SYSTEM})) for side in (old, new))
+    return (*system, Mismatch(field=TOOLS, baseline=left, candidate=f"{right} ({few(tools)})"))
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:

@@ -261,8 +261,16 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             "them with `codegate baseline pin --replace`.",
         )
     samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
-    excluded, packages = {**left.excluded, **right.excluded}, sorted({*left.packages, *right.packages})
-    return right.model_copy(update={"samples": samples, "excluded": excluded, "packages": tuple(packages)})
+    prompt = right.agent_prompt or left.agent_prompt
+    return right.model_copy(
+        update={
+            "samples": samples,
+            "excluded": {**left.excluded, **right.excluded},
+            "packages": tuple(sorted({*left.packages, *right.packages})),
+            # Of two different ones, neither is that of the whole: it is unknown.
+            "agent_prompt": prompt if left.agent_prompt in ({}, prompt) else {},
+        }
+    )
 
 
 def _check_whole(part: RunSamples) -> None:

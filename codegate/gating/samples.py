@@ -38,6 +38,7 @@ class CandidateSamples(Strict):
         clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
         plain: by problem id its digest without controls, where it has any; it is known of a run only.
         packages: digests of the versions that were installed for its agent, one for each set of them.
+        agent_prompt: digests of its agent's system prompt and of each tool, by part; {} where they are unknown.
         limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
 
@@ -53,6 +54,7 @@ class CandidateSamples(Strict):
     clusters: Mapping[str, str] = {}
     tags: Mapping[str, tuple[str, ...]] = {}
     packages: tuple[str, ...] = Field(default=(), exclude_if=lambda packages: not packages)
+    agent_prompt: Mapping[str, str] = Field(default={}, exclude_if=lambda prompt: not prompt)
     plain: Mapping[str, str] = Field(default={}, exclude=True)
     limits: Mapping[str, str] = Field(default={}, exclude=True)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from codegate.candidates import CandidateSpec, names_one_model
+from codegate.candidates import AgentPrompt, CandidateSpec, names_one_model
 from codegate.candidates.agents import AGENTS, harness_parts
 from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
@@ -14,7 +14,7 @@ from codegate.reporting.correctness import Samples, common_k, correctness, grade
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
-from codegate.reporting.plain import one_line
+from codegate.reporting.plain import one_line, plain
 from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view, with_counts
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import (
@@ -35,6 +35,7 @@ _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
 _TOLD = 0.5  # of them, in a harness, which has no reason to hold any
 _TRANSCRIPT_ROOM = 8_000_000  # characters of its own: a conversation must not crowd out patches and outputs
 _DIFFERENCE_LINES: Final = 400
+_PROMPT_ROOM: Final = 200_000  # characters
 _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file", "--- /dev/null", "+++ /dev/null")
 
 
@@ -180,6 +181,7 @@ def _candidate(
         judged=judged,
         refused=_refused(everything),
         harness=_harness_use(spec, everything),
+        agent_prompt=_agent_prompt(run.agents.get(spec.key())),
         harness_changes=harness_changes(evidence.harness, spec.harness) if evidence.baseline is not None else (),
     )
 
@@ -319,6 +321,19 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     unused = [one_line(name) for name in parts if name not in used]
     never = f"; never: {few(unused)}" if unused else ""
     return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"
+
+
+def _agent_prompt(prompt: AgentPrompt | None) -> str:
+    """Return the parts of an agent's prompt below their digests, bounded."""
+    if prompt is None:
+        return ""
+    digests = prompt.digests()
+    text = "\n\n".join(
+        "\n".join((f"== {name}, {digests.get(name, 'one attempt')}", *lines)) for name, lines in prompt.parts.items()
+    )
+    rest = f"\n{len(text) - _PROMPT_ROOM:,} more characters" if len(text) > _PROMPT_ROOM else ""
+    alike = f"Lines that {count_of(prompt.attempts, 'attempt')} sent alike"
+    return f"{alike}\n\n{plain(text[:_PROMPT_ROOM])}{rest}"
 
 
 def harness_changes(before: Harness | None, after: Harness | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from codegate.candidates.harness import changed_paths
 from codegate.gating import Verdict
-from codegate.gating.comparability import HARNESS
+from codegate.gating.comparability import HARNESS, TOOLS
 from codegate.gating.estimates import Difference, Estimate
 from codegate.gating.verdict import Mismatch
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
@@ -206,7 +206,8 @@ def changes(verdict: Verdict) -> str:
 def _change(one: Mismatch) -> str:
     if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
         return f"{HARNESS}: {few(paths, _FEW)}"
-    return f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}"
+    candidate = one.candidate if one.field == TOOLS else _brief(one.candidate)  # bounded: it names a few
+    return f"{one.field} {_brief(one.baseline)} → {candidate}"
 
 
 def _brief(value: str) -> str:

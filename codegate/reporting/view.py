@@ -181,6 +181,7 @@ class CandidateView:
         refused: what its agent asked for and the gateway did not pass on, with counts.
         harness: how many parts of its harness its requests showed, and which not; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
+        agent_prompt: what all of its attempts sent as system prompt and tools, with digests; empty where unknown.
     """
 
     key: str
@@ -199,6 +200,7 @@ class CandidateView:
     refused: tuple[tuple[str, int], ...] = ()
     harness: str = ""
     harness_changes: tuple[str, ...] = ()
+    agent_prompt: str = ""
 
 
 @dataclass(frozen=True)

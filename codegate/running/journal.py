@@ -1,8 +1,8 @@
 """A run on disk.
 
-It consists of ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/`` and records. An attempt
-is written before it is graded, because it was paid for; outcomes are appended, one fsynced line each. A crash loses at
-most the outcome in flight, and a resumed run repeats no finished one.
+It consists of ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/``, ``agents/`` and
+records. An attempt is written before it is graded, because it was paid for; outcomes are appended, one fsynced line
+each. A crash loses at most the outcome in flight, and a resumed run repeats no finished one.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import Redactor
+from codegate.candidates import AgentPrompt, Redactor
 from codegate.durable import append_line, drop_torn_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.running.call_log import CALLS, CallLog
@@ -52,13 +52,14 @@ ANSWERS: Final = "answers.jsonl"
 """Predictions file of a run that calls no model."""
 _TRANSCRIPTS: Final = "transcripts"
 _PROBLEMS: Final = "problems"
+_AGENTS: Final = "agents"
 _PAID: Final = ".answers"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
-    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|problems/{_PART}\.json)"
+    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|(?:problems|agents)/{_PART}\.json)"
 )
 """Names, in a run's folder, of the files that a run is resumed from."""
 
@@ -76,7 +77,8 @@ class Journal:
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
         """Return the journal of a new run; refuse a folder with one."""
-        for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
+        for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, ANSWERS,
+                     CONFIRMATION):  # fmt: skip
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -100,7 +102,7 @@ class Journal:
         because another process may hold it then.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
-                           (_PROBLEMS, stat.S_ISDIR)):  # fmt: skip
+                           (_PROBLEMS, stat.S_ISDIR), (_AGENTS, stat.S_ISDIR)):  # fmt: skip
             _check_kind(self.folder / name, kind)
         try:
             descriptor = os.open(self.folder / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
@@ -217,7 +219,9 @@ class Journal:
         with self._open_for_writing():
             if path.parent.is_symlink():
                 raise UsageError(f"{path.parent} is a symbolic link; runs hold none.", "Remove it.")
-            write_atomic(path, json_text(attempt).encode("ascii"))
+            write_atomic(path, json_text(attempt.model_copy(update={"prompt": None})).encode("ascii"))
+            if attempt.prompt is not None:
+                self._write_agent(attempt.candidate, attempt.prompt)
         path.with_suffix(_PAID).unlink(missing_ok=True)
 
     def write_problem(self, name: str, record: ProblemRecord) -> None:
@@ -231,6 +235,23 @@ class Journal:
         if path.parent.is_symlink() or not os.path.lexists(path):
             return None
         return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES)
+
+    def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
+        """Write what attempts of a candidate sent as system prompt and tools: what they and those before sent alike."""
+        with self._open_for_writing():
+            self._write_agent(candidate, prompt)
+
+    def _write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
+        before = self.read_agent(candidate)
+        kept = before.shared(prompt) if before is not None else prompt
+        write_atomic(self._agent(candidate), json_text(kept).encode("ascii"))
+
+    def read_agent(self, candidate: str) -> AgentPrompt | None:
+        """Return system prompt and tools of a candidate's agent, or None."""
+        path = self._agent(candidate)
+        if path.parent.is_symlink() or not os.path.lexists(path):
+            return None
+        return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES)
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
         """Return the paid answers of an attempt not written yet."""
@@ -288,7 +309,13 @@ class Journal:
         unsound = {name: reason for name, reason in record.problems.items() if reason} if record else {}
         manifest = self.manifest.without(unsound)
         outcomes = tuple(outcome for outcome in self.outcomes() if outcome.problem in manifest.problems)
-        return Run(manifest=manifest, outcomes=outcomes, assurances=self.assurances())
+        agents = {key: self.read_agent(key) for key in (candidate.key() for candidate in manifest.candidates)}
+        return Run(
+            manifest=manifest,
+            outcomes=outcomes,
+            assurances=self.assurances(),
+            agents={key: prompt for key, prompt in agents.items() if prompt is not None},
+        )
 
     @property
     def _outcomes(self) -> Path:
@@ -309,6 +336,9 @@ class Journal:
 
     def _transcript(self, candidate: str, problem: str, sample: int) -> Path:
         return self.folder / _TRANSCRIPTS / _usable(candidate) / f"{_usable(problem)}.{sample}.json"
+
+    def _agent(self, candidate: str) -> Path:
+        return self.folder / _AGENTS / f"{_usable(candidate)}.json"
 
     def _problem(self, name: str) -> Path:
         return self.folder / _PROBLEMS / f"{_usable(name)}.json"

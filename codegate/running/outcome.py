@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import AgentPrompt, CandidateSpec
 from codegate.durable import digest, write_atomic
 from codegate.gating import QUARANTINED
 from codegate.gating.policy import MAX_LOOKS
@@ -310,7 +310,7 @@ class Run(BaseModel):
     """A run as read from its folder.
 
     It has the outcome that counts for each key. ``confirmation`` is the run of fresh samples of the pinned model after
-    a regression, None without one.
+    a regression, None without one. ``agents`` has system prompt and tools by candidate key.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -318,6 +318,7 @@ class Run(BaseModel):
     manifest: RunManifest
     outcomes: tuple[Outcome, ...]
     assurances: tuple[Assurance, ...] = ()
+    agents: Mapping[str, AgentPrompt] = {}
     confirmation: "Run | None" = None
 
     def of(self, candidate: str) -> tuple[Outcome, ...]:

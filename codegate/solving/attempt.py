@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from codegate.candidates import NO_USAGE, CallRecord, Completion, Message, ToolSpec, Usage
+from codegate.candidates import NO_USAGE, AgentPrompt, CallRecord, Completion, Message, ToolSpec, Usage
 from codegate.durable import digest
 
 AttemptStop = Literal[
@@ -97,6 +97,7 @@ class Attempt(AttemptSummary):
         tests: unified diff of the test files that an agent or a tool loop changed; they do not cross into grading.
         messages: the transcript, in order.
         calls: the answered model calls; none where no model was called.
+        prompt: what an agent sent as system prompt and tools; a run keeps it once for each candidate.
     """
 
     problem: str
@@ -105,6 +106,7 @@ class Attempt(AttemptSummary):
     tests: str = Field(default="", exclude_if=lambda tests: not tests)
     messages: tuple[Message, ...] = ()
     calls: tuple[CallRecord, ...] = ()
+    prompt: AgentPrompt | None = Field(default=None, exclude_if=lambda prompt: prompt is None)
 
     @property
     def last_answer(self) -> Message | None:

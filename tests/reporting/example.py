@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Usage
+from codegate.candidates import AgentPrompt, CandidateSpec, Message, Prices, ScoreWeights, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
@@ -161,6 +161,13 @@ def run_of(
             for problem, found in entries.items()
             for sample, result in enumerate(found)
         ),
+        agents={
+            spec.key(): AgentPrompt(
+                attempts=samples + 1,
+                parts={"system prompt": (f"You fix bugs.{text}",), f"tool {name}{text}": (f'"description": "{text}"',)},
+            )
+            for name, spec in specs.items()
+        },
     )
 
 
@@ -195,6 +202,7 @@ def samples_of(run: Run, spec: CandidateSpec) -> CandidateSamples:
         settings={"max_output_tokens": f"{8192 if pinned == 'pinned' else 32000}{text}"},
         problem_digests=run.manifest.problems,
         samples={problem: tuple(entries) for problem, entries in found.items()},
+        agent_prompt=run.agents[spec.key()].digests() if spec.key() in run.agents else {},
     )
 
 

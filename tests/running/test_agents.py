@@ -48,6 +48,22 @@ def test_a_run_of_an_agent_solves_the_suite(suite: Suite, tmp_path: Path) -> Non
     assert not list((tmp_path / "run").glob("transcripts/*/*.answers")), "what was kept for a crash is gone"
 
 
+def test_what_an_agent_sent_is_recorded_once_and_without_keys(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "canary-Zq7Lw2Xv9Rt4Bn8Kp1"
+    monkeypatch.setenv("OTHER_TOKEN", secret)
+    said = f'{{"role": "system", "content": bytes({list(secret.encode())}).decode() + "\\nBe brief."}}'
+    with ScriptedModel(play) as model:
+        candidate = spec(model, command=["{python}", "-c", AGENT.replace('[{"role"', f'[{said}, {{"role"', 1)])
+        run = run_here(suite, tmp_path / "run", candidate)
+    prompt = run.agents[candidate.key()]
+    assert prompt.attempts == len(NAMES)
+    assert prompt.parts["system prompt"] == ("[redacted]", "Be brief.")
+    assert prompt.parts.keys() == {"system prompt", "tool bash"}
+    assert all(secret not in path.read_text() for path in (tmp_path / "run").glob("[at]*/**/*.json"))
+
+
 def test_a_budget_is_never_exceeded_by_agents_at_work_together(suite: Suite, tmp_path: Path) -> None:
     # 1000 input and 50 output tokens a call: one cent; the worst case of a call is below ten.
     prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))

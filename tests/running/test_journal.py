@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codegate.candidates import Message
+from codegate.candidates import AgentPrompt, Message
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running import Journal, Outcome, candidate_samples, load_run
 from codegate.running.call_log import Spending
@@ -50,6 +50,26 @@ def test_what_is_written_is_read(journal: Journal) -> None:
     run = load_run(journal.folder)
     assert run.manifest == journal.manifest
     assert run.outcomes == outcomes
+
+
+def test_what_attempts_of_an_agent_sent_alike_is_kept_once(journal: Journal) -> None:
+    both = [
+        attempt(problem=name).model_copy(
+            update={"prompt": AgentPrompt(parts={"system prompt": ("Be brief.", f"Bug {name}"), "tool look": ("{}",)})}
+        )
+        for name in ("p-1", "p-2")
+    ]
+    with journal.writing():
+        journal.write_attempt(both[0])
+        alone = journal.load().agents[SPECS[0].key()]
+        journal.write_attempt(both[1])
+    kept = journal.load().agents[SPECS[0].key()]
+    assert (kept.attempts, kept.parts) == (2, {"system prompt": ("Be brief.",), "tool look": ("{}",)})
+    assert alone.digests() == {}
+    assert kept.digests().keys() == kept.parts.keys()
+    assert journal.read_attempt(SPECS[0].key(), "p-1", 0) == both[0].model_copy(update={"prompt": None})
+    assert candidate_samples(journal.load(), SPECS[0]).agent_prompt == kept.digests()
+    assert candidate_samples(journal.load(), SPECS[1]).agent_prompt == {}
 
 
 def test_an_outcome_keeps_the_answers_that_faults_took_before_it(journal: Journal) -> None:

@@ -67,6 +67,8 @@ def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
         assert merged.read_attempt(*key) == single.read_attempt(*key) is not None
     for name in WHOLE.problems:
         assert merged.read_problem(name) == single.read_problem(name) is not None
+    assert run.agents == single.load().agents
+    assert {prompt.parts["system prompt"] for prompt in run.agents.values()} == {(spec.key(),) for spec in SPECS}
     assert run_exit_code(run, ()) == run_exit_code(single.load(), ())
     for spec in SPECS:
         assert candidate_samples(run, spec) == candidate_samples(single.load(), spec)
@@ -89,7 +91,7 @@ def test_the_order_of_the_shards_changes_no_byte(tmp_path: Path) -> None:
     one = merge_shards(folders, tmp_path / "one").folder
     other = merge_shards(list(reversed(folders)), tmp_path / "other").folder
     files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
-    assert len(files) == 4 + len(WHOLE.problems) + len(WHOLE.outcome_keys())
+    assert len(files) == 4 + len(SPECS) + len(WHOLE.problems) + len(WHOLE.outcome_keys())
     for path in files:
         assert (one / path).read_bytes() == (other / path).read_bytes(), path
 

@@ -7,6 +7,7 @@ before the first byte of it goes on: what failed half-way can be tried again.
 
 import contextlib
 import json
+import platform
 import re
 import socket
 import threading
@@ -14,13 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 import h11
 
-from codegate.candidates.conversation import Completion, Message, ProviderError
+from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt, Completion, Message, ProviderError
 from codegate.candidates.gateway.meter import AgentLimits, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
+from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
@@ -37,6 +40,9 @@ _MOST_BODY_BYTES: Final = 2 * MAX_BODY_BYTES
 _MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
 """So many different things that were refused are counted by name."""
+_MOST_TOOLS: Final = 200
+_MOST_TEXT: Final = 100_000
+"""Characters of a system prompt that are recorded, and of a tool's definition."""
 
 
 class Forwards(Protocol):
@@ -77,6 +83,8 @@ class Gateway:
         refused: how often something was not passed on to the model, by what it was: the agent wrote parts of it.
         completions: the answers, in order.
         used: parts of the harness that requests have shown.
+        prompt: system prompt and tools of the first request to the candidate's model that offers tools, or else of the
+            first: no answer of the model came before it.
     """
 
     def __init__(
@@ -103,6 +111,7 @@ class Gateway:
         self._unwanted: dict[str, set[str]] = {}  # fields that each model has refused
         self._parts = {name: re.compile(pattern, re.MULTILINE) for name, pattern in (parts or {}).items()}
         self.used: set[str] = set()
+        self.prompt: AgentPrompt | None = None
 
     @property
     def limited(self) -> str | None:
@@ -161,6 +170,7 @@ class Gateway:
             return
         for name in cleaned.dropped:
             self._count(name)
+        self._record_prompt(sent)
         said = "\n".join(_strings(sent)) if self._parts.keys() - self.used else ""
         self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
@@ -174,6 +184,18 @@ class Gateway:
                     begun = True
                 http.send(self._protocol.ping)
         self._reply(http, waiting.result, begun=begun)
+
+    def _record_prompt(self, sent: Mapping[str, Any]) -> None:
+        model = self._candidate.model
+        if sent["model"] != model or (self.prompt is not None and len(self.prompt.parts) > 1):
+            return
+        system = [message.text for message in self._protocol.conversation(sent) if message.role == "system"]
+        tools = [tool for holder in (sent, *dicts(sent.get("input"))) for tool in dicts(holder.get("tools"))]
+        parts = {SYSTEM: _lasting("\n\n".join(system), model)}
+        parts |= {f"{TOOL}{_tool_name(tool)}": _lasting(_written(tool), model) for tool in tools[:_MOST_TOOLS]}
+        with self._lock:
+            if self.prompt is None or len(self.prompt.parts) < len(parts):
+                self.prompt = AgentPrompt(parts=parts)
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
         """Send what came of a call; None: it failed, which ends the agent."""
@@ -312,6 +334,33 @@ def _document(request: HttpRequest) -> dict[str, Any]:
         message = "the body is no JSON object in UTF-8"
         raise RequestRefused(message)
     return document
+
+
+def _lasting(text: str, model: str) -> tuple[str, ...]:
+    """Return the lines of a text, but those that name the day, the kernel or the model.
+
+    Agents write these into their prompts. They are the run's or the candidate's, and equal in all attempts of a day.
+    """
+    now = datetime.now(UTC)
+    named = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model)))
+    found = []
+    for line in text[:_MOST_TEXT].split("\n"):
+        numbers = {number.lstrip("0") for number in re.findall("[0-9]+", line)}
+        this_day = {str(now.year), str(now.day)} <= numbers and (str(now.month) in numbers or f"{now:%b}" in line)
+        if not this_day and not named.search(line):
+            found.append(line)
+    return tuple(found)
+
+
+def _written(tool: Mapping[str, Any]) -> str:
+    """Return a tool's definition as text whose lines are those of its descriptions."""
+    return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
+
+
+def _tool_name(tool: Mapping[str, Any]) -> str:
+    found = tool.get("function", tool)
+    name = found.get("name") if isinstance(found, dict) else None
+    return shown(name or tool.get("type") or "without a name", 100)
 
 
 def _strings(value: object) -> Iterator[str]:
