@@ -163,6 +163,7 @@ def test_a_pilot_prices_the_rest_of_its_run_and_is_paid_for_once(
 
 
 @pytest.mark.bwrap
+@pytest.mark.full
 def test_a_gated_run_goes_on_from_its_pilot_by_itself(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     model = {"provider": "openai", "model": "model-x", "base_url": server.url}
     config = {"suite": str(suite.folder), "sandbox": "bwrap", "samples": 1, "candidates": ["reference"]}

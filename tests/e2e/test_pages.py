@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[set[str], dict[str, float]]] = {
 }
 SLOW = {"docs/harness.md"}
 """Pages with a real agent."""
+NIGHTLY = {*SLOW, "docs/how-to.md"}
 LEFT_OUT = {
     "make demo": "sets up an environment; what it calls is run by test_demo.py",
     "make test": "runs this test",
@@ -83,7 +84,7 @@ def project(page: str, folder: Path) -> None:
     (functions / "suite.yml").write_text(yaml.safe_dump(manifest))
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.full] * (page in SLOW)) for page in PAGES])
+@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.full] * (page in NIGHTLY)) for page in PAGES])
 def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path) -> None:
     hosts, rates = PAGES[page]
     project(page, tmp_path / "reader")

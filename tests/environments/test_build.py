@@ -343,6 +343,7 @@ def test_a_rebuild_has_the_versions_of_the_first_build(bwrap_backend: Backend, i
     assert again.inputs == first.inputs
 
 
+@pytest.mark.full
 def test_of_an_index_that_knows_no_dates_the_packages_of_today_are_taken(bwrap_backend: Backend, index: Server) -> None:
     built = obtain(shell("uv pip install acme-core"), python_tree(), bwrap_backend, day=DAY)
     assert "acme-core==" in built.resolved

@@ -582,7 +582,10 @@ class TestRuns:
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
             assert len(wire.received) == 7
 
-    @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
+    @pytest.mark.parametrize(
+        ("number", "code"),
+        [pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=pytest.mark.full), (signal.SIGTERM, 130)],
+    )
     def test_a_killed_step_is_continued_by_the_next_attempt_and_asks_nothing_twice(
         self, world: World, quick_sandboxes: None, number: signal.Signals, code: int
     ) -> None:

@@ -316,6 +316,7 @@ def test_other():
 """
 
 
+@pytest.mark.full
 def test_a_flip_with_which_a_file_does_not_load_costs_no_test_its_controls(make_world: MakeWorld) -> None:
     names = ("test_rows[prices0-4]", "test_rows[prices1-4]", "test_rows[prices2-8]", "test_other")
     expected = [f"{TESTS}::{name}" for name in names]

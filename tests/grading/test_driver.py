@@ -139,7 +139,7 @@ def test_every_pytest_reports_the_same(room: str, request: pytest.FixtureRequest
     assert report.exit_code == 1
 
 
-@pytest.mark.parametrize("room", ["plain", "plugins", "old"])
+@pytest.mark.parametrize("room", [pytest.param("plain", marks=pytest.mark.full), "plugins", "old"])
 @pytest.mark.parametrize("place", ["test_it.py", "conftest.py", "__init__.py"])
 def test_every_pytest_names_what_cannot_be_imported(room: str, place: str, request: pytest.FixtureRequest) -> None:
     found: Room = request.getfixturevalue(room)

@@ -73,8 +73,8 @@ def test_an_answers_own_changes_of_tests_are_no_regressions(make_other: MakeOthe
 @pytest.mark.parametrize(
     ("passes", "compared", "failing"),
     [
-        pytest.param({0, 1, 2}, 3, 1, id="steady until the answer"),
-        pytest.param({0}, 2, 0, id="fails in the second run with the fix"),
+        pytest.param({0, 1, 2}, 3, 1, id="steady until the answer", marks=pytest.mark.full),
+        pytest.param({0}, 2, 0, id="fails in the second run with the fix", marks=pytest.mark.full),
         pytest.param({0, 1, 2, 4}, 3, 0, id="passes in the second run with the answer"),
     ],
 )
@@ -95,6 +95,7 @@ def test_a_flaky_test_is_no_regression(
     )
 
 
+@pytest.mark.full
 def test_a_test_that_writes_to_its_own_file_is_not_compared(make_other: MakeOther) -> None:
     test = "def test_a():\n    open(__file__, 'a').write('#')\n"
     assert found(make_other({"tests/test_a.py": test}), {SOURCE: FIX}) == Regressions(compared=2, failing=0)
@@ -109,7 +110,7 @@ SKIPPING = "import pytest\n\ndef tax():\n    pytest.skip()\n"
 @pytest.mark.parametrize(
     ("change", "failing"),
     [
-        pytest.param({"shop/tax.py": HANGING}, {ONE}, id="hangs"),
+        pytest.param({"shop/tax.py": HANGING}, {ONE}, id="hangs", marks=pytest.mark.full),
         pytest.param({SOURCE: HANGING, "shop/tax.py": FAILING}, {NOTHING, ONE}, id="hangs before a file that fails"),
         pytest.param({"shop/tax.py": FORGING}, {ONE}, id="rewrites a test file"),
         pytest.param({"shop/tax.py": SKIPPING}, {ONE}, id="skips"),

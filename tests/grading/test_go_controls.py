@@ -267,6 +267,7 @@ func (s *ShopSuite) TestNumbers() {
 """
 
 
+@pytest.mark.full
 def test_methods_of_a_suite_have_copies_that_do_not_fail_the_suite(workshop: Workshop) -> None:
     tests = tuple(f"{INSIDE}::TestShop{name}" for name in ("", "/TestTotal", "/TestNumbers"))
     base = {**BASE, "suite/suite.go": SUITE}

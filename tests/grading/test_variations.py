@@ -158,6 +158,7 @@ def test_the_zone_is_another_one(room: _Room) -> None:
     assert room.failing(_CLOCK.format(ahead=0, offset=14), timezone="Pacific/Kiritimati") == []
 
 
+@pytest.mark.full
 def test_tests_that_turn_the_clock_themselves_still_can(travelling: _Room) -> None:
     own = """\
 import datetime, time, freezegun, time_machine

@@ -359,6 +359,7 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
 
 
 @pytest.mark.bwrap
+@pytest.mark.full
 def test_quick_tests_that_fail_one_time_in_three_are_set_aside(world: _World, history: HistoryBuilder) -> None:
     tests = (
         "import random\nimport pkg\n\ndef test_fixed():\n    assert pkg.answer() == 42\n\n"

@@ -82,18 +82,8 @@ def test_a_stopped_mining_goes_on_where_it_was(
     assert again.suite.digest == report.suite.digest
     assert again.seconds_per_problem is None
 
-    # Another question is asked anew. A fresh mining looks nothing up, and records what it finds.
-    options = options.model_copy(update={"only": history.git("rev-parse", "HEAD")})
-    other, _ = _mine(
-        history, tmp_path / "other", bwrap_backend, options.model_copy(update={"kinds": ("feature", "bugfix")})
-    )
-    assert [result.remembered for result in other.results] == [False]
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "memory").rglob("end.json")}
-    fresh, _ = _mine(history, tmp_path / "fresh", bwrap_backend, options.model_copy(update={"fresh": True}))
-    assert [result.remembered for result in fresh.results] == [False]
-    assert any(path.stat().st_mtime_ns > then for path, then in before.items())
-
     # What is damaged is looked at again.
+    options = options.model_copy(update={"only": history.git("rev-parse", "HEAD")})
     known, _ = _mine(history, tmp_path / "known", bwrap_backend, options)
     assert [result.remembered for result in known.results] == [True]
     for end in (tmp_path / "memory").rglob("end.json"):
@@ -101,6 +91,24 @@ def test_a_stopped_mining_goes_on_where_it_was(
     damaged, _ = _mine(history, tmp_path / "damaged", bwrap_backend, options)
     assert [result.remembered for result in damaged.results] == [False]
     assert damaged.problems == known.problems
+
+
+@pytest.mark.full
+@pytest.mark.bwrap
+def test_another_question_is_asked_anew_and_a_fresh_mining_looks_nothing_up(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    _begin(history)
+    options = MineRequest(name="pkg", memory=tmp_path / "memory", rounds=1, jobs=1)
+    _mine(history, tmp_path / "out", bwrap_backend, options)
+    other, _ = _mine(
+        history, tmp_path / "other", bwrap_backend, options.model_copy(update={"kinds": ("feature", "bugfix")})
+    )
+    assert [result.remembered for result in other.results] == [False]
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "memory").rglob("end.json")}
+    fresh, _ = _mine(history, tmp_path / "fresh", bwrap_backend, options.model_copy(update={"fresh": True}))
+    assert [result.remembered for result in fresh.results] == [False]
+    assert any(path.stat().st_mtime_ns > then for path, then in before.items()), "it records what it finds"
 
 
 @pytest.mark.full

@@ -679,6 +679,7 @@ class TestRealGo:
         'func TestBad(t *testing.T) {\n\tif err := Check("quince"); err.Error() != "bad" {\n\t\tt.Error(err)\n\t}\n}\n'
     )
 
+    @pytest.mark.full
     def test_rows_are_run_and_what_does_not_compile_is_left_out(self, bwrap_backend: BubblewrapBackend) -> None:
         sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
         base = {"shop.go": self.WRONG, "go.mod": MODULE}

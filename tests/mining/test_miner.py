@@ -232,6 +232,7 @@ def test_the_funnel_is_written_beside_the_suite_and_told_as_it_goes(mined: Mined
     assert any(re.match(r"trying [0-9a-f]{12} \(validation, \d+ s\)", message) for message in meanwhile), meanwhile
 
 
+@pytest.mark.full
 def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_the_budget(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
 ) -> None:
@@ -265,6 +266,7 @@ def test_old_changes_are_tried_only_until_there_are_enough_problems(
     assert "1 problems were enough" in {result.detail for result in report.results if result.reason == "budget"}
 
 
+@pytest.mark.full
 def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
 ) -> None:

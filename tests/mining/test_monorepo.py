@@ -162,6 +162,7 @@ def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lo
 
 @pytest.mark.bwrap
 @pytest.mark.requirement("M9")
+@pytest.mark.full
 def test_a_project_that_pytest_depends_on_is_mined_with_its_own_tree(
     history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
 ) -> None:

@@ -111,6 +111,7 @@ class TestExamples:
         found = find_examples(cut, validated, opened, public_text(cut), "seed")
         assert {"both.names", "both.rows"} <= {each.example.expression for each in found}
 
+    @pytest.mark.full
     def test_a_module_beside_the_test_is_named_as_from_the_root(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from .near import joined\n\ndef test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
@@ -131,6 +132,7 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
 
+    @pytest.mark.full
     def test_a_condition_with_nothing_left_to_do_is_not_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import contextlib\nfrom lists import join\n\ndef test_join():\n    with contextlib.suppress(KeyError):\n"
@@ -163,6 +165,7 @@ class TestExamples:
         assert found.expression.startswith("also(")
         assert "Join them" not in found.code
 
+    @pytest.mark.full
     def test_what_was_done_to_another_value_before_is_not_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    import json\n    words = ['milk', 'bread']\n"
@@ -173,6 +176,7 @@ class TestExamples:
         assert found.code.count("\n") <= 2
         assert "json" not in found.code
 
+    @pytest.mark.full
     def test_two_examples_that_differ_in_data_are_one(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_two():\n    import json\n"
@@ -182,6 +186,7 @@ class TestExamples:
         [found] = examples(parts(tests), sandboxes)
         assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
 
+    @pytest.mark.full
     def test_what_a_test_file_changes_is_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\njoin.__defaults__ = ('or',)\n\ndef test_join():\n"
@@ -275,6 +280,7 @@ class TestExamples:
             assert overturned_tests(cut, validated, opened) == set()
         assert count.runs == 0
 
+    @pytest.mark.full
     def test_another_order_of_the_same_values_is_no_difference(self, sandboxes: Sandboxes) -> None:
         wrong, right = (f"def sizes(a, b):\n    return {{{text}}}\n" for text in ("'a': a, 'b': b", "'b': b, 'a': a"))
         tests = (
@@ -285,6 +291,7 @@ class TestExamples:
         [found] = examples(cut, sandboxes)
         assert found.expression.startswith("list(")
 
+    @pytest.mark.full
     def test_many_long_values_are_all_brought_back(self, sandboxes: Sandboxes) -> None:
         words = ["milk", "bread", "butter", "eggs", "plum", "pear", "tea", "rum"]
         tests = "from lists import join\n\ndef test_join():\n" + "".join(
@@ -306,6 +313,7 @@ class TestExamples:
         assert "encoding='ascii'" in found.code
         assert "seek" not in found.code
 
+    @pytest.mark.full
     def test_what_another_example_prepared_is_shown_with_it(self, sandboxes: Sandboxes) -> None:
         wrong = (
             "KNOWN = {}\n\ndef register(name, make):\n    KNOWN[name] = make\n    return make\n\n"
@@ -361,6 +369,7 @@ class TestExamples:
         )
         assert (found.expression, found.given) == ("response['text']", ())
 
+    @pytest.mark.full
     def test_what_a_base_class_gives_stands_as_it_is(self, sandboxes: Sandboxes) -> None:
         wrong = "OK = 200\n\ndef get(path):\n    return 500\n"
         case = (
@@ -386,6 +395,7 @@ class TestExamples:
         [line] = PythonTests().lines(source, ["test_it"], "")
         assert line.steps[0].checked == ("join(\n    ['plum'],\n)",)
 
+    @pytest.mark.full
     def test_what_runs_in_a_block_is_shown_in_it(self, sandboxes: Sandboxes) -> None:
         tests = (
             "import io\nfrom lists import join\n\ndef test_join():\n    with io.StringIO('milk bread') as stream:\n"

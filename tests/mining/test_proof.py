@@ -118,6 +118,7 @@ class TestValidateSuite:
             environments=[environment],
         )  # fmt: skip
 
+    @pytest.mark.full
     def test_what_does_not_hold_is_quarantined_on_disk_and_the_rest_is_proven(
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:

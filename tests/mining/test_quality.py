@@ -178,6 +178,7 @@ class TestRuns:
         texts = ("[-+]?\\d+", "12 pieces", "elsewhere")
         assert asserted_texts(cut, validated, texts, opened) == ("12 pieces", "elsewhere")
 
+    @pytest.mark.full
     def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, opened: OpenSandbox) -> None:
         old = (
             "def size(n):\n    m = n\n    if abs(n) > 50:\n        # Large\n        return f'{m} large'\n"

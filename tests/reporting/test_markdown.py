@@ -142,6 +142,7 @@ VIEW = example_view("`|@", n=200)
 
 
 @pytest.mark.sandbox
+@pytest.mark.full
 def test_a_summary_always_fits_what_github_takes() -> None:
     text = render_markdown(example_view("&" * 180, n=1500))
     assert 0.9 * SUMMARY_LIMIT < len(text.encode()) <= SUMMARY_LIMIT

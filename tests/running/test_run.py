@@ -119,6 +119,7 @@ def test_model_calls_keep_their_limit(suite: Suite, server: ModelServer, tmp_pat
     assert server.most_at_once == 2
 
 
+@pytest.mark.full
 def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_now: set[object] = set()
     most: list[int] = []

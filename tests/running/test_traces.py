@@ -203,6 +203,7 @@ def test_a_collector_is_named_by_the_environment_alone(
     assert not collector.received
 
 
+@pytest.mark.full
 def test_without_the_extra_a_run_says_so_and_only_sending_is_refused(
     suite: Suite, collector: Collector, tmp_path: Path
 ) -> None:

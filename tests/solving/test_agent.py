@@ -45,7 +45,7 @@ from tests.solving.worlds import (
 
 NAMES = [name for name in AGENTS if name != "command"]
 ALL = ["command", *(pytest.param(name, marks=pytest.mark.full) for name in NAMES)]
-IN_EVERY_TEST_RUN = {("claude-code", "bwrap"), ("openai-agents", "docker")}
+IN_EVERY_TEST_RUN = {("claude-code", "bwrap")}
 """Each sandbox has an agent, a program of Node or of Python; nightly each has all."""
 KEY = "sk-canary-Zq7Lw2Xv9Rt4Bn8Kp1Md6Ys3"
 HIDDEN = "hidden-test-text"

@@ -186,6 +186,7 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
     indirect=True,
 )
 @pytest.mark.timeout(900)
+@pytest.mark.full
 def test_servers_of_npm_and_pypi_start_from_packages_that_lie_beside_the_agent(
     backend: Backend, tmp_path: Path
 ) -> None:
