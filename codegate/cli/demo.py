@@ -25,7 +25,7 @@ import click
 import codegate
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
-from codegate.cli.output import columns, json_wanted, say
+from codegate.cli.output import json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
@@ -33,7 +33,7 @@ from codegate.mining import MineRequest
 from codegate.operations.baselines import pin, samples_of
 from codegate.operations.runs import Report, gate
 from codegate.operations.suites import mine, mining_words
-from codegate.reporting import render_console, render_json
+from codegate.reporting import render_json
 from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, new_run_id, run_suite
 from codegate.running.bases import base_trees
 from codegate.sandbox import Choice, SandboxUnavailable, cache_folder, select_backend
@@ -95,7 +95,6 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
         say(f"   {line}")
     reports = dict(_gate_instructions(out, chosen, jobs)) if agent else {"": _gate_models(out, chosen, jobs)}
     for report in reports.values():
-        say(render_console(report.view, width=columns()))
         for verdict in report.verdicts:
             say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
         for name in ("html", "junit", "json"):
