@@ -142,7 +142,7 @@ class Dialect(ABC):
         """Return the names that a statement or definition declares."""
 
     def declared(self, text: str) -> frozenset[str]:
-        """Return the names that definitions of a file are of."""
+        """Return the names that a file's definitions declare."""
         return frozenset(name for node in self.parse(text).named_children for name in self.names(node))
 
     def bound(self, text: str) -> frozenset[str]:

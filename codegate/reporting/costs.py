@@ -87,7 +87,7 @@ def _dollars(outcome: Outcome, prices: Prices | None) -> Decimal | None:
 
 
 def _sandbox_seconds(outcome: Outcome) -> float:
-    """Return the sandbox time of an outcome; without an attempt what was timed is the waiting for the model."""
+    """Return the sandbox time of an outcome: none without an attempt, which waited for its model alone."""
     if outcome.attempt is None:
         return 0.0
     return math.fsum(

@@ -94,7 +94,7 @@ def _most_cost(view: ReportView) -> str:
 
 
 def meter_end(cells: Sequence[str]) -> float | None:
-    """Return the value at which the bars of a row's figures are full; None: there is nothing to compare."""
+    """Return the value of a full bar in a row; None where a row has too few figures to compare."""
     drawn = [cell for cell in cells if isinstance(cell, Figure) and cell.estimate is not None]
     if any(cell.is_share for cell in drawn):
         return 1.0

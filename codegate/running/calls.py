@@ -93,7 +93,7 @@ class TimeLimit:
         self._longest: dict[str, float] = {}  # seconds, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
-        """Raise CallLimitReached if work begun after ``wait`` seconds would end late."""
+        """Raise CallLimitReached if work that begins in ``wait`` seconds would end after the time limit."""
         needed = wait + self._longest.get(kind, 0.0)
         if time.monotonic() + needed >= self._ends:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")

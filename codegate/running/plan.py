@@ -179,8 +179,7 @@ def plan_run(
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
     """Return the tags for slices of the results.
 
-    The date is for training cut-offs. A tag `language` of the problem, such as `sql`, replaces the language that its
-    tests run in.
+    They hold its date, for training cut-offs, and the language of its tests unless the problem has a tag `language`.
     """
     known = {"language": manifest.language} | manifest.tags
     if manifest.kind is not None:

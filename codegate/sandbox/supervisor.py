@@ -215,7 +215,7 @@ class Run:
         return len(self.stdin) > 0
 
     def watch(self, wake: int) -> tuple[int | None, bool]:
-        """Serve the pipes until the command ends, floods or runs out of time; return its status and which."""
+        """Serve the pipes until the command ends, floods or is out of time; return its status, and if time was up."""
         poll = select.poll()
         poll.register(wake, select.POLLIN)
         poll.register(self.host.reader, select.POLLIN)

@@ -106,7 +106,7 @@ class RustTests(Dialect):
                     yield Line(name, steps, frame="::".join(modules))
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; what attributes have is none."""
+        """See ``Dialect.literals``; texts and numbers in attributes are left out."""
         stack = [node]
         while stack:
             inner = stack.pop()

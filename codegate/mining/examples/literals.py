@@ -142,7 +142,7 @@ class Pieces:
         return {other: own for own, other in self._known.items() if other != own}
 
     def due(self) -> bool:
-        """Count one literal more, and return whether it is one of those that are replaced."""
+        """Count the next literal; return whether it is to be replaced."""
         number, self._seen = self._seen, self._seen + 1
         return self.only is None or number == self.only
 

@@ -78,7 +78,7 @@ class Assurance(Strict):
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return what it is about; of two with the same place the later one counts."""
+        """Return the name of what was checked; of two checks with one name the later counts."""
         return (self.sandbox, self.engine, self.runtime, self.environment)
 
 

@@ -88,7 +88,7 @@ class Group:
 
 
 def delegate() -> None:
-    """Let groups below the topmost have limits, which takes that it has no process of its own (a container's has)."""
+    """Let control groups below the topmost have limits; then it may hold no process, so a container's move."""
     control = f"{GROUPS}/cgroup.subtree_control"
     with contextlib.suppress(OSError):
         write(control, "+memory +pids")
