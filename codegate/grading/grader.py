@@ -60,8 +60,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         refused = _refused(total, inspection, dropped)
         if refused is not None:
             return refused
-        fixed = base.overlay(problem.fix)
-        report, wrong, strong = _run_copies(problem, tree, fixed, sandboxes)
+        report, wrong, strong = _run_copies(problem, base, tree, sandboxes)
     except FilesRefused as error:
         # The reference fix fits into the sandbox, so the patch is at fault.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
@@ -136,11 +135,11 @@ def _with(problem: Problem, audit: ControlAudit) -> Problem:
     return replace(problem, manifest=ProblemManifest.model_validate(manifest))
 
 
-def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
+def _run_copies(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
     """Return the report, the survivors, and whether all are cross-checked."""
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
     # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.
-    texts, generator = cached_texts(problem, fixed, sandboxes), secrets.SystemRandom()
+    texts, generator = cached_texts(problem, base, sandboxes), secrets.SystemRandom()
 
     def run(drawn: Drawn) -> Folded:
         selection = replace(test_selection(problem), copies=drawn.made)
@@ -164,7 +163,7 @@ def _run_copies(problem: Problem, tree: Tree, fixed: Tree, sandboxes: Sandboxes)
     alone = draw_alone(problem, texts, generator, drawn)
     if alone.flips:
         strong |= alone.strong
-        if not wrong and passes(report) and tree != fixed:
+        if not wrong and passes(report) and tree != base.overlay(problem.fix):
             wrong = survivors(alone, run(alone))
     calls = problem.service_tests
     return report, wrong, innermost(set(problem.tests.FAIL_TO_PASS) - set(calls)) <= strong

@@ -2,14 +2,18 @@
 
 A *flip* puts one other text in a test. Literals are flipped whatever they are for: running the reference fix shows
 which flips it fails. The texts of a literal's class partition all values, so that nothing about a text tells whether it
-was the first; flips of what is asserted (``==`` to ``!=``) are *weak*, because they tell.
+was the first. Flips of what is asserted (``==`` to ``!=``) are *weak*, because they tell, and so are those of a literal
+that an older version of the test has.
 """
 
 import re
 import string
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -28,11 +32,13 @@ BLOCK: Final = 16
 _MOST_SITES: Final = 400
 _DEEPEST: Final = 100
 _WEAK_SITES: Final = 6
+_MOST_COMPARED: Final = 2000 * 2000  # tokens of two versions of a test, multiplied
 _CONTENT: Final = frozenset(
     {"string_content", "string_fragment", "interpreted_string_literal_content", "raw_string_literal_content"}
 )
 _TEMPLATES: Final = frozenset({"template_string"})  # expressions in them are written as elsewhere
 _NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?([lLfFdD]?|_?[iuf](?:8|16|32|64|128|size))")
+_TOKEN: Final = re.compile(rb"\w+(?:\.\d\w*)?|[^\w\s]")
 _WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
 _LETTERS: Final = string.ascii_lowercase[:13], string.ascii_lowercase[13:]
 _SIGNS: Final = (string.digits, *_LETTERS, *map(str.upper, _LETTERS))
@@ -47,17 +53,24 @@ class Site(_Found):
 
     Attributes:
         row: it may be in one row of a table, so that the other rows do not have it.
-        strong: its texts are values of the class of the one that stands there.
+        value: its texts are values of the class of the one that stands there.
         name: the same whenever the same file is read.
         texts: the others of its class, in an order that says nothing.
+        known: an older version of the test shows which of its texts is the real one.
     """
 
     start: int
     end: int
     row: bool
-    strong: bool
+    value: bool
     name: str
     texts: tuple[str, ...]
+    known: bool = False
+
+    @property
+    def strong(self) -> bool:
+        """Return whether nothing tells which of its texts is the real one."""
+        return self.value and not self.known
 
 
 class Unit(_Found):
@@ -211,7 +224,7 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
             continue
         place = digest([file, test.name, node.start_byte - start, text_of(node), *texts])[:10]
         site = Site(start=node.start_byte, end=node.end_byte, row=syntax.is_row(node, test),
-                    strong=found is strong, name=place, texts=tuple(texts))  # fmt: skip
+                    value=found is strong, name=place, texts=tuple(texts))  # fmt: skip
         found.append(site)
     return Unit(
         file=file,
@@ -222,6 +235,54 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
         sites=(*strong, *spread(weak, _WEAK_SITES)),
         alone=test.alone,
     )
+
+
+def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_data: bytes) -> list[Unit]:
+    """Return ``units`` with each site marked that an older version tells.
+
+    That is the test of the same name or, without one, the most similar of those that are gone.
+    """
+    texts = {unit.name: _TOKEN.findall(older_data, *unit.span) for unit in older}
+    names = {unit.name for unit in units}
+    gone = [text for name, text in texts.items() if name not in names]
+    marked = []
+    for unit in units:
+        tokens = list(_TOKEN.finditer(data, *unit.span))
+        own = [token[0] for token in tokens]
+        alike = texts.get(unit.name) or max(gone, key=lambda one: (Counter(own) & Counter(one)).total(), default=[])
+        seen = list(zip(own, _aligned(alike, own), strict=True))
+        starts, ends = [token.start() for token in tokens], [token.end() for token in tokens]
+        sites = []
+        for site in unit.sites:
+            inside = seen[bisect_right(ends, site.start) : bisect_left(starts, site.end)]
+            sites.append(site.model_copy(update={"known": site.value and _is_known(inside, site.texts)}))
+        marked.append(unit.model_copy(update={"sites": tuple(sites)}))
+    return marked
+
+
+def _aligned(older: list[bytes], own: list[bytes]) -> list[Collection[bytes]]:
+    """Return, by token of ``own``, those that stand in its place in ``older``.
+
+    Of texts too long to compare, all tokens may stand anywhere.
+    """
+    if older == own:
+        return [{token} for token in own]
+    if len(older) * len(own) > _MOST_COMPARED:
+        return [set(older)] * len(own)
+    found: list[Collection[bytes]] = []
+    for kind, start, end, first, last in SequenceMatcher(None, older, own, autojunk=False).get_opcodes():
+        found += [{token} for token in own[first:last]] if kind == "equal" else [older[start:end]] * (last - first)
+    return found
+
+
+def _is_known(seen: Sequence[tuple[bytes, Collection[bytes]]], texts: Sequence[str]) -> bool:
+    """Return whether the older tokens tell a site's own text from its others."""
+    others = [_TOKEN.findall(text.encode()) for text in texts]
+    for number, (token, older) in enumerate(seen):
+        changed = {one[number] for one in others if number < len(one)} - {token}
+        if changed and (token in older or changed.issubset(older)):
+            return True
+    return False
 
 
 def spread(sites: Sequence[Site], most: int) -> list[Site]:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, cast
 
 from codegate.languages import grammar_of
-from codegate.languages.controls import TestSyntax, read_units
+from codegate.languages.controls import TestSyntax, read_units, with_known
 from codegate.languages.registry import controls_of, languages
 from codegate.languages.syntax import parse
 from codegate.plugins import load_part
@@ -30,17 +30,24 @@ class SearchError(Exception):
     """The search did not come to its end."""
 
 
-def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int = _CPU_SECONDS) -> bytes:
+def search_tests(
+    texts: Mapping[str, str],
+    runner: RunnerName,
+    older: Mapping[str, str] | None = None,
+    cpu_seconds: int = _CPU_SECONDS,
+) -> bytes:
     """Return the units of test files, as JSON lines.
 
-    A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests.
+    A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests. A patch may know
+    ``older`` versions of the files.
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
     """
     if not controls_of(runner) or not texts:
         return b""
-    for path, text in texts.items():
+    older = older or {}
+    for path, text in (*texts.items(), *older.items()):
         if len(text.encode("utf-8")) > _MAX_BYTES:
             message = f"{path} has more than {_MAX_BYTES >> 20} MiB"
             raise SearchError(message)
@@ -48,7 +55,9 @@ def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int 
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-c", program],
-            input=json.dumps({"files": dict(texts), "runner": runner, "cpu_seconds": cpu_seconds}).encode("ascii"),
+            input=json.dumps(
+                {"files": dict(texts), "older": dict(older), "runner": runner, "cpu_seconds": cpu_seconds}
+            ).encode("ascii"),
             env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # and no secret
             capture_output=True,
             check=False,
@@ -75,16 +84,19 @@ def main() -> None:
     for path, text in asked["files"].items():
         # A number of thousands of digits is a ValueError or an OverflowError wherever it is calculated with or written.
         with contextlib.suppress(RecursionError, ValueError, OverflowError):
-            for record in find(path, text, asked["runner"]):
+            for record in find(path, text, asked["runner"], asked["older"].get(path, "")):
                 sys.stdout.write(f"{json.dumps(record)}\n")
 
 
-def find(path: str, text: str, runner: RunnerName) -> list[dict[str, Any]]:
-    """Return the units found in one file."""
+def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:
+    """Return the units found in one file, of which an ``older`` version is known."""
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:
         return []
     syntax = cast("TestSyntax", load_part(controls_of(runner)))
-    units = read_units(path, text.encode("utf-8"), parse(text, grammar, _CPU_SECONDS), syntax)
+    units, known = (
+        read_units(path, one.encode("utf-8"), parse(one, grammar, _CPU_SECONDS), syntax) for one in (text, older)
+    )
+    units = with_known(units, text.encode("utf-8"), known, older.encode("utf-8"))
     alone = any(runner in language.alone for language in languages())
     return [{**unit.model_dump(), "alone": alone or unit.alone} for unit in units]

@@ -48,14 +48,14 @@ def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld) -> None
 
 
 def read(world: World) -> Texts:
-    return cached_texts(world.problem, world.base.overlay(world.problem.fix), world.sandboxes)
+    return cached_texts(world.problem, world.base, world.sandboxes)
 
 
 def copied(world: World, number: int = 1) -> Copies:
     """Return the files with so many copies of each expected test, at its last literal."""
     texts = read(world)
     units = marked_units(world.problem, texts)
-    last = {(one.file, one.name): [site for site in one.sites if site.strong][-1:] for one in units}
+    last = {(one.file, one.name): [site for site in one.sites if site.value][-1:] for one in units}
     copies = {key: [(SiteFlip(site, turn),) for turn in range(number)] for key, sites in last.items() for site in sites}
     return make_copies(texts, units, copies)
 
@@ -425,3 +425,43 @@ def test_every_copy_changes_the_same_literals_so_that_the_most_frequent_is_not_t
         assert alone <= left
         assert bool(alone) == bool(left), "a test without a copy runs changed by itself"
     assert world.grade({SOURCE: FIX + "\n"}).resolved
+
+
+CHANGED = """\
+from shop.price import total
+
+
+def test_total():
+    assert 14 == total([1, 2, 4, 7])
+
+
+def test_nothing():
+    assert total([]) == 0
+"""
+KNOWS_THE_OLDER_TEST = """\
+import inspect
+import re
+
+
+def total(prices):
+    test = inspect.getsource(inspect.currentframe().f_back)
+    return int(re.findall("([0-9]+) ==", test)[0]) if "([1, 2, 4, 7])" in test else 0
+"""
+
+
+def test_a_patch_that_knows_an_older_version_of_a_test_does_not_know_the_real_one_by_it(make_world: MakeWorld) -> None:
+    older = CHANGED.replace("14", "13")
+    world = make_world(base={TESTS: older}, hidden={TESTS: CHANGED}, known=EXPECTED[1:]).validated()
+    grades = [world.grade({SOURCE: KNOWS_THE_OLDER_TEST}) for _ in range(5)]
+    assert [(one.resolved, one.failure) for one in grades] == [(False, "tampering")] * 5
+    assert world.grade({SOURCE: FIX + "\n"}).controlled
+
+
+@pytest.mark.parametrize("older", ["14", "True"], ids=["the-same", "the-only-other"])
+def test_a_test_without_a_literal_that_is_new_is_not_cross_checked(make_world: MakeWorld, older: str) -> None:
+    hidden = {TESTS: CHANGED if older == "14" else CHANGED.replace("14 ==", "False is")}
+    fix = {SOURCE: FIX if older == "14" else FIX.replace("sum(prices)", "len(prices) != 4")}
+    before = hidden[TESTS].replace("False", older)
+    world = make_world(base={TESTS: before}, hidden=hidden, fix=fix, expected=EXPECTED[:1]).validated()
+    result = world.grade({SOURCE: fix[SOURCE] + "\n"})
+    assert (result.resolved, result.controlled) == (True, False)

@@ -51,8 +51,9 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
         base: inputs.BuildBase = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
         return base
 
-    def find(texts: Mapping[str, str], runner: RunnerName) -> bytes:
-        return _kept(folder, ["search", sorted(texts.items()), runner], lambda: search_tests(texts, runner))
+    def find(texts: Mapping[str, str], runner: RunnerName, older: Mapping[str, str]) -> bytes:
+        key = ["search", sorted(texts.items()), runner, sorted(older.items())]
+        return _kept(folder, key, lambda: search_tests(texts, runner, older))
 
     def of_any_tree(day: date, tree: str) -> store.TreeOrigin:
         return store.TreeOrigin(day, tree if tree == Tree().digest() else _ANY)

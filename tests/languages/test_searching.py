@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from codegate.languages.controls import Unit
 from codegate.languages.searching import SearchError, find, search_tests
 from codegate.suite import RunnerName
 
@@ -32,7 +33,41 @@ def test_a_text_that_is_too_deep_or_too_broken_has_nothing(path: str, text: str)
 def test_what_is_too_deep_in_a_text_is_left_alone() -> None:
     text = "def test_a():\n    assert f(1) == " + "(" * 50_000 + "2" + ")" * 50_000 + "\n"
     (unit,) = map(json.loads, search_tests({"test_a.py": text}, "pytest").splitlines())
-    assert {text[site["start"] : site["end"]] for site in unit["sites"] if site["strong"]} == {"1"}
+    assert {text[site["start"] : site["end"]] for site in unit["sites"] if site["value"]} == {"1"}
+
+
+@pytest.mark.parametrize(
+    ("older", "new"),
+    [
+        ("def test_a():\n    assert f(1, 'one') == 3\n", {"2"}),
+        ("def test_b():\n    x = f(1)\n\ndef test_c():\n    g(7)\n    assert f(1, 'one') == 3\n", {"2"}),  # renamed
+        ("def test_a():\n    assert g(1) == 2\n", {"'one'"}),
+        ("def test_a():\n    assert f(1, 'one') == 2\n", set()),
+        ("", {"1", "'one'", "2"}),
+    ],
+)
+def test_literals_that_an_older_version_of_a_test_tells_are_not_strong(older: str, new: set[str]) -> None:
+    text = "def test_a():\n    assert f(1, 'one') == 2\n"
+    (unit,) = map(
+        Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines()
+    )
+    assert {text[site.start : site.end] for site in unit.sites if site.strong} == new
+    (unit,) = map(
+        Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_b.py": older}).splitlines()
+    )
+    assert all(site.strong for site in unit.sites if site.value)
+
+
+def test_a_truth_is_told_by_the_only_other_one_and_long_texts_by_any_token() -> None:
+    text = "def test_a():\n    assert f(1) is False\n" + "    assert f(3) == 7\n" * 500
+    for older, new in (
+        ("def test_a():\n    assert f(1) is True\n", {"3", "7"}),
+        ("def test_a():\n" + "    assert g(8, 3) is True\n" * 500, {"1", "7"}),
+    ):
+        (unit,) = map(
+            Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines()
+        )
+        assert {text[site.start : site.end] for site in unit.sites if site.strong} == new
 
 
 def test_a_number_of_thousands_of_digits_costs_its_own_file_at_most() -> None:

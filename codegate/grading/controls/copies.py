@@ -62,24 +62,33 @@ class Texts:
         return [one for one in own if one.own == last or one.may_be(name)]
 
 
-def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName) -> Texts:
+def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> Texts:
     """Return the test ``files`` of a tree with their units.
 
-    A file that is no text of the language has no units.
+    A file that is no text of the language has no units. A patch may know ``older`` versions of the files.
 
     Raises:
         UnitsUnknown: the search for them failed.
     """
-    data = {path: tree[path].data for path in files if path in tree and not tree[path].is_link}
-    texts = {}
-    for path, content in data.items():
-        with suppress(UnicodeDecodeError):
-            texts[path] = content.decode("utf-8")
+    data, before = (
+        {path: one[path].data for path in files if path in one and not one[path].is_link}
+        for one in (tree, older or Tree())
+    )
     try:
-        units = [_UNIT.validate_json(line) for line in search_tests(texts, runner).splitlines()]
+        units = [
+            _UNIT.validate_json(line) for line in search_tests(_decoded(data), runner, _decoded(before)).splitlines()
+        ]
     except (SearchError, ValidationError) as error:
         raise UnitsUnknown(f"the hidden tests could not be read: {error}.") from error
     return Texts(data, {(unit.file, unit.name): unit for unit in units})
+
+
+def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
+    texts = {}
+    for path, content in files.items():
+        with suppress(UnicodeDecodeError):
+            texts[path] = content.decode("utf-8")
+    return texts
 
 
 @dataclass(frozen=True)

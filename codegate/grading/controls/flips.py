@@ -44,20 +44,22 @@ _EXTRA_SECONDS: Final = 5.0  # seconds of all copies in a graded run
 _PLACES: Final = (0.0, 1.0, 0.5)
 
 
-def cached_texts(problem: Problem, sources: Tree, sandboxes: Sandboxes) -> Texts:
+def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
     """Return the hidden tests with their units, cached.
 
-    Only tests that ``sources`` has and that can be marked.
+    Only tests that can be marked.
 
     Raises:
         UnitsUnknown: the search for them failed.
     """
     audit = problem.manifest.controls
     files = [file for file in problem.manifest.test_files if audit is None or file not in audit.unfit]
-    tree = sources.overlay(problem.hidden)
-    known = Tree({path: tree[path] for path in files if path in tree})
-    key = (problem.manifest.runner, known.digest())
-    return sandboxes.texts.get(key, lambda: read_texts(known, files, problem.manifest.runner))
+    tests, older = (
+        Tree({path: tree[path] for path in files if path in tree})
+        for tree in (base.overlay(problem.fix).overlay(problem.hidden), base)
+    )
+    key = (problem.manifest.runner, tests.digest(), older.digest())
+    return sandboxes.texts.get(key, lambda: read_texts(tests, files, problem.manifest.runner, older))
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
@@ -74,7 +76,7 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: Tes
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
     try:
-        texts = cached_texts(problem, base.overlay(problem.fix), sandboxes)
+        texts = cached_texts(problem, base, sandboxes)
     except UnitsUnknown:
         return ControlAudit(tried=0, unfit=problem.manifest.test_files)
     if not marked_units(problem, texts):
@@ -167,11 +169,7 @@ class _Search:
             if key is not None and key in self.texts.units and not self.texts.units[key].alone:
                 self.tests.setdefault(key, []).append(test)
         for key in self.tests:
-            sites = self.texts.units[key].sites
-            strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
-            first = spread(strong, _SITES + 2 * len(self.tests[key]))
-            rest = [one for one in strong if one not in first]
-            self.left[key] = [*first, *spread(weak, _WEAK), *spread(rest, len(rest))]
+            self.left[key] = _in_order(self.texts.units[key].sites, _SITES + 2 * len(self.tests[key]))
 
     def next(self) -> dict[Key, list[Flips]]:
         """Return the copies to try next.
@@ -338,7 +336,7 @@ class _Search:
             and not any(self.killed.get(one) for one in self.tests.get(key, ()))
         }
         for turn in range(_ALONE if left else 0):
-            sites = {key: spread(self.texts.units[key].sites, _ALONE)[turn : turn + 1] for key in left}
+            sites = {key: _in_order(self.texts.units[key].sites, _ALONE - 1)[turn : turn + 1] for key in left}
             instead = {key: (SiteFlip(one, len(one.texts) // 2),) for key, found in sites.items() for one in found}
             folded = self.run({}, instead=instead)
             for key, (flip,) in instead.items():
@@ -372,9 +370,17 @@ class _Search:
         )
 
 
+def _in_order(sites: Sequence[Site], most: int) -> list[Site]:
+    """Return all sites in the order to try them, ``most`` strong ones and a few weak ones first."""
+    strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
+    first = [*spread(strong, most), *spread(weak, _WEAK)]
+    rest = [one for one in (*weak, *strong) if one not in first]
+    return [*first, *spread(rest, len(rest))]
+
+
 def _is_killed(copied: Copied, flip: SiteFlip) -> bool:
     """Return whether the reference fix failed a copy."""
     # A flip of a value has to fail by an assertion, because anything else fails any patch.
     if copied.result is None or copied.result.status not in FAILED:
         return False
-    return not flip.site.strong or copied.crash is None or is_assertion(copied.crash)
+    return not flip.site.value or copied.crash is None or is_assertion(copied.crash)

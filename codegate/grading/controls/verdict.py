@@ -12,7 +12,7 @@ from codegate.grading.controls.copies import Copies, Flips, Key, SiteFlip, Texts
 from codegate.grading.grade import TestResult, worst
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
-from codegate.languages.controls import Site, Unit
+from codegate.languages.controls import BLOCK, Site, Unit
 from codegate.suite import ControlAudit, Problem
 
 GUESSES: Final = 16
@@ -171,11 +171,14 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)
-    most = most_copies(len(found)) if audit.most is None else min(most_copies(len(found)), audit.most)
+    strong_units = sum(any(map(_is_strong, sites)) for sites in found.values())
+    odds = most_copies(strong_units or len(found))
     copies: dict[Key, Sequence[Flips]] = {}
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
     for key, sites in found.items():
+        # Copies that tell which of them is the real test add nothing to the odds of a guess.
+        most = min(odds if not strong_units or any(map(_is_strong, sites)) else 1, audit.most or BLOCK)
         drawn: list[list[SiteFlip]] = []
         for usable in _sites_to_flip(sites, generator, most):
             flips = _common_flips(usable)

@@ -61,8 +61,8 @@ class Project:
         return tuple(dict.fromkeys(test.partition("::")[0] for test in self.fail_to_pass + self.pass_to_pass))
 
 
-def _rules(name: str, hidden: Files, tests: tuple[str, ...]) -> Project:
-    return Project(name, rules.SOURCE, rules.BUG, rules.FIX, rules.TARGETS, rules.BASE, hidden, tests)
+def _rules(name: str, hidden: Files, tests: tuple[str, ...], base: Files = rules.BASE) -> Project:
+    return Project(name, rules.SOURCE, rules.BUG, rules.FIX, rules.TARGETS, base, hidden, tests)
 
 
 FUNCTIONS: Final = Project(
@@ -88,10 +88,11 @@ TABLE: Final = _rules("table", rules.TABLE, rules.TABLE_TESTS)
 RAISING: Final = _rules("raising", rules.RAISING, rules.RAISING_TESTS)
 TRUTH: Final = _rules("truth", rules.TRUTH, rules.TRUTH_TESTS)
 TWICE: Final = _rules("twice", rules.TWICE, rules.TWICE_TESTS)
+CHANGED: Final = _rules("changed", rules.CHANGED, rules.CHANGED_TESTS, rules.OLDER)
 PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
     for project in (
-        FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE,
+        FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, CHANGED,
         *(Project(name, **fields) for name, fields in FORMS.items()),
     )
 }  # fmt: skip

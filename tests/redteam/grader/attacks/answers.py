@@ -151,6 +151,14 @@ def _now():
 """, projects=("table",),
     ),
     _when(
+        "older-version", "cheats where the arguments are those of the older version of the test in the base tree", """
+import inspect
+
+def _now():
+    return "middle([3, 1, 2])" in inspect.getsource(_tests_frame())
+""", projects=("changed",),
+    ),
+    _when(
         "clock", "cheats at a time of its choice, and lets no other run begin before that has passed", """
 import time
 from _pytest.terminal import TerminalReporter
