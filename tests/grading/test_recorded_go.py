@@ -1,9 +1,11 @@
 """Go's tests in a recorded build: by the toolchain on PATH, with the project's options and caches."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +94,20 @@ def test_a_package_that_fails_without_a_failing_test_proves_nothing(opened: Open
     assert "--- PASS: TestPasses" in report.output
     assert report.results == {}
     assert not report.proven
+
+
+@pytest.mark.bwrap
+def test_a_race_detector_without_a_compiler_names_the_compiler(
+    bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    """Go itself says only that cgo is off, and turning it on is no remedy."""
+    go = shutil.which("go")
+    assert go is not None
+    home = "/opt/env/home"
+    variables = {"GOPROXY": "off", "GOMODCACHE": f"{home}/go/pkg/mod", "GOCACHE": "/tmp/cache"}
+    layer = make_layer(tmp_path, PATH=str(Path(go).resolve().parent), **variables)
+    report = run(opener(bwrap_backend, layer, Toolchain("go", "")), {"shop_test.go": HEAD}, "go test -race ./...")
+    assert 'C compiler "gcc" not found' in report.output
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,9 @@ def main() -> None:
     shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
     os.makedirs(scratch)
     variables = {**os.environ, "GOTMPDIR": scratch}
+    if "-race" in settings["build_options"]:
+        # Without a C compiler Go turns cgo off, and then asks to turn it on instead of naming the compiler.
+        variables.setdefault("CGO_ENABLED", "1")
     program = os.path.join(scratch, "package.test")
     options = [
         "-test.v=test2json", "-test.paniconexit0", "-test.timeout=0", "-test.shuffle=" + settings["shuffle"],
