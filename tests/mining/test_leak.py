@@ -100,13 +100,23 @@ def test_a_release_is_found_wherever_and_under_whatever_name_it_is_installed(tmp
     assert _has_release(tmp_path, "other") is ("pkg/a.py" in path)
 
 
-def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("direct_url.json", '{"url": "file:///workspace", "dir_info": {"editable": true}}'),
+        ("RECORD", "__editable__.own-1.0.pth,sha256=GhIFCIkoCNOM,18\nown-1.0.dist-info/METADATA,,50\n"),  # by tox
+    ],
+)
+def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Path, file: str, text: str) -> None:
     folder = tmp_path / "site-packages" / "own-1.0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").touch()
     assert _has_release(tmp_path, "own")
-    (folder / "direct_url.json").write_text('{"url": "file:///workspace", "dir_info": {"editable": true}}')
+    (folder / file).write_text(text)
     assert not _has_release(tmp_path, "own")
+    (tmp_path / "site-packages/pkg").mkdir()
+    (tmp_path / "site-packages/pkg/a.py").write_text(FIX)
+    assert _has_release(tmp_path, "own")
 
 
 def test_what_a_build_says_of_the_tree_itself_is_no_release(tmp_path: Path) -> None:

@@ -177,6 +177,8 @@ class LeakSearch:
             # So is what a build leaves in the tree: a description without a list of files.
             described = path.startswith(self.workspace) and not os.path.isfile(os.path.join(folder, "RECORD"))
             from_folder = b'"dir_info"' in read_start(os.path.join(folder, "direct_url.json"))
+            # Tox installs an editable project from a wheel, which has a path file in the place of the code.
+            from_folder = from_folder or b".pth," in read_start(os.path.join(folder, "RECORD"))
             if name in self.projects and not described and not from_folder:
                 self.releases[folder] = distribution.group(1)
         elif package:
