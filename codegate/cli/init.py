@@ -46,7 +46,7 @@ _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SUITE: Final = Path("suites", "mine")
 _SCHEMA: Final = f"https://raw.githubusercontent.com/{_ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
-_IGNORED: Final = "runs/"
+_IGNORED: Final = ("runs/", "review.html")
 _MOST_READ: Final = 1 << 20
 _MOST_SHOWN: Final = 500  # characters of a failing test's message
 _WRITTEN: Final = re.compile(r"^environment:", re.MULTILINE)
@@ -103,7 +103,7 @@ def command(
     force: bool,
     yes: bool,
 ) -> ExitCode:
-    """Write a codegate.yml to start from, and ignore runs/ in git; what is there is left alone.
+    """Write a codegate.yml to start from, and ignore runs/ and review.html in git; what is there is left alone.
 
     It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
     source. --try executes it in a sandbox, which says whether the repository is ready to mine; where it is not, the
@@ -167,7 +167,7 @@ def command(
             say(line)
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
-        say(f"wrote {written[-1]}: git ignores {_IGNORED}")
+        say(f"wrote {written[-1]}: git ignores {' and '.join(_IGNORED)}")
     tried, correct = None, False
     if found is not None and tries:
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
@@ -215,12 +215,14 @@ def _write(path: Path, text: str, *, force: bool) -> bool:
 
 
 def _ignore(path: Path) -> bool:
-    """Have git ignore the folder of runs; return whether the file had to be changed."""
+    """Have git ignore runs and the page of a review; return whether the file had to be changed."""
     text = read_text(path, _MOST_READ) if os.path.lexists(path) else ""
-    if any(line.strip().strip("/") == _IGNORED.strip("/") for line in text.splitlines()):
+    known = {line.strip().strip("/") for line in text.splitlines()}
+    new = [name for name in _IGNORED if name.strip("/") not in known]
+    if not new:
         return False
     lines = text if not text or text.endswith("\n") else f"{text}\n"
-    write_atomic(path, f"{lines}{_IGNORED}\n".encode())
+    write_atomic(path, "".join((lines, *(f"{name}\n" for name in new))).encode())
     return True
 
 
