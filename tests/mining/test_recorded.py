@@ -184,6 +184,7 @@ def test_what_no_test_can_do_without_is_named(history: HistoryBuilder, tmp_path:
     mined = codegate("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", cwd=tmp_path)
     assert mined.code == 2, mined.stderr
     assert "none of its tests passes; tests/cases.json, which is in LFS, is not here: " in mined.stderr
+    assert "Correct `environment` in codegate.yml: its `setup` has to install what the tests and" in mined.stderr
 
 
 @pytest.mark.bwrap
@@ -200,6 +201,8 @@ def test_a_step_of_set_up_that_failed_is_named_where_no_test_passes(history: His
     mined = codegate("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", cwd=tmp_path)
     assert mined.code == 2, mined.stderr
     assert "left out `echo x.h is missing; exit 3`: it failed with exit code 3; it printed last: x.h is" in mined.stderr
+    assert "Write `environment` into codegate.yml: its `setup` has to install what the tests and" in mined.stderr
+    assert "Correct `environment`" not in mined.stderr
 
 
 def test_a_mining_that_kept_nothing_is_no_suite_and_its_report_says_why(tmp_path: Path) -> None:

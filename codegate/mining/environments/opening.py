@@ -33,8 +33,9 @@ from codegate.wording import count_of
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
 _LINE: Final = 300  # characters of a failed build's message
-_CHECK: Final = "Correct `environment` in codegate.yml."
-_WRITE: Final = "Write `environment` into codegate.yml; `codegate init` begins with what was found."
+_SETUP: Final = "its `setup` has to install what the tests and their options need"
+_CHECK: Final = f"Correct `environment` in codegate.yml: {_SETUP}."
+_WRITE: Final = f"Write `environment` into codegate.yml: {_SETUP}. `codegate init` begins with what was found."
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def choose_recipe(
         best = one if best is None or tried.passed > best.tried.passed else best
     if best is None:
         cause = reason.cause if reason is not None else "neither CI nor lock files say how the project is set up."
-        remedy = f"{reason.remedy} {_WRITE}" if reason is not None and reason.remedy else _WRITE
+        remedy = f"{reason.remedy.removesuffix(_CHECK)} {_WRITE}".strip() if reason and reason.remedy else _WRITE
         raise UsageError(f"no recipe was found that works: {cause}", remedy) from reason
     return best
 
