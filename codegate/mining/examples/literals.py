@@ -1,7 +1,7 @@
 """Literals of tests: which of them are hidden, and others of the same kind in their place."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from random import Random
@@ -22,6 +22,7 @@ _PIECE: Final = re.compile(
     r"\x1b\[[\d;?]*[A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
     r"|[A-Za-z]\w*:(?=\")|(?:[$@%&#\\]|<[/!?]?)?[A-Za-z]+|\d+"
 )
+_PHRASE: Final = re.compile(r'[^"\n]+')
 _TAG: Final = re.compile(r'\w+:"([^"]*)"')
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -123,6 +124,7 @@ class Pieces:
         numbers: whether numbers, and digits in texts, are replaced.
         only: the number of the one literal that is replaced, counted from 0; None: all.
         least: the smallest number that is replaced.
+        phrases: whether a line or a quoted part of several words, none of which is replaced, gets another first word.
         count: how many literals became other ones.
     """
 
@@ -132,6 +134,7 @@ class Pieces:
     avoid: frozenset[str] = frozenset()
     only: int | None = None
     least: int = 2
+    phrases: bool = False
     count: int = 0
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
@@ -148,7 +151,16 @@ class Pieces:
 
     def text(self, text: str) -> str:
         """Return a text with other words and digits."""
-        return _PIECE.sub(self._piece, text)
+        forced = set(self._first_words(text)) if self.phrases else frozenset[int]()
+        return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
+
+    def _first_words(self, text: str) -> Iterator[int]:
+        """Yield where the phrases of a text begin of which no other piece is replaced."""
+        for phrase in _PHRASE.finditer(text):
+            pieces = list(_PIECE.finditer(text, *phrase.span()))
+            words = [piece for piece in pieces if piece[0].isalpha()]
+            if len(words) > 1 and all(self._piece(piece) == piece[0] for piece in pieces):
+                yield words[0].start()
 
     def number(self, text: str) -> str:
         """Return a decimal number, as it is written, with other digits before its point or in its exponent."""

@@ -77,9 +77,11 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     def free(word: str) -> bool:
         return len(word) > _SHORT and word not in known and unused(word)
 
-    def way(words: Choose, *, numbers: bool = True, only: int | None = None, least: int = 2) -> Line:
+    def way(
+        words: Choose, *, numbers: bool = True, only: int | None = None, least: int = 2, phrases: bool = False
+    ) -> Line:
         draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
-        pieces = Pieces(draws, words, numbers, avoid=original, only=only, least=least)
+        pieces = Pieces(draws, words, numbers, avoid=original, only=only, least=least, phrases=phrases)
         steps = tuple(
             replace(
                 step,
@@ -96,6 +98,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     yield way(unused, numbers=False)
     yield way(lambda _word: False)
     yield way(free, least=1)
+    yield way(free, phrases=True)
     for one in word_by_word(written, other):
         yield way(one, numbers=False)
     for only in range(_MAX_SINGLE):
