@@ -418,8 +418,9 @@ class TestLines:
 
     @pytest.mark.parametrize(
         ("number", "other"),
-        [("12", "13"), ("9.5", "8.5"), ("1", "1"), ("0x1f", "0x1f"), ("1e3", "1e4"), ("1e-05", "1e-06")],
-    )
+        [("12", "13"), ("9.5", "8.5"), ("1", "1"), ("0x1f", "0x1f"), ("1e3", "1e4"), ("1e-05", "1e-06"),
+         ("0.00001", "0.00002"), ("1.29", "1.21"), ("1.0", "1.0")],
+    )  # fmt: skip
     def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
         assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other
 

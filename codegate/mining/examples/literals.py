@@ -163,12 +163,19 @@ class Pieces:
                 yield words[0].start()
 
     def number(self, text: str) -> str:
-        """Return a decimal number, as it is written, with other digits before its point or in its exponent."""
+        """Return a decimal number, as it is written, with other digits.
+
+        They are those before its point, of its exponent, or of a fraction that is all there is to it.
+        """
         if self.numbers and _EXPONENT.fullmatch(text):
             return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)
         whole, point, rest = text.partition(".")
         plain = _NUMBER.fullmatch(text) and text not in {"0.0", "1.0"} and (point or int(whole) >= self.least)
-        return self._digits(whole) + point + rest if self.numbers and plain else text
+        if not (self.numbers and plain):
+            return text
+        if int(whole) < self.least and rest.strip("0"):
+            return f"{whole}.{rest[:-1]}{(int(rest[-1]) + 1) % 10 or 1}"
+        return self._digits(whole) + point + rest
 
     def _piece(self, match: re.Match[str]) -> str:
         piece = match[0]
