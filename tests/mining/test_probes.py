@@ -482,6 +482,20 @@ class TestLiterals:
         assert hidden_texts(["one big apple\\n  end;\\n", "end;"], "") == {"one big apple", "end;"}
         assert hidden_texts(["one big apple\n  end;\n"], "") == {"one big apple"}
 
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "assertRaises(ValueError, chunk, 'plum', -1)",
+            "assertRaisesRegex(ValueError, 'at least', chunk, 'plum', -1)",
+            "assertRaisesRegex(ValueError, 'at least', lambda: chunk('plum', -1))",
+        ],
+    )
+    def test_what_a_call_asks_to_raise_is_what_is_called(self, call: str) -> None:
+        source = f"class TestIt(TestCase):\n    def test_it(self):\n        self.{call}\n"
+        [line] = PythonTests().lines(source, ["TestIt::test_it"], "")
+        [step] = line.steps
+        assert (step.checked, step.raises) == (("chunk('plum', -1)",), True)
+
     def test_names_of_parameters_and_docstrings_are_no_literals(self) -> None:
         source = (
             '@pytest.mark.parametrize("words, text", [("plum", 3)])\ndef test_it(words, text):\n'

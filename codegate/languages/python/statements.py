@@ -200,8 +200,9 @@ def _expects(node: "Node") -> bool:
 def _assertion(call: "Node") -> Step | None:
     """Return what an assertion's call checks, or None."""
     method, given = text_of(field(call, "function")).rpartition(".")[2], arguments_of(call)
-    if method in _RAISES | _WARNS and len(given) > 1:
-        function, others = given[1], ", ".join(map(text_of, given[2:]))
+    called = 2 if method.endswith(("Regex", "Message")) else 1
+    if method in _RAISES | _WARNS and len(given) > called:
+        function, others = given[called], ", ".join(map(text_of, given[called + 1 :]))
         inner = text_of(field(function, "body")) if function.type == "lambda" else f"{text_of(function)}({others})"
         return Step(checked=(inner,), raises=True, panics=method in _RAISES)
     if not _ASSERTS.fullmatch(method):
