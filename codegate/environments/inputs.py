@@ -252,7 +252,8 @@ def _probed(
     if missing := [f"{one.name} {one.version}" for one in lacking if one.name not in INSTALLABLE]:
         raise UsageError(
             f"environment.tools: {', '.join(missing)} not to be had in the sandbox {backend.name}.",
-            "Name an `image` that has it (Docker), install it on this machine (bubblewrap), or change `tools`.",
+            "Name Debian's `packages` or an `image` that has it (Docker), install it on this machine (bubblewrap), or "
+            "change `tools`.",
         )
     return BuildBase(
         environment, path, frozenset(place.rpartition("/")[2] for place in there), versions, tuple(lacking)
