@@ -245,7 +245,7 @@ def test_a_count_of_calls_that_is_none_is_refused(journal: Journal) -> None:
         journal.calls.spending()
 
 
-@pytest.mark.parametrize("name", ["outcomes.jsonl", "transcripts", "calls.log"])
+@pytest.mark.parametrize("name", ["outcomes.jsonl", "transcripts", "agents", "calls.log"])
 def test_a_link_in_a_runs_folder_is_not_written_through(journal: Journal, tmp_path: Path, name: str) -> None:
     target = tmp_path / "precious"
     target.write_text("no line break at its end")
