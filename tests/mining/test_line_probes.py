@@ -424,6 +424,12 @@ class TestLines:
     def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
         assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other
 
+    def test_the_first_digit_of_a_number_is_another_one_too(self) -> None:
+        """The next number is often another case: of 111, 112 and 113 none may stand for another of them."""
+        given = Line("t", (Step("", ("ordinal(111)", "ordinal(112)")),))
+        lines = probes_of(JAVASCRIPT, [given], frozenset(), "seed")
+        assert ("ordinal(211)", "ordinal(212)") in [line.steps[0].checked for line in lines]
+
     def test_a_probe_that_is_no_program_costs_no_other(self) -> None:
         lines = {"0": Line("t", (Step("", ("sum(1)",)),)), "1": Line("t", (Step("", ("sum(1",)),))}
         text = JAVASCRIPT.files("a.test.js", "test('t', () => {});\n", lines)["a.test.js"]

@@ -125,6 +125,7 @@ class Pieces:
         only: the number of the one literal that is replaced, counted from 0; None: all.
         least: the smallest number that is replaced.
         phrases: whether a line or a quoted part of several words, none of which is replaced, gets another first word.
+        far: whether the first digit of a number is another one, and not the last.
         count: how many literals became other ones.
     """
 
@@ -135,6 +136,7 @@ class Pieces:
     only: int | None = None
     least: int = 2
     phrases: bool = False
+    far: bool = False
     count: int = 0
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
@@ -186,8 +188,9 @@ class Pieces:
     def _digits(self, digits: str) -> str:
         if digits not in self._known:
             value = int(digits)
-            near = (value + step for step in (1, -1, 2, -2, 3, -3, 4, -4))
-            fitting = (str(other) for other in near if other >= self.least and len(str(other)) == len(str(value)))
+            place = 10 ** (len(str(value)) - 1) if self.far else 1
+            others = (value + step * place for step in (1, -1, 2, -2, 3, -3, 4, -4))
+            fitting = (str(other) for other in others if other >= self.least and len(str(other)) == len(str(value)))
             other = next((text for text in fitting if text not in self.avoid), digits)
             self._known[digits] = other.zfill(len(digits)) if value >= self.least else digits
         return self._known[digits]

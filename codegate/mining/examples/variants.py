@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from codegate.languages.lines import Dialect, Line, Step
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
@@ -77,11 +77,9 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     def free(word: str) -> bool:
         return len(word) > _SHORT and word not in known and unused(word)
 
-    def way(
-        words: Choose, *, numbers: bool = True, only: int | None = None, least: int = 2, phrases: bool = False
-    ) -> Line:
+    def way(words: Choose, *, numbers: bool = True, **how: Any) -> Line:
         draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
-        pieces = Pieces(draws, words, numbers, avoid=original, only=only, least=least, phrases=phrases)
+        pieces = Pieces(draws, words, numbers, original, **how)
         steps = tuple(
             replace(
                 step,
@@ -99,6 +97,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
     yield way(lambda _word: False)
     yield way(free, least=1)
     yield way(free, phrases=True)
+    yield way(free, far=True)
     for one in word_by_word(written, other):
         yield way(one, numbers=False)
     for only in range(_MAX_SINGLE):
