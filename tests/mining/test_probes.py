@@ -186,6 +186,22 @@ class TestExamples:
         [found] = examples(parts(tests), sandboxes)
         assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
 
+    def test_a_helper_of_the_base_is_named_and_not_repeated(self, sandboxes: Sandboxes) -> None:
+        """It has names of its own, which nobody has to define, and a docstring, which is not shown."""
+        lines = "".join(f"    parts += [text[{number}:] + ends]\n" for number in range(6))
+        helper = (
+            "from lists import join\n\nENDS = ''\n\n\ndef cut(text: str, ends: str = ENDS) -> list:\n"
+            f'    """Give what join gets."""\n    parts = []\n{lines}    return [part for part in parts if part]\n'
+        )
+        test = "\n\ndef test_join():\n    assert join(cut('walnut'))[:3] == 'wal'\n"
+        wrong, right = "def join(words):\n    return '!' + words[0]\n", "def join(words):\n    return words[0]\n"
+        cut = cut_of(
+            {"lists.py": wrong, "test_lists.py": helper}, {"lists.py": right}, {"test_lists.py": helper + test}
+        )
+        [found] = examples(cut, sandboxes)
+        assert found.code == "from lists import join\n# ENDS, cut: see test_lists.py"
+        assert found.expression.startswith("join(cut(")
+
     @pytest.mark.full
     def test_what_a_test_file_changes_is_shown(self, sandboxes: Sandboxes) -> None:
         tests = (
@@ -495,6 +511,20 @@ class TestLiterals:
         [line] = PythonTests().lines(source, ["TestIt::test_it"], "")
         [step] = line.steps
         assert (step.checked, step.raises) == (("chunk('plum', -1)",), True)
+
+    @pytest.mark.parametrize(
+        ("code", "read"),
+        [
+            ("def f(a: T = d, *args, **kw):\n    b = a + c\n    return [x for x in y if x + b]", {"T", "d", "c", "y"}),
+            ("def f():\n    import os\n    with g(p) as h:\n        return os, h", {"g", "p"}),
+            ("def f():\n    known.limit = 1\n    rows[0] = 2", {"known", "rows"}),
+            ("def f():\n    def inner(n):\n        m = n\n        return m + one\n    return inner", {"one"}),
+            ("class A(B):\n    k = 1\n    def m(self):\n        return self.k + far", {"B", "far"}),
+            ("lambda q: q + z", {"z"}),
+        ],
+    )
+    def test_names_of_a_function_come_from_nowhere_else(self, code: str, read: set[str]) -> None:
+        assert PythonTests().used(code) == read
 
     def test_names_of_parameters_and_docstrings_are_no_literals(self) -> None:
         source = (

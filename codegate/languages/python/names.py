@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 BINDING: Final = frozenset({"assignment", "augmented_assignment", "named_expression", "for_statement"})
 _SCOPES: Final = frozenset({"function_definition", "class_definition", "lambda"})
+_COMPREHENSIONS: Final = frozenset(
+    {"list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression"}
+)
 _TARGETS: Final = frozenset({"identifier", "pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
 _IMPORTS: Final = frozenset({"import_statement", "import_from_statement"})
 _BUILTINS: Final = frozenset(dir(builtins))
@@ -34,13 +37,15 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that statements read from outside."""
-    found: set[str] = set()
-    own = {name for node in walk(root) for name in _inner_names(node)}
-    for node in walk(root):
+    """Return the names that statements read from outside; a function's own are those that it has or assigns to."""
+    found, own = set[str](), set[str]()
+    for node in _within(root):
         outer = node.parent
-        if node.type == "identifier" and outer is not None and not _is_label(node, outer):
+        if node != root and _is_scope(node):
+            found |= used(node)
+        elif node.type == "identifier" and outer is not None and not _is_label(node, outer):
             found.add(text_of(node))
+        own |= _own_names(node, root) if _is_scope(root) else set()
     return frozenset(found - own)
 
 
@@ -78,14 +83,35 @@ def _outer(root: "Node") -> Iterator["Node"]:
             stack.extend(reversed(node.named_children))
 
 
-def _inner_names(node: "Node") -> Iterator[str]:
-    """Yield the names that functions and comprehensions have for themselves."""
-    part = field(node, "parameters") if node.type in _SCOPES else None
-    if node.type == "for_in_clause":
-        part = field(node, "left")
-    for inner in walk(part) if part is not None else ():
-        if inner.type == "identifier":
-            yield text_of(inner)
+def _is_scope(node: "Node") -> bool:
+    return node.type in _SCOPES | _COMPREHENSIONS
+
+
+def _within(scope: "Node") -> Iterator["Node"]:
+    """Yield the nodes of a scope, of scopes inside it the topmost alone."""
+    stack = [scope]
+    while stack:
+        node = stack.pop()
+        yield node
+        if node == scope or not _is_scope(node):
+            stack.extend(reversed(node.named_children))
+
+
+def _own_names(node: "Node", scope: "Node") -> set[str]:
+    """Return the names that a node gives to the scope around it."""
+    if node.parent is not None and node.parent == field(scope, "parameters"):
+        return {text_of(name) for name in [inner for inner in walk(node) if inner.type == "identifier"][:1]}
+    if node.type in _IMPORTS:
+        return _imported(node)
+    if node.type in {"function_definition", "class_definition"}:
+        return {text_of(field(node, "name"))} if node != scope else set()
+    target = node if node.type == "as_pattern_target" else None
+    if node.type in BINDING | {"for_in_clause"}:
+        target = field(node, "left") or field(node, "name")
+    parts = [target] if target is not None else []
+    for part in parts:
+        parts += part.named_children if part.type in _TARGETS | {"as_pattern_target"} else []
+    return {text_of(part) for part in parts if part.type == "identifier"}
 
 
 def _is_label(node: "Node", outer: "Node") -> bool:
