@@ -105,6 +105,7 @@ def test_a_release_is_found_wherever_and_under_whatever_name_it_is_installed(tmp
     [
         ("direct_url.json", '{"url": "file:///workspace", "dir_info": {"editable": true}}'),
         ("RECORD", "__editable__.own-1.0.pth,sha256=GhIFCIkoCNOM,18\nown-1.0.dist-info/METADATA,,50\n"),  # by tox
+        ("RECORD", "../../../bin/own,,9\n_own.pth,,18\n_editable_impl_own.py,,9\nown-1.0.dist-info/METADATA,,50\n"),
     ],
 )
 def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Path, file: str, text: str) -> None:
@@ -116,6 +117,15 @@ def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Pat
     assert not _has_release(tmp_path, "own")
     (tmp_path / "site-packages/pkg").mkdir()
     (tmp_path / "site-packages/pkg/a.py").write_text(FIX)
+    assert _has_release(tmp_path, "own")
+
+
+@pytest.mark.parametrize("path_file", ["distutils-precedence.pth", "own-1.0-nspkg.pth"])
+def test_a_release_with_a_path_file_beside_its_code_is_found(tmp_path: Path, path_file: str) -> None:
+    folder = tmp_path / "site-packages" / "own-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").touch()
+    (folder / "RECORD").write_text(f"{path_file},,18\nown/__init__.py,,9\nown-1.0.dist-info/METADATA,,50\n")
     assert _has_release(tmp_path, "own")
 
 

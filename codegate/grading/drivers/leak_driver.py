@@ -37,6 +37,9 @@ OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pa
 HASHED = (b"\3", b"\1")
 #: Files that show an installed package; the groups are its folder and its name.
 DISTRIBUTION = re.compile(r"(.*)/([^/]+)-[^/]+\.dist-info/METADATA")
+#: Lines of a RECORD: of descriptions and scripts; of what leads to an editable project.
+DESCRIBED = re.compile(rb"[^/,]+\.dist-info/|\.\./")
+REDIRECTS = re.compile(rb"[^/,]+\.pth,|(?:__pycache__/)?_+editable_[^/,]+,")
 PACKAGE = re.compile(r"(.*/node_modules/((?:@[^/]+/)?[^/]+))/package\.json")
 #: Packages in the caches of Go's modules and Rust's crates.
 CACHED = r".*/(?:mod/(?:%s)@|registry/src/[^/]+/(?:%s)-[0-9])[^/]*"
@@ -177,8 +180,7 @@ class LeakSearch:
             # So is what a build leaves in the tree: a description without a list of files.
             described = path.startswith(self.workspace) and not os.path.isfile(os.path.join(folder, "RECORD"))
             from_folder = b'"dir_info"' in read_start(os.path.join(folder, "direct_url.json"))
-            # Tox installs an editable project from a wheel, which has a path file in the place of the code.
-            from_folder = from_folder or b".pth," in read_start(os.path.join(folder, "RECORD"))
+            from_folder = from_folder or is_editable(read_start(os.path.join(folder, "RECORD")))
             if name in self.projects and not described and not from_folder:
                 self.releases[folder] = distribution.group(1)
         elif package:
@@ -265,6 +267,15 @@ class LeakSearch:
     @staticmethod
     def place(name: str, found: tuple[int, str]) -> tuple[int, str, str]:
         return found[0], name, found[1]
+
+
+def is_editable(record: bytes) -> bool:
+    """Return whether a RECORD has a path file in place of the code.
+
+    Tox installs an editable project from such a wheel. A release may have a path file too, beside its code.
+    """
+    files = [line for line in record.splitlines() if line and not DESCRIBED.match(line)]
+    return any(b".pth," in line for line in files) and all(map(REDIRECTS.match, files))
 
 
 def package_facts(path: str) -> "tuple[str, str]":
