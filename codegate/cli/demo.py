@@ -158,7 +158,7 @@ def _unpack(repository: Path) -> None:
 
 
 def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice, jobs: int) -> tuple[Run, Journal]:
-    # Mining has just proved the problems, and no answer costs anything: there is nothing to check before.
+    # Mining proved the problems, in this demo or an earlier one, and no answer costs anything: nothing to check before.
     options = RunOptions(jobs=jobs, transcripts=_bundle() / "transcripts", precheck=False)
     wanted = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
