@@ -121,7 +121,7 @@ def test_a_second_time_changes_nothing(repository: Path, capsys: pytest.CaptureF
     subprocess.run(["git", "remote", "add", "origin", "https://github.com/octo/app.git"], check=True)
     init("--yes")
     first = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file() and ".git/" not in str(path)}
-    assert (repository / ".gitignore").read_text() == "*.log\nruns/\nreview.html\n"
+    assert (repository / ".gitignore").read_text() == "*.log\nruns/\n/review.html\n"
     assert {path.name for path in first} == {*WRITTEN, "codegate.yml", ".gitignore"}
     capsys.readouterr()
     init("--yes")
