@@ -520,6 +520,7 @@ class TestLiterals:
             ("def f():\n    known.limit = 1\n    rows[0] = 2", {"known", "rows"}),
             ("def f():\n    def inner(n):\n        m = n\n        return m + one\n    return inner", {"one"}),
             ("class A(B):\n    k = 1\n    def m(self):\n        return self.k + far", {"B", "far"}),
+            ("def f():\n    nonlocal calls\n    calls += 1", {"calls"}),
             ("lambda q: q + z", {"z"}),
         ],
     )

@@ -38,15 +38,17 @@ def names(statement: "Node") -> set[str]:
 
 def used(root: "Node") -> frozenset[str]:
     """Return the names that statements read from outside; a function's own are those that it has or assigns to."""
-    found, own = set[str](), set[str]()
+    found, own, elsewhere = set[str](), set[str](), set[str]()
     for node in _within(root):
         outer = node.parent
         if node != root and _is_scope(node):
             found |= used(node)
+        elif node.type in {"global_statement", "nonlocal_statement"}:
+            elsewhere |= {text_of(name) for name in node.named_children}
         elif node.type == "identifier" and outer is not None and not _is_label(node, outer):
             found.add(text_of(node))
         own |= _own_names(node, root) if _is_scope(root) else set()
-    return frozenset(found - own)
+    return frozenset(found - own | elsewhere)
 
 
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
