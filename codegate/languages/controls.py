@@ -9,11 +9,8 @@ that an older version of the test has.
 import re
 import string
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -32,7 +29,6 @@ BLOCK: Final = 16
 _MOST_SITES: Final = 400
 _DEEPEST: Final = 100
 _WEAK_SITES: Final = 6
-_MOST_COMPARED: Final = 2000 * 2000  # tokens of two versions of a test, multiplied
 _CONTENT: Final = frozenset(
     {"string_content", "string_fragment", "interpreted_string_literal_content", "raw_string_literal_content"}
 )
@@ -238,47 +234,29 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
 
 
 def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_data: bytes) -> list[Unit]:
-    """Return ``units`` with each site marked that an older version tells.
+    """Mark each site whose real text an older version of its test shows.
 
-    That is the test of the same name or, without one, the most similar of those that are gone.
+    That is the test of the same name or, without one, of those that are gone the one that has most in common.
     """
-    texts = {unit.name: _TOKEN.findall(older_data, *unit.span) for unit in older}
+    texts = {unit.name: frozenset(_TOKEN.findall(older_data, *unit.span)) for unit in older}
     names = {unit.name for unit in units}
     gone = [text for name, text in texts.items() if name not in names]
     marked = []
     for unit in units:
-        tokens = list(_TOKEN.finditer(data, *unit.span))
-        own = [token[0] for token in tokens]
-        alike = texts.get(unit.name) or max(gone, key=lambda one: (Counter(own) & Counter(one)).total(), default=[])
-        seen = list(zip(own, _aligned(alike, own), strict=True))
-        starts, ends = [token.start() for token in tokens], [token.end() for token in tokens]
-        sites = []
-        for site in unit.sites:
-            inside = seen[bisect_right(ends, site.start) : bisect_left(starts, site.end)]
-            sites.append(site.model_copy(update={"known": site.value and _is_known(inside, site.texts)}))
-        marked.append(unit.model_copy(update={"sites": tuple(sites)}))
+        own = frozenset(_TOKEN.findall(data, *unit.span))
+        alike = texts.get(unit.name) or max(gone, key=lambda one: len(own & one), default=frozenset())
+        sites = tuple(
+            site.model_copy(update={"known": site.value and _is_known(data[site.start : site.end], site.texts, alike)})
+            for site in unit.sites
+        )
+        marked.append(unit.model_copy(update={"sites": sites}))
     return marked
 
 
-def _aligned(older: list[bytes], own: list[bytes]) -> list[Collection[bytes]]:
-    """Return, by token of ``own``, those that stand in its place in ``older``.
-
-    Of texts too long to compare, all tokens may stand anywhere.
-    """
-    if older == own:
-        return [{token} for token in own]
-    if len(older) * len(own) > _MOST_COMPARED:
-        return [set(older)] * len(own)
-    found: list[Collection[bytes]] = []
-    for kind, start, end, first, last in SequenceMatcher(None, older, own, autojunk=False).get_opcodes():
-        found += [{token} for token in own[first:last]] if kind == "equal" else [older[start:end]] * (last - first)
-    return found
-
-
-def _is_known(seen: Sequence[tuple[bytes, Collection[bytes]]], texts: Sequence[str]) -> bool:
-    """Return whether the older tokens tell a site's own text from its others."""
+def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> bool:
+    """Return whether the tokens of an older version tell a site's own text from its others."""
     others = [_TOKEN.findall(text.encode()) for text in texts]
-    for number, (token, older) in enumerate(seen):
+    for number, token in enumerate(_TOKEN.findall(own)):
         changed = {one[number] for one in others if number < len(one)} - {token}
         if changed and (token in older or changed.issubset(older)):
             return True

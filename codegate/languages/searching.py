@@ -39,15 +39,15 @@ def search_tests(
     """Return the units of test files, as JSON lines.
 
     A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests. A patch may know
-    ``older`` versions of the files.
+    ``older`` versions of the files; those of more than 1 MiB count as absent.
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
     """
     if not controls_of(runner) or not texts:
         return b""
-    older = older or {}
-    for path, text in (*texts.items(), *older.items()):
+    older = {path: text for path, text in (older or {}).items() if len(text.encode("utf-8")) <= _MAX_BYTES}
+    for path, text in texts.items():
         if len(text.encode("utf-8")) > _MAX_BYTES:
             message = f"{path} has more than {_MAX_BYTES >> 20} MiB"
             raise SearchError(message)
@@ -56,7 +56,7 @@ def search_tests(
         done = subprocess.run(
             [sys.executable, "-P", "-c", program],
             input=json.dumps(
-                {"files": dict(texts), "older": dict(older), "runner": runner, "cpu_seconds": cpu_seconds}
+                {"files": dict(texts), "older": older, "runner": runner, "cpu_seconds": cpu_seconds}
             ).encode("ascii"),
             env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # and no secret
             capture_output=True,

@@ -42,6 +42,7 @@ def test_what_is_too_deep_in_a_text_is_left_alone() -> None:
         ("def test_a():\n    assert f(1, 'one') == 3\n", {"2"}),
         ("def test_b():\n    x = f(1)\n\ndef test_c():\n    g(7)\n    assert f(1, 'one') == 3\n", {"2"}),  # renamed
         ("def test_a():\n    assert g(1) == 2\n", {"'one'"}),
+        ("def test_a():\n    f('one', 7)\n    assert f(1, 4) == 3\n", {"2"}),  # moved
         ("def test_a():\n    assert f(1, 'one') == 2\n", set()),
         ("", {"1", "'one'", "2"}),
     ],
@@ -58,7 +59,7 @@ def test_literals_that_an_older_version_of_a_test_tells_are_not_strong(older: st
     assert all(site.strong for site in unit.sites if site.value)
 
 
-def test_a_truth_is_told_by_the_only_other_one_and_long_texts_by_any_token() -> None:
+def test_a_truth_is_told_by_the_only_other_one() -> None:
     text = "def test_a():\n    assert f(1) is False\n" + "    assert f(3) == 7\n" * 500
     for older, new in (
         ("def test_a():\n    assert f(1) is True\n", {"3", "7"}),
@@ -68,6 +69,17 @@ def test_a_truth_is_told_by_the_only_other_one_and_long_texts_by_any_token() -> 
             Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines()
         )
         assert {text[site.start : site.end] for site in unit.sites if site.strong} == new
+
+
+def test_a_search_with_older_versions_has_an_end() -> None:
+    """Tables of which every row has changed, and names of which each has."""
+    rows = "".join(f"    ({row}, {row + 7}),\n" for row in range(400))
+    table = f"@pytest.mark.parametrize('a, b', [\n{rows}])\ndef test_NAME(a, b):\n    assert f(a) == b\n\n"
+    text = "".join(table.replace("NAME", f"table{number}") for number in range(6))
+    text += "".join(f"def test_{number}():\n    assert f({number}) == 2\n\n" for number in range(900))
+    older = text.replace("(1", "(2").replace("def test_", "def test_old_")
+    assert search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}, cpu_seconds=15)
+    assert search_tests({"test_a.py": "def test_a(): assert f(1)\n"}, "pytest", {"test_a.py": "#" * (1 << 21)})
 
 
 def test_a_number_of_thousands_of_digits_costs_its_own_file_at_most() -> None:

@@ -64,9 +64,11 @@ BASE = {
 
 #: An expected value that the fix changes, and nothing else of the test.
 OLDER = BASE | {
-    "tests/test_rules.py": "from rules.rules import middle\n\n\ndef test_middle():\n    assert middle([3, 1, 2]) == 1\n"
+    "tests/test_rules.py": (
+        "from rules.rules import middle\n\n\ndef test_middle():\n    assert middle([3, 1, 2, 8]) == 1\n"
+    )
 }
-CHANGED = {"tests/test_rules.py": OLDER["tests/test_rules.py"].replace("== 1", "== 2")}
+CHANGED = {"tests/test_rules.py": OLDER["tests/test_rules.py"].replace("== 1", "== 2.5")}
 CHANGED_TESTS = ("tests/test_rules.py::test_middle",)
 
 #: An expected value that is a parameter.
