@@ -37,7 +37,7 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that statements read from outside; a function's own are those that it has or assigns to."""
+    """Return the names that statements read from outside; those that a function is given or assigns to are not."""
     found, own, elsewhere = set[str](), set[str](), set[str]()
     for node in _within(root):
         outer = node.parent
@@ -47,7 +47,13 @@ def used(root: "Node") -> frozenset[str]:
             elsewhere |= {text_of(name) for name in node.named_children}
         elif node.type == "identifier" and outer is not None and not _is_label(node, outer):
             found.add(text_of(node))
-        own |= _own_names(node, root) if _is_scope(root) else set()
+        if node.parent is not None and node.parent == field(root, "parameters"):
+            # A default and the name of a type are read where the function stands.
+            name, *outside = [each for each in walk(node) if each.type == "identifier"] or [node]
+            own.add(text_of(name))
+            elsewhere |= {text_of(each) for each in outside if each.parent and not _is_label(each, each.parent)}
+        # What a class assigns to its methods do not see.
+        own |= _own_names(node, root) if _is_scope(root) and root.type != "class_definition" else set()
     return frozenset(found - own | elsewhere)
 
 
@@ -101,8 +107,6 @@ def _within(scope: "Node") -> Iterator["Node"]:
 
 def _own_names(node: "Node", scope: "Node") -> set[str]:
     """Return the names that a node gives to the scope around it."""
-    if node.parent is not None and node.parent == field(scope, "parameters"):
-        return {text_of(name) for name in [inner for inner in walk(node) if inner.type == "identifier"][:1]}
     if node.type in _IMPORTS:
         return _imported(node)
     if node.type in {"function_definition", "class_definition"}:
