@@ -169,7 +169,7 @@ class _Search:
             if key is not None and key in self.texts.units and not self.texts.units[key].alone:
                 self.tests.setdefault(key, []).append(test)
         for key in self.tests:
-            self.left[key] = _in_order(self.texts.units[key].sites, _SITES + 2 * len(self.tests[key]))
+            self.left[key] = _order_to_try(self.texts.units[key].sites, _SITES + 2 * len(self.tests[key]))
 
     def next(self) -> dict[Key, list[Flips]]:
         """Return the copies to try next.
@@ -336,7 +336,7 @@ class _Search:
             and not any(self.killed.get(one) for one in self.tests.get(key, ()))
         }
         for turn in range(_ALONE if left else 0):
-            sites = {key: _in_order(self.texts.units[key].sites, _ALONE - 1)[turn : turn + 1] for key in left}
+            sites = {key: _order_to_try(self.texts.units[key].sites, _ALONE - 1)[turn : turn + 1] for key in left}
             instead = {key: (SiteFlip(one, len(one.texts) // 2),) for key, found in sites.items() for one in found}
             folded = self.run({}, instead=instead)
             for key, (flip,) in instead.items():
@@ -370,7 +370,7 @@ class _Search:
         )
 
 
-def _in_order(sites: Sequence[Site], most: int) -> list[Site]:
+def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
     """Return all sites in the order to try them, ``most`` strong ones and a few weak ones first."""
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]

@@ -178,7 +178,8 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     strong: set[str] = set()
     for key, sites in found.items():
         # Copies that tell which of them is the real test add nothing to the odds of a guess.
-        most = min(odds if not strong_units or any(map(_is_strong, sites)) else 1, audit.most or BLOCK)
+        counts = not strong_units or any(map(_is_strong, sites))
+        most = min(odds if counts else 1, audit.most or BLOCK)
         drawn: list[list[SiteFlip]] = []
         for usable in _sites_to_flip(sites, generator, most):
             flips = _common_flips(usable)

@@ -167,7 +167,7 @@ class Pieces:
     def number(self, text: str) -> str:
         """Return a decimal number, as it is written, with other digits.
 
-        They are those before its point, of its exponent, or of a fraction that is all there is to it.
+        They are those before its point or of its exponent; the last one of a fraction after a 0 or 1, which stays.
         """
         if self.numbers and _EXPONENT.fullmatch(text):
             return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)

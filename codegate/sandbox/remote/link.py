@@ -88,7 +88,7 @@ class Group:
 
 
 def delegate() -> None:
-    """Let control groups below the topmost have limits; then it may hold no process, so a container's move."""
+    """Let control groups below the topmost have limits; it may hold no process then, so a container's are moved."""
     control = f"{GROUPS}/cgroup.subtree_control"
     with contextlib.suppress(OSError):
         write(control, "+memory +pids")
