@@ -241,15 +241,15 @@ def test_the_first_request_with_tools_shows_system_prompt_and_tools(protocol: st
 
 def test_a_system_prompt_of_any_size_and_tools_of_any_name_are_bounded() -> None:
     names = ["\x1b[2J\n::error::" * 50, ["x"], {}, *map(str, range(400))]
-    tools = [{"type": "function", "function": {"name": name, "description": "x" * 200_000}} for name in names[:3]]
-    tools += [{"type": "function", "function": {"name": name}} for name in names[3:]]
+    tools = [{"type": "function", "function": {"name": name, "description": "x" * 200_000}} for name in names[:20]]
+    tools += [{"type": "function", "function": {"name": name}} for name in names[20:]]
     with door("chat") as opened:
         asked = {"model": MODEL, "messages": [{"role": "system", "content": "y\n" * 200_000}], "tools": tools}
         opened.post("/v1/chat/completions", asked)
         prompt = opened.gateway.prompt
     assert prompt is not None
     assert len(prompt.parts) <= 201
-    assert max(sum(map(len, lines)) for lines in prompt.parts.values()) <= 100_000
+    assert sum(len(line) for lines in prompt.parts.values() for line in lines) <= 1_000_000
     assert all(name.isprintable() and len(name) < 1000 for name in prompt.parts)
 
 

@@ -41,8 +41,8 @@ _MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
 """So many different things that were refused are counted by name."""
 _MOST_TOOLS: Final = 200
-_MOST_TEXT: Final = 100_000
-"""Characters of a system prompt that are recorded, and of a tool's definition."""
+_MOST_TEXT: Final = 1_000_000
+"""Characters of a system prompt and its tools that are recorded together."""
 
 
 class Forwards(Protocol):
@@ -191,8 +191,12 @@ class Gateway:
             return
         system = [message.text for message in self._protocol.conversation(sent) if message.role == "system"]
         tools = [tool for holder in (sent, *dicts(sent.get("input"))) for tool in dicts(holder.get("tools"))]
-        parts = {SYSTEM: _lasting("\n\n".join(system), model)}
-        parts |= {f"{TOOL}{_tool_name(tool)}": _lasting(_written(tool), model) for tool in tools[:_MOST_TOOLS]}
+        texts = [(SYSTEM, "\n\n".join(system))]
+        texts += [(f"{TOOL}{_tool_name(tool)}", _written(tool)) for tool in tools[:_MOST_TOOLS]]
+        parts, room = {}, _MOST_TEXT
+        for name, text in texts:
+            parts[name] = _lasting(text[:room], model)
+            room -= min(room, len(text))
         with self._lock:
             if self.prompt is None or len(self.prompt.parts) < len(parts):
                 self.prompt = AgentPrompt(parts=parts)
@@ -344,7 +348,7 @@ def _lasting(text: str, model: str) -> tuple[str, ...]:
     now = datetime.now(UTC)
     named = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model)))
     found = []
-    for line in text[:_MOST_TEXT].split("\n"):
+    for line in text.split("\n"):
         numbers = {number.lstrip("0") for number in re.findall("[0-9]+", line)}
         this_day = {str(now.year), str(now.day)} <= numbers and (str(now.month) in numbers or f"{now:%b}" in line)
         if not this_day and not named.search(line):
