@@ -35,6 +35,9 @@ SYSTEM_PROMPT: Final = "system prompt of the agent"
 TOOLS: Final = "tools of the agent"
 """Fields of a ``Mismatch``: what the agent itself sends to its model, which its maker may change."""
 
+_MOST_NAME: Final = 60
+"""Characters of a tool's name: an agent may send any."""
+
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
 
@@ -103,8 +106,8 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
     tools = [
-        f"{'' if one.baseline and one.candidate else '-' if one.baseline else '+'}{one.field.removeprefix(TOOL)}"
-        f"{' changed' if one.baseline and one.candidate else ''}"
+        f"{'' if one.baseline and one.candidate else '-' if one.baseline else '+'}"
+        f"{one.field.removeprefix(TOOL)[:_MOST_NAME]}{' changed' if one.baseline and one.candidate else ''}"
         for one in parts
         if one.field != SYSTEM
     ]

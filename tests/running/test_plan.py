@@ -191,6 +191,10 @@ def test_another_system_prompt_or_tools_of_an_agent_are_listed_with_the_verdict(
     baseline = pinned(old, spec)
     assert changes(old, baseline) == []
     assert changes(new, baseline, compare="model") == ["tools of the agent: 3 -> 4 (a changed, -c, +d, +e)"]
+    long: dict[str, Any] = {"system_prompt": "be brief", "tool_" + "x" * 1000: "1"}
+    hostile = run(**long)
+    assert changes(hostile, pinned(hostile, spec)) == []
+    assert max(map(len, changes(hostile, baseline) + changes(old, pinned(hostile, spec)))) < 120
     assert changes(run(system_prompt="x", tool_a="1", tool_b="1", tool_c="1"), baseline)[0].startswith(
         "system prompt of the agent: "
     )
