@@ -102,7 +102,13 @@ class AgentPrompt(_Frozen):
     parts: dict[str, tuple[str, ...]]
 
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
-        """Return what the attempts of both sent alike."""
+        """Return what the attempts of both sent alike.
+
+        Attempts that ended before they offered tools do not count beside others: they do not show that any changed.
+        """
+        mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
+        if mine != theirs:
+            return self if mine else other
         alike = {name: (lines, set(other.parts[name])) for name, lines in self.parts.items() if name in other.parts}
         return AgentPrompt(
             attempts=self.attempts + other.attempts,

@@ -72,6 +72,17 @@ def test_what_attempts_of_an_agent_sent_alike_is_kept_once(journal: Journal) -> 
     assert candidate_samples(journal.load(), SPECS[1]).agent_prompt == {}
 
 
+@pytest.mark.parametrize("title", [0, 1, 2])
+def test_an_attempt_that_ended_before_it_offered_tools_takes_none_from_others(journal: Journal, title: int) -> None:
+    made = [AgentPrompt(parts={"system prompt": ("Be brief.",), "tool look": ("{}",)}) for _ in range(2)]
+    made.insert(title, AgentPrompt(parts={"system prompt": ("Make a title.",)}))
+    with journal.writing():
+        for prompt in made:
+            journal.write_agent(SPECS[0].key(), prompt)
+    kept = journal.load().agents[SPECS[0].key()]
+    assert kept == AgentPrompt(attempts=2, parts=made[title - 1].parts)
+
+
 def test_an_outcome_keeps_the_answers_that_faults_took_before_it(journal: Journal) -> None:
     late: dict[str, Any] = {"attempt": None, "fault": LATE}
     graded = outcome(True, lost={"provider.malformed": 1})
