@@ -225,7 +225,11 @@ def _asked(protocol: str, system: str, tools: list[dict[str, Any]]) -> dict[str,
 def test_the_first_request_with_tools_shows_system_prompt_and_tools(protocol: str) -> None:
     now = datetime.now(UTC)
     days = [f"Today: {now:%Y-%m-%d}", f"Today: {now:%a %b} {now.day} {now.year}", f"({now.month}/{now.day}/{now.year})"]
-    lines = ["Be brief.", *days, f"Kernel {platform.release()}", f"You are {MODEL}.", "Most: 30 lines, as of 2020."]
+    days += [f"{now:%A, %B} {now.day}, {now.year}", f"{now:%d %b %Y}", f"{now:%d.%m.%Y}", f"log-{now:%Y%m%d}T120000Z"]
+    days += [f"{now:%a %b} {now.day:2} 20:03:06 UTC {now.year}", f"{now:%B} {now.day}th, {now.year}"]
+    other = f"{now.year}-{now.month:02}-{now.day % 28 + 1:02}"
+    kept = ["Most: 30 lines, as of 2020.", f"v1.{now.day} of {other}", f"v{now.month}.{now.day}, since {now.year}"]
+    lines = ["Be brief.", *days, f"Kernel {platform.release()}", f"You are {MODEL}.", *kept]
     tool = {"name": "look", "description": "Look.\nTwice."}
     with door(protocol) as opened:
         path = f"/v1{PROTOCOLS[protocol].path}"
@@ -233,7 +237,7 @@ def test_the_first_request_with_tools_shows_system_prompt_and_tools(protocol: st
             opened.post(path, {"model": MODEL, "max_tokens": 9, **_asked(protocol, system, tools)})
         prompt = opened.gateway.prompt
     assert prompt is not None
-    assert prompt.parts["system prompt"] == ("Be brief.", "Most: 30 lines, as of 2020.")
+    assert prompt.parts["system prompt"] == ("Be brief.", *kept)
     assert [name for name in prompt.parts if name != "system prompt"] == ["tool look"]
     assert any(line.endswith("Look.") for line in prompt.parts["tool look"])
     assert any(line.startswith("Twice.") for line in prompt.parts["tool look"])

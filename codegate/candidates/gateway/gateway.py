@@ -345,15 +345,25 @@ def _lasting(text: str, model: str) -> tuple[str, ...]:
 
     Agents write these into their prompts. They are the run's or the candidate's, and equal in all attempts of a day.
     """
-    now = datetime.now(UTC)
-    named = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model)))
-    found = []
-    for line in text.split("\n"):
-        numbers = {number.lstrip("0") for number in re.findall("[0-9]+", line)}
-        this_day = {str(now.year), str(now.day)} <= numbers and (str(now.month) in numbers or f"{now:%b}" in line)
-        if not this_day and not named.search(line):
-            found.append(line)
-    return tuple(found)
+    names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
+    left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
+    return tuple(line for line in text.split("\n") if not left_out.search(line))
+
+
+def _date_pattern(now: datetime) -> str:
+    """Return a pattern of one whole date, in the orders that programs write: 2026-11-28, Sat Nov 28 20:03:06 UTC 2026.
+
+    Numbers that stand apart are no date: a line with them would be left out on one day, and differ on the next.
+    """
+    year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
+    between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"
+    orders = (
+        f"{year}{between}{month}{between}{day}",
+        f"{month}{between}{day}{clock}{between}{year}",
+        f"{day}{between}{month}{between}{year}",
+        f"{now:%Y%m%d}",
+    )
+    return rf"(?<![0-9.])(?:{'|'.join(orders)})(?![0-9])"
 
 
 def _written(tool: Mapping[str, Any]) -> str:
