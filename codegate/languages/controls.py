@@ -2,8 +2,8 @@
 
 A *flip* puts one other text in a test. Literals are flipped whatever they are for: running the reference fix shows
 which flips it fails. The texts of a literal's class partition all values, so that nothing about a text tells whether it
-was the first. Flips of what is asserted (``==`` to ``!=``) are *weak*, because they tell, and so are those of a literal
-that an older version of the test has.
+was the first. Flips of what is asserted (``==`` to ``!=``) are *weak*, because they show it, and so are those of a
+literal that an older version of the test has.
 """
 
 import re
@@ -65,7 +65,7 @@ class Site(_Found):
 
     @property
     def strong(self) -> bool:
-        """Return whether nothing tells which of its texts is the real one."""
+        """Return whether a patch cannot know which of its texts is the real one."""
         return self.value and not self.known
 
 

@@ -64,6 +64,11 @@ RUN_FILES: Final = re.compile(
 """Names, in a run's folder, of the files that a run is resumed from."""
 
 
+def _is_there(path: Path) -> bool:
+    """Return whether a run's folder has the file, and not by a link to another folder."""
+    return not path.parent.is_symlink() and os.path.lexists(path)
+
+
 class Journal:
     """The folder of one run, written to inside ``writing`` only. Thread-safe."""
 
@@ -232,9 +237,7 @@ class Journal:
     def read_problem(self, name: str) -> ProblemRecord | None:
         """Return the facts on a problem for reports, or None."""
         path = self._problem(name)
-        if path.parent.is_symlink() or not os.path.lexists(path):
-            return None
-        return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES)
+        return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES) if _is_there(path) else None
 
     def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
         """Write what attempts of a candidate sent as system prompt and tools: what they and those before sent alike."""
@@ -249,9 +252,7 @@ class Journal:
     def read_agent(self, candidate: str) -> AgentPrompt | None:
         """Return system prompt and tools of a candidate's agent, or None."""
         path = self._agent(candidate)
-        if path.parent.is_symlink() or not os.path.lexists(path):
-            return None
-        return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES)
+        return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES) if _is_there(path) else None
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
         """Return the paid answers of an attempt not written yet."""

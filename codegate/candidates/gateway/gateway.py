@@ -367,7 +367,7 @@ def _date_pattern(now: datetime) -> str:
 
 
 def _written(tool: Mapping[str, Any]) -> str:
-    """Return a tool's definition as text whose lines are those of its descriptions."""
+    """Return a tool's definition as JSON, but with real line breaks in its descriptions."""
     return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
 
 

@@ -47,13 +47,14 @@ def used(root: "Node") -> frozenset[str]:
             elsewhere |= {text_of(name) for name in node.named_children}
         elif node.type == "identifier" and outer is not None and not _is_label(node, outer):
             found.add(text_of(node))
-        if node.parent is not None and node.parent == field(root, "parameters"):
-            # A default and the name of a type are read where the function stands.
-            name, *outside = [each for each in walk(node) if each.type == "identifier"] or [node]
-            own.add(text_of(name))
-            elsewhere |= {text_of(each) for each in outside if each.parent and not _is_label(each, each.parent)}
         # What a class assigns to its methods do not see.
         own |= _own_names(node, root) if _is_scope(root) and root.type != "class_definition" else set()
+    parameters = field(root, "parameters")
+    for parameter in parameters.named_children if parameters is not None else ():
+        # A default and the name of a type are read where the function stands.
+        name, *outside = [each for each in walk(parameter) if each.type == "identifier"] or [parameter]
+        own.add(text_of(name))
+        elsewhere |= {text_of(each) for each in outside if each.parent and not _is_label(each, each.parent)}
     return frozenset(found - own | elsewhere)
 
 

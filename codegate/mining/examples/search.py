@@ -377,10 +377,12 @@ def _texts(steps: Iterable[Step]) -> list[str]:
 def _shortened(file: _File, parts: list[str]) -> str:
     """Return imports and definitions; where they are long, the base's own are named and not repeated."""
     text = "\n".join(parts)
+    if len(text.splitlines()) <= MAX_LINES // 4:
+        return text
     declared = {part: file.dialect.declared(part) for part in parts}
     base = file.dialect.context(file.base, frozenset().union(*declared.values())) or []
     of_base = {part for part in parts if part in file.base or part in base}
-    if len(text.splitlines()) <= MAX_LINES // 4 or not all(part in of_base for part in parts if "\n" in part):
+    if not all(part in of_base for part in parts if "\n" in part):
         return text
     kept = [part for part in parts if part not in of_base or _LOADS.search(part)]
     names = sorted({name for part in parts if part not in kept for name in declared[part]})
