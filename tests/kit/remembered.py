@@ -1,13 +1,13 @@
 """What hundreds of runs would find again, found once in a session, by whichever of its processes is first.
 
-That is how a kind of sandbox holds its limits, which toolchains it shows, the units of hidden tests, the recorded build
+That is how a kind of sandbox holds its limits, which toolchains it shows, the recorded build
 of equal inputs, the grade of a patch, and that a problem is sound.
 """
 
 import os
 import pickle
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from hashlib import sha256
@@ -17,11 +17,9 @@ from typing import Final
 from codegate.environments import Recipe, build, inputs, store
 from codegate.grading import Grade, Sandboxes, grade
 from codegate.grading import sandboxes as opening
-from codegate.grading.controls import copies
-from codegate.languages.searching import search_tests
 from codegate.running import attempt, predictions, readiness
 from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
-from codegate.suite import Problem, RunnerName, Tree
+from codegate.suite import Problem, Tree
 
 FOUND: Final = "CODEGATE_TESTS_FOUND"
 """The variable that names the folder of what was found; what has one of its own finds everything anew."""
@@ -50,10 +48,6 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
         key = ["toolchains", backend.name, type(backend).__name__, *wanted, programs]
         base: inputs.BuildBase = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
         return base
-
-    def find(texts: Mapping[str, str], runner: RunnerName, older: Mapping[str, str]) -> bytes:
-        key = ["search", sorted(texts.items()), runner, sorted(older.items())]
-        return _kept(folder, key, lambda: search_tests(texts, runner, older))
 
     def of_any_tree(day: date, tree: str) -> store.TreeOrigin:
         return store.TreeOrigin(day, tree if tree == Tree().digest() else _ANY)
@@ -92,7 +86,6 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
     put(readiness, "_check", sound)
     put(build, "TreeOrigin", of_any_tree)
     put(inputs, "_look", shown)
-    put(copies, "search_tests", find)
 
 
 def _kept(folder: Path, key: object, find: Callable[[], bytes]) -> bytes:

@@ -1,6 +1,10 @@
 """The search of test files: what is found in their texts, and that no text keeps it busy."""
 
 import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +104,24 @@ def test_a_text_that_takes_too_long_ends_the_search() -> None:
         search_tests({"a.test.js": text, "b.test.js": JAVASCRIPT}, "node", cpu_seconds=1)
     (record, *_) = map(json.loads, search_tests({"b.test.js": JAVASCRIPT}, "node").splitlines())
     assert record["file"] == "b.test.js"
+
+
+def _servers() -> list[Path]:
+    """The processes of this one that serve searches."""
+    of_threads = Path("/proc/self/task").glob("*/children")
+    processes = [Path("/proc", number) for file in of_threads for number in file.read_text().split()]
+    return [process for process in processes if b"import serve" in (process / "cmdline").read_bytes()]
+
+
+def test_searches_share_a_server_that_has_no_variable_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for process in _servers():
+        os.kill(int(process.name), signal.SIGKILL)
+        os.waitpid(int(process.name), 0)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    texts = [{f"{number}.test.js": JAVASCRIPT} for number in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda text: search_tests(text, "node"), texts))
+    assert [json.loads(one)["file"] for one in found] == [path for text in texts for path in text]
+    (server,) = _servers()
+    assert (server / "environ").read_bytes().startswith(b"PYTHONPATH=")
+    assert b"sk-secret" not in (server / "environ").read_bytes()
