@@ -160,7 +160,8 @@ class Attempts:
         """
         kind = f"attempt of {job.candidate.key()}"
         self._setup.time_limit.check(kind)
-        began = started = time.monotonic()
+        began = time.monotonic()
+        spent: list[float] = []
         problem = job.problem
         attempt: Attempt | None = None
         result: Grade | None = None
@@ -168,11 +169,10 @@ class Attempts:
         if fault is None:
             try:
                 attempt = self._attempt(job, lost)
-                started = time.monotonic()
                 if problem.manifest.answer is not None:
                     result = grade_question(problem, attempt)
                 else:
-                    result = self._in_sandboxes(partial(grade, patch=attempt.patch), problem)
+                    result = self._in_sandboxes(partial(grade, patch=attempt.patch), problem, spent)
                 result = explain_ending(result, attempt, job.candidate)
             except Faulted as error:
                 fault = error.fault
@@ -183,7 +183,9 @@ class Attempts:
                 self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
             self._write_problem(problem)
-        own_tests = self._own_tests(problem, attempt) if attempt is not None and result and result.tests else None
+        own_tests = (
+            self._own_tests(problem, attempt, spent) if attempt is not None and result and result.tests else None
+        )
         base = self.base(problem.id)
         changes = changes_of(base, attempt.patch) if attempt is not None else None
         outcome = Outcome(
@@ -201,7 +203,7 @@ class Attempts:
             own_tests=own_tests,
             harness_recall=harness_recall(base, problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
-            grading_seconds=round(time.monotonic() - started, 3),
+            grading_seconds=round(sum(spent), 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         self._setup.time_limit.record(kind, began)
@@ -254,19 +256,21 @@ class Attempts:
         attempt = partial(agent_attempt, *what, python, self._open_for_agent, call, paid)
         return with_retries(attempt, self._stop, "agent")
 
-    def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem) -> Result:
+    def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem, spent: list[float]) -> Result:
+        """Return the result of a task; the seconds of each try, without the wait for a slot, are added to ``spent``."""
+
         def run() -> Result:
-            with self._slots, self._doing.grading():
+            with self._slots, self._doing.grading(), _timed(spent):
                 return self._engine.run(task, problem, self.base)
 
         return with_retries(run, self._stop)
 
-    def _own_tests(self, problem: Problem, attempt: Attempt) -> OwnTests | None:
+    def _own_tests(self, problem: Problem, attempt: Attempt, spent: list[float]) -> OwnTests | None:
         """Return what the answer's own tests show; None if not run."""
         if not attempt.tests or problem.manifest.answer is not None:
             return None
         try:
-            return self._in_sandboxes(partial(run_own_tests, patch=attempt.patch, tests=attempt.tests), problem)
+            return self._in_sandboxes(partial(run_own_tests, patch=attempt.patch, tests=attempt.tests), problem, spent)
         except (Faulted, PatchError):
             return None
 
@@ -285,7 +289,7 @@ class Attempts:
                 return passing
             limit.check(kind)
             began = time.monotonic()
-            found = self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem)
+            found = self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem, [])
             limit.record(kind, began)
         except Faulted as error:
             return error.fault
@@ -296,7 +300,7 @@ class Attempts:
     def _passing_tests(self, problem: Problem) -> frozenset[str] | Fault:
         """Return the tests that an answer is compared on, or the fault that kept them from running."""
         try:
-            return self._in_sandboxes(run_full_test_suite, problem)
+            return self._in_sandboxes(run_full_test_suite, problem, [])
         except Faulted as error:
             return error.fault  # remembered: every attempt would repeat it with its retries
 
@@ -307,13 +311,23 @@ class Attempts:
         with self._slots, self._sandboxes.open_for_agent(problem.environment, packages, seconds) as opened:
             yield opened
 
-    def _public_tests(self, problem: Problem, tree: Tree) -> str:
+    def _public_tests(self, problem: Problem, tree: Tree) -> tuple[str, float]:
         if not any(path in tree for path in problem.manifest.public_tests):
-            return "There are no public tests for this problem."
+            return "There are no public tests for this problem.", 0.0
+        changes, spent = self.base(problem.id).changes_to(tree), list[float]()
 
         def run() -> str:
-            with self._slots:
-                changes = self.base(problem.id).changes_to(tree)
+            with self._slots, _timed(spent):
                 return self._engine.run(partial(run_public_tests, changes=changes), problem, self.base)
 
-        return with_retries(run, self._stop)
+        return with_retries(run, self._stop), sum(spent)
+
+
+@contextmanager
+def _timed(spent: list[float]) -> Iterator[None]:
+    """Add the seconds of a ``with`` block to ``spent``."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        spent.append(time.monotonic() - began)

@@ -1,6 +1,5 @@
 """The tools of the tool loop over a workspace in memory; errors become results."""
 
-import time
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -10,8 +9,8 @@ from codegate.candidates import ToolCall, ToolSpec
 from codegate.solving.workspace import Workspace, WorkspaceError
 from codegate.suite import Tree
 
-TestTool: TypeAlias = Callable[[Tree], str]
-"""Runs the public tests on a tree, in a sandbox of the caller's, and returns their output."""
+TestTool: TypeAlias = Callable[[Tree], tuple[str, float]]
+"""Runs the public tests on a tree, in a sandbox of the caller's; returns their output and seconds."""
 
 MAX_ARGUMENTS: Final = 2 << 20
 MAX_RESULT: Final = 100 << 10
@@ -172,9 +171,8 @@ class Toolbox:
         if self._test_runs >= MAX_TEST_RUNS:
             raise ToolError(f"the tests have run {MAX_TEST_RUNS} times, which is the limit.")
         self._test_runs += 1
-        start = time.monotonic()
-        output = self._run_public_tests(tree)
-        self.seconds += time.monotonic() - start
+        output, seconds = self._run_public_tests(tree)
+        self.seconds += seconds
         if len(output) > MAX_TEST_OUTPUT:
             half = MAX_TEST_OUTPUT // 2
             output = f"{output[:half]}\n... {len(output) - 2 * half} characters omitted ...\n{output[-half:]}"

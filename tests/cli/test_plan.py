@@ -13,6 +13,7 @@ from codegate.running import Outcome, Run, load_run
 from codegate.running.expenses import sample_expense
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite
+from tests.kit.remembered import FOUND
 from tests.kit.repository import run_git
 from tests.kit.runs import manifest, outcome
 from tests.running.world import NAMES, ModelServer, codegate
@@ -37,7 +38,8 @@ def test_without_a_baseline_a_usual_suite_is_assumed(suite: Suite, tmp_path: Pat
 
 
 @pytest.mark.bwrap
-def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path) -> None:
+def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOUND, str(tmp_path / "found"))  # a grade that is remembered takes no time
     run = ("run", suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--out", "runs/r")
     assert codegate(*run, cwd=tmp_path).code == 0
     assert codegate("baseline", "pin", "runs/r", "--min-samples", "1", cwd=tmp_path).code == 0

@@ -60,12 +60,13 @@ def sandboxes(backend: Backend) -> Iterator[Sandboxes]:
 
 
 def test_a_model_finds_nothing(sandboxes: Sandboxes, base: Tree) -> None:
-    def run_public(tree: Tree) -> str:
-        return run_tests(
+    def run_public(tree: Tree) -> tuple[str, float]:
+        report = run_tests(
             partial(sandboxes.open, PLAIN.manifest, ProblemLimits(seconds=100)),
             tree,
             TestSelection(("test_pkg.py",), timeout_seconds=100),
-        ).output
+        )
+        return report.output, report.seconds
 
     assert WORD not in "".join(file.data.decode() for file in base.values())
     toolbox = Toolbox(Workspace(base), run_public)

@@ -15,7 +15,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
-from codegate.grading import OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
+from codegate.grading import Grade, OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.reporting import build_view, render_console
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached, TimeLimit
@@ -23,6 +23,7 @@ from codegate.sandbox import SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
+from codegate.solving import Attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_suite, update_problem
 from tests.kit.remembered import FOUND
 from tests.running.world import (
@@ -409,6 +410,27 @@ def test_the_full_test_suite_is_in_no_attempts_time(
     run = run_here(suite, tmp_path / "r", REFERENCE, full_test_suite=True)
     assert max(one.grading_seconds for one in run.outcomes) < 10_000
     assert longest["attempt"] < 10_000 <= longest["full test suite"] < 20_000
+
+
+def test_the_wait_for_a_sandbox_is_in_no_attempts_time(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead, real, answers = Counter[str](), time.monotonic, threading.Barrier(3)
+
+    def solve_all(*args: Any, **options: Any) -> Attempt:
+        made = solve(*args, **options)
+        answers.wait(60)  # all three wait for the one sandbox
+        return made
+
+    def take(problem: Problem, *_: object, **__: object) -> Grade:
+        ahead["seconds"] += 20
+        return Grade(resolved=True, score=100.0, tests_total=len(problem.tests.expected))
+
+    monkeypatch.setattr(time, "monotonic", lambda: real() + ahead["seconds"])
+    monkeypatch.setattr("codegate.running.attempt.solve", solve_all)
+    monkeypatch.setattr("codegate.running.attempt.grade", take)
+    run = run_here(suite, tmp_path / "r", REFERENCE, jobs=1, models=3)
+    assert [int(one.grading_seconds) // 20 for one in run.outcomes] == [1, 1, 1]
 
 
 @pytest.mark.requirement("C2")

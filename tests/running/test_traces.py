@@ -17,6 +17,7 @@ from codegate.candidates import Sampling
 from codegate.running import Run
 from codegate.suite import Suite
 from tests.kit.http import Reply, Request, Server
+from tests.kit.remembered import FOUND
 from tests.running.world import MODEL, NAMES, ModelServer, Said, codegate, run_here, start
 
 pytestmark = pytest.mark.bwrap
@@ -98,8 +99,9 @@ def finished(suite: Suite, server: ModelServer, folder: Path) -> Run:
 
 @pytest.mark.requirement("R5")
 def test_a_run_is_a_tree_of_attempts_calls_and_gradings(
-    suite: Suite, server: ModelServer, collector: Collector, tmp_path: Path
+    suite: Suite, server: ModelServer, collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(FOUND, str(tmp_path / "found"))  # a grade that is remembered takes no time
     run = finished(suite, server, tmp_path / "r")
     spec = run.manifest.candidates[0]
     sent = codegate("report", "r", "--format", "otlp", cwd=tmp_path, environment=collector.environment)

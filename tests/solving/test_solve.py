@@ -19,7 +19,7 @@ BLOCK = "src/pkg/maths.py\n<<<<<<< SEARCH\n    return n // 3\n=======\n    retur
 FIX = {"src/pkg/maths.py": FIXED.encode()}
 
 
-def no_tests(tree: Tree) -> str:
+def no_tests(tree: Tree) -> tuple[str, float]:
     raise AssertionError(f"no tests were asked for: {tree}")
 
 
@@ -111,9 +111,9 @@ def test_tests_and_outside_paths_do_not_cross(tmp_path: Path) -> None:
 def test_tool_loop(tmp_path: Path) -> None:
     seen: list[Tree] = []
 
-    def run(tree: Tree) -> str:
+    def run(tree: Tree) -> tuple[str, float]:
         seen.append(tree)
-        return "1 failed" if len(seen) == 1 else "1 passed"
+        return "1 failed" if len(seen) == 1 else "1 passed", 1.5
 
     usage = {"input_tokens": 10, "output_tokens": 1, "cached_tokens": 0}
     attempt = loop(
@@ -139,7 +139,7 @@ def test_tool_loop(tmp_path: Path) -> None:
     assert changed(attempt) == FIX
     assert (attempt.stop, attempt.iterations, attempt.tool_calls, attempt.tool_errors) == ("answered", 4, 7, 0)
     assert attempt.usage.input_tokens == 40
-    assert attempt.model_seconds == 2.0
+    assert (attempt.model_seconds, attempt.tool_seconds) == (2.0, 3.0)
     assert attempt.contains_code
     assert len(seen) == 2, "an unchanged tree is not tested again"
     assert seen[1]["src/pkg/maths.py"].data == FIXED.encode()
@@ -218,7 +218,7 @@ def test_output_is_capped(tmp_path: Path) -> None:
         {"tool_calls": [write, call("run_tests", 1)]},
         {"tool_calls": reads},
         {"text": ""},
-        tests=lambda _: "é" * 10**6,
+        tests=lambda _: ("é" * 10**6, 0.0),
     )
     answers = [message.text for message in attempt.messages if message.role == "tool"]
     assert "980000 characters omitted" in answers[1]
@@ -234,14 +234,14 @@ def test_names_that_are_not_text_do_not_break_the_transcript(tmp_path: Path, sol
     turns: tuple[dict[str, Any], ...] = ({"tool_calls": calls}, {"text": "Done."})
     provider = replayed(tmp_path, *(turns if solver == "tool_loop" else turns[1:]))
     candidate = replay_candidate(solver)
-    attempt = solve(small_problem(), base, candidate, provider, 0, lambda _: "F\udcff", once)
+    attempt = solve(small_problem(), base, candidate, provider, 0, lambda _: ("F\udcff", 0.0), once)
     assert Attempt.model_validate_json(attempt.model_dump_json()) == attempt
     for message in attempt.messages:
         message.text.encode()
 
 
 def test_faults_go_through_and_the_caller_wraps_each_call(tmp_path: Path) -> None:
-    def broken(tree: Tree) -> str:
+    def broken(tree: Tree) -> tuple[str, float]:
         raise InfrastructureError(f"no sandbox for {tree}")
 
     with pytest.raises(InfrastructureError, match="no sandbox"):
