@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # Half of what tests do is wait for processes and containers.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 EXTRAS := --extra bedrock --extra otel --extra vertex
+# Every command imports hundreds of modules, and without byte code it compiles them each time.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 # Lint, types and layers; the tests of a target follow.
