@@ -132,6 +132,25 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
 
+    def test_what_a_decorator_gives_is_named(self, sandboxes: Sandboxes) -> None:
+        wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
+        right = wrong.replace("{words}'", '{" ".join(words)}\'')
+        tests = (
+            "from unittest import TestCase, mock\nfrom lists import stamp\n\nclass Stamps(TestCase):\n"
+            "    @mock.patch('lists.time.sleep')\n    @mock.patch('lists.time.time')\n"
+            "    def test_stamp(self, clock, pause):\n        clock.return_value = 7\n"
+            "        self.assertEqual(stamp(['milk', 'bread']), '7:milk bread')\n        pause.assert_called_once()\n"
+        )
+        [found, *_] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
+        assert found.given == (
+            ("clock", "given by `@mock.patch('lists.time.sleep')` and `@mock.patch('lists.time.time')`"),
+        )
+        assert "clock.return_value = " in found.code
+        assert found.expression.startswith("stamp([")
+        unknown = tests.replace("time.sleep'", "time.sleep', name='nap'")
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": unknown})
+        assert not any(each.given for each in examples(cut, sandboxes))
+
     @pytest.mark.full
     def test_a_condition_with_nothing_left_to_do_is_not_shown(self, sandboxes: Sandboxes) -> None:
         tests = (

@@ -169,7 +169,10 @@ class PythonTests(Dialect):
         if line.steps and _is_header(line.steps[-1].text):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
-        given += [each for each in parameters_of(test) or () if each in line.fixtures]
+        needed = set(line.fixtures)
+        if _giving(test):  # by position, so that a probe takes all of it
+            needed.update(set(parameters_of(test) or ()) - {"self", "cls"} - self.bound(code_of(line.steps)))
+        given += [each for each in parameters_of(test) or () if each in needed]
         asynchronous = "async " if test.children[0].type == "async" else ""
         own = [text_of(node) for node in _decorators(test) if not _is_table(node)]
         return "\n".join([
@@ -184,15 +187,15 @@ class PythonTests(Dialect):
         return defining(self.parse(source), names)
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:
-        """See ``Dialect.given``: fixtures of pytest, and the test case itself."""
+        """See ``Dialect.given``: fixtures of pytest, what decorators give, and the test case itself."""
         test = dict(_functions(self.parse(source)))[line.frame]
         text = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
         used = self.used(text)
-        own = [node for node in _decorators(test) if not text_of(node).startswith("@pytest.mark.")]
+        giving = " and ".join(f"`{text_of(node)}`" for node in _giving(test))
+        if "\n" in giving:
+            return None
         fixtures = [name for name in line.fixtures if name in used]
-        if own and fixtures:
-            return None  # what a decorator gives has no name
-        found = dict.fromkeys(fixtures, "a pytest fixture")
+        found = dict.fromkeys(fixtures, f"given by {giving}" if giving else "a pytest fixture")
         around = _class_of(test)
         if around is not None and "self" in used:
             found["self"] = f"a test case of `{text_of(field(around, 'name'))}{text_of(field(around, 'superclasses'))}`"
@@ -244,6 +247,11 @@ def _decorators(definition: "Node") -> "list[Node]":
     if outer is None or outer.type != "decorated_definition":
         return []
     return [node for node in outer.named_children if node.type == "decorator"]
+
+
+def _giving(test: "Node") -> "list[Node]":
+    """Return the decorators that may give a test arguments: all but pytest's marks."""
+    return [node for node in _decorators(test) if not text_of(node).startswith("@pytest.mark.")]
 
 
 def _class_of(test: "Node") -> "Node | None":

@@ -15,7 +15,7 @@ from typing import Final
 from codegate.grading import TestReport
 from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
 from codegate.languages.statements import appears
-from codegate.languages.syntax import added_lines, decode
+from codegate.languages.syntax import IDENTIFIER, added_lines, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
 from codegate.mining.examples.literals import hidden_texts, is_secret, literals_to_hide
@@ -26,6 +26,7 @@ from codegate.suite import Changes, TreeFile
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
+_QUOTED: Final = re.compile(r"[\"'](.*?)[\"']")
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
@@ -54,6 +55,7 @@ class _File:
         hidden: those of them that may not be shown.
         unseen: modules that no reader has.
         others: what only other hidden files have, which no reader has either.
+        known: words of the base's sources and of its paths.
     """
 
     path: str
@@ -64,6 +66,7 @@ class _File:
     hidden: frozenset[str]
     unseen: tuple[str, ...]
     others: str
+    known: frozenset[str]
     probes: dict[int, Line]
 
 
@@ -241,7 +244,8 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
-            files += [_File(path, source, base, dialect, own, texts, unseen, others, probes)] if probes else []
+            known |= set(IDENTIFIER.findall("\n".join(cut.base)))
+            files += [_File(path, source, base, dialect, own, texts, unseen, others, known, probes)] if probes else []
     return files
 
 
@@ -367,6 +371,9 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
     unseen = unseen or any(re.search(rf"\bdef {name}\(", file.others) for name in given)
+    # What a decorator of the test names, as a mock does, has to be there before the fix.
+    quoted = (text for what in given.values() for text in _QUOTED.findall(what))
+    unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(text)) for text in quoted)
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
 
 

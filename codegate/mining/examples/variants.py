@@ -131,7 +131,8 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))
-    local |= {*line.fixtures, "self"}
+    given = frozenset(line.fixtures)
+    local |= {*given, "self"}
     named = dialect.used("\n".join([last.text, expression])) & local
     connected = _connected(dialect, line.steps[:step], named, local)
     found: list[Line] = []
@@ -143,7 +144,9 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
                 acting = (checked for checked in before.checked if _acts(dialect, checked, local))
                 text = "\n".join(f"{checked}{dialect.ending}" for checked in acting)
             bound, used = dialect.bound(text), dialect.used(text)
-            if text and (bound & needed if bound else everything or used & needed):
+            # What is set on an object of the framework, such as a mock, may act on all that follows.
+            acts = everything and bool(bound & given or not bound)
+            if text and (acts or (bound or used) & needed):
                 # What a declaration gives a value needs none from before.
                 fresh = bound if _DECLARES.match(text) else bound - used
                 anew = frozenset[str]() if everything else fresh
@@ -151,8 +154,8 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
                 kept.insert(0, replace(before, text=text, checked=()))
         steps = dialect.tidy(tuple(kept), expression)
         mentioned = dialect.used("\n".join(text for step in steps for text in (step.text, *step.checked)))
-        given = tuple(name for name in line.fixtures if fixtures or name in mentioned)
-        shorter = replace(line, steps=steps, fixtures=given)
+        left = tuple(name for name in line.fixtures if fixtures or name in mentioned)
+        shorter = replace(line, steps=steps, fixtures=left)
         found += [shorter] if shorter not in found else []
     return found
 
