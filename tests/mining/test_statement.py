@@ -266,6 +266,16 @@ class TestSources:
         )
         assert found.sources == ("commit", "changelog")
 
+    def test_an_entry_with_the_words_of_the_title_says_nothing_more(self) -> None:
+        cut = cut_of(
+            {**BASE, "CHANGES.md": "# 1.0\n\n- Begin.\n"},
+            {"pkg/sums.py": FIXED},
+            {"CHANGES.md": "# 1.1\n\n- [FIXED] Fixed the month limits of totals.\n\n# 1.0\n\n- Begin.\n"},
+        )
+        unit = unit_of("fix total month limits of the totals", changed=["CHANGES.md"])
+        found = write_statement(unit, cut, outcomes_of(TEST, None))
+        assert found == "no probe shows a difference, and fewer than two sentences say what is wrong"
+
     def test_a_release_note_in_yaml_says_what_its_texts_say(self) -> None:
         note = "---\nfixes:\n  - |\n    Prevent `total()` from raising an error\n    when a list has no items.\n"
         path = "releasenotes/notes/empty-list.yaml"

@@ -20,6 +20,7 @@ _MAX_WORDS: Final = 60
 _MIN_HEADING: Final = 3  # words
 _MAX_SENTENCES: Final = 10
 _ENOUGH: Final = 2
+_STEM: Final = 3  # letters
 _BULLETS: Final = "-*+• "
 _MESSAGES: Final = frozenset({"commit", "pull request"})
 _FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
@@ -82,7 +83,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
     The best text comes first, each with its source; the statement has the text ``known`` already.
     """
     found: list[Quotation] = []
-    seen = {_key(known)}
+    told = _stems(known)
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
@@ -96,13 +97,13 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 quoted = [*sentences_of(found), *kept]
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
-                new = _key(without_type(each.lstrip(_BULLETS))) not in seen
+                new = not _stems(each) <= told
                 # A sentence that lost words or its end to scrubbing is not quoted.
                 key = f" {_key(each)}"
                 whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
                 if not full and new and whole and is_sentence(each, source) and not refused(each, source):
                     kept.append(each)
-                    seen.add(_key(each))
+                    told |= _stems(each)
             if kept:
                 found.append(Quotation(source, tuple(kept), _joined(sentences, kept)))
     return found
@@ -157,6 +158,11 @@ def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
     marked = [each if each in kept else _OMITTED for each in sentences]
     runs = [mark for mark, own in groupby(marked) for mark in ([mark] if mark == _OMITTED else own)]
     return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
+
+
+def _stems(text: str) -> set[str]:
+    """Return the first letters of the words: "fix" and "Fixed" say the same."""
+    return {word[:_STEM] for word in _key(text).split()}
 
 
 def _key(text: str) -> str:
