@@ -132,6 +132,17 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
 
+    def test_a_call_that_the_base_expects_to_fail_may_be_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "def shorter(months):\n    return f'{4 * months} weeks' if months == 1 else f'{months} months'\n"
+        right = wrong.replace("f'{4 * months} weeks'", "'a month'")
+        tests = "from lists import shorter\n\ndef test_month():\n    assert shorter(1) == 'a month'\n"
+        old = {
+            "test_lists.py": tests.replace("def ", "@pytest.mark.xfail\ndef ").replace("from", "import pytest\nfrom")
+        }
+        [found] = examples(cut_of({"lists.py": wrong, **old}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
+        assert (found.expression, found.observed, found.expected) == ("shorter(1)", "'4 weeks'", "'a month'")
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes) == []
+
     def test_what_a_decorator_gives_is_named(self, sandboxes: Sandboxes) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')

@@ -54,7 +54,7 @@ def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], se
     found: list[Line] = []
     for number, ways in enumerate(zip_longest(*(_variants(dialect, line, known, seed) for line in given))):
         for line, own in zip(ways, given, strict=True):
-            found += [own] if number == 0 else []
+            found += [replace(own, own=own.steps)] if number == 0 else []
             if line is not None and line.steps not in seen and len(found) < _MAX_PROBES:
                 seen.add(line.steps)
                 found.append(line)
