@@ -143,6 +143,16 @@ class TestExamples:
         assert (found.expression, found.observed, found.expected) == ("shorter(1)", "'4 weeks'", "'a month'")
         assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes) == []
 
+    def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, sandboxes: Sandboxes) -> None:
+        base = "from unittest import TestCase\nfrom lists import join\n\nclass Joins(TestCase):\n    pass\n"
+        helper = "    def of(self, *words):\n        found = join(list(words))\n        return found\n\n"
+        test = "    def test_join(self):\n        self.assertEqual(self.of('milk', 'bread'), 'milk and bread')\n"
+        old, hidden = {"test_lists.py": base}, {"test_lists.py": base.replace("    pass\n", helper + test)}
+        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes) == []
+        old = {"test_lists.py": base.replace("    pass\n", helper)}
+        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes)
+        assert found.expression.startswith("self.of(")
+
     def test_what_a_decorator_gives_is_named(self, sandboxes: Sandboxes) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')

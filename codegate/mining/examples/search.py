@@ -26,6 +26,7 @@ from codegate.suite import Changes, TreeFile
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
+_METHOD: Final = re.compile(r"\bself\.(\w+)\(")
 _QUOTED: Final = re.compile(r"[\"'](.*?)[\"']")
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
@@ -370,6 +371,8 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
     unseen = unseen or any(re.search(rf"\bdef {name}\(", file.others) for name in given)
+    own_methods = (f"def {name}(" for name in _METHOD.findall(text))
+    unseen = unseen or any(each in file.source and each not in file.base for each in own_methods)
     # What a decorator of the test names, as a mock does, has to be there before the fix.
     quoted = (text for what in given.values() for text in _QUOTED.findall(what))
     unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(text)) for text in quoted)
