@@ -30,7 +30,11 @@ _CPU_SECONDS: Final = 30
 _SECONDS: Final = 300
 _MEMORY_BYTES: Final = 2 << 30
 _MAX_DEPTH: Final = 10_000
-_FOUND: Final = b"found\n"
+_SPARE_SECONDS: Final = 30
+_WHOLE: Final = b"whole\n"
+"""Ends an answer: what is cut off before is none."""
+_FAILED: Final = b"failed: "
+"""Begins an answer that says why there is none; no record does."""
 _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
@@ -59,31 +63,36 @@ def search_tests(
         if len(text.encode("utf-8")) > _MAX_BYTES:
             message = f"{path} has more than {_MAX_BYTES >> 20} MiB"
             raise SearchError(message)
-    asked = {"files": dict(texts), "older": older, "runner": runner, "cpu_seconds": cpu_seconds}
+    request = {"files": dict(texts), "older": older, "runner": runner, "cpu_seconds": cpu_seconds}
     answer = bytearray()
     try:
         with _SERVER.connect() as connection:
-            connection.sendall(json.dumps(asked).encode("ascii"))
+            connection.settimeout(_SECONDS + _SPARE_SECONDS)
+            connection.sendall(json.dumps(request).encode("ascii"))
             connection.shutdown(socket.SHUT_WR)
             while len(answer) <= _MAX_RECORDS and (received := connection.recv(1 << 16)):
                 answer += received
     except OSError as error:
-        message = f"the search ended: {error}"
+        message = f"the search of tests ended: {error}"
         raise SearchError(message) from error
-    if not answer.startswith(_FOUND) or len(answer) > _MAX_RECORDS:
-        limits = f"the search took more than {cpu_seconds} s of CPU time, or more memory than it may have"
-        raise SearchError(answer[-300:].decode("utf-8", "replace") or limits)
-    return bytes(answer.removeprefix(_FOUND))
+    if len(answer) > _MAX_RECORDS:
+        message = f"the tests have more than {_MAX_RECORDS >> 20} MiB of units"
+        raise SearchError(message)
+    if answer.startswith(_FAILED):
+        raise SearchError(answer.removeprefix(_FAILED)[-300:].decode("utf-8", "replace"))
+    if not answer.endswith(_WHOLE):
+        limits = f"{cpu_seconds} s of CPU time, {_MEMORY_BYTES >> 30} GiB of memory, {_SECONDS} s"
+        message = f"the search of tests did not come to its end, within {limits}"
+        raise SearchError(message)
+    return bytes(answer.removesuffix(_WHOLE))
 
 
 class _Server:
     """The server of this process's searches. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-        os.register_at_fork(after_in_child=self._forget)
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
 
     def connect(self) -> socket.socket:
         """Return a connection to a new search.
@@ -93,11 +102,27 @@ class _Server:
         """
         own, other = socket.socketpair()
         with self._lock, other:
-            if self._control is None or self._process is None or self._process.poll() is not None:
-                self._start()
-            assert self._control is not None  # noqa: S101 (it was just started)
-            socket.send_fds(self._control, [b"?"], [other.fileno()])
+            try:
+                if self._process is None or self._process.poll() is not None:
+                    self._start()
+                try:
+                    self._send(other)
+                except BrokenPipeError:  # it has just ended
+                    self._start()
+                    self._send(other)
+            except OSError:
+                own.close()
+                raise
         return own
+
+    def _send(self, connection: socket.socket) -> None:
+        assert self._control is not None  # noqa: S101 (it was started)
+        socket.send_fds(self._control, [b"?"], [connection.fileno()])
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
 
     def _start(self) -> None:
         if self._control is not None:
@@ -111,11 +136,8 @@ class _Server:
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # an interrupt at the terminal is not for it
+                start_new_session=True,  # Ctrl-C must not end it
             )
-
-    def _forget(self) -> None:
-        self.__init__()  # type: ignore[misc]  # a fork has a lock and a server of its own
 
 
 _SERVER: Final = _Server()
@@ -123,11 +145,11 @@ _SERVER: Final = _Server()
 
 def serve() -> None:
     """Fork a search for each connection from standard input, until that is closed."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a search
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps searches
     with socket.socket(fileno=sys.stdin.fileno()) as control:
         while True:
-            asked, (*connections,), _, _ = socket.recv_fds(control, 1, 1)
-            if not asked:
+            request, (*connections,), _, _ = socket.recv_fds(control, 1, 1)
+            if not request:
                 return
             with socket.socket(fileno=connections[0]) as connection:
                 if not os.fork():
@@ -139,28 +161,28 @@ def serve() -> None:
 
 
 def _answer(connection: socket.socket) -> None:
-    """Search what a connection asks for, within limits."""
+    """Answer the request of a connection, within limits."""
     signal.alarm(_SECONDS)
     with connection, connection.makefile("rwb") as file:
         try:
-            asked = json.load(file)
-            resource.setrlimit(resource.RLIMIT_CPU, (asked["cpu_seconds"], asked["cpu_seconds"]))
+            request = json.load(file)
+            resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"]))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
             sys.setrecursionlimit(_MAX_DEPTH)
-            answer = _FOUND + b"".join(_records(asked))
-        except BaseException as error:  # the other end raises it
-            answer = f"the search ended: {error!r}".encode("utf-8", "backslashreplace")
+            answer = b"".join(_records(request)) + _WHOLE
+        except BaseException as error:  # the client raises it
+            answer = _FAILED + repr(error).encode("utf-8", "backslashreplace")
         file.write(answer)
 
 
-def _records(asked: Mapping[str, Any]) -> list[bytes]:
-    found = []
-    for path, text in asked["files"].items():
+def _records(request: Mapping[str, Any]) -> list[bytes]:
+    records = []
+    for path, text in request["files"].items():
         # A number of thousands of digits is a ValueError or an OverflowError wherever it is calculated with or written.
         with contextlib.suppress(RecursionError, ValueError, OverflowError):
-            for record in find(path, text, asked["runner"], asked["older"].get(path, "")):
-                found.append(f"{json.dumps(record)}\n".encode("ascii"))
-    return found
+            for record in find(path, text, request["runner"], request["older"].get(path, "")):
+                records.append(f"{json.dumps(record)}\n".encode("ascii"))
+    return records
 
 
 def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:

@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from codegate.languages import searching
 from codegate.languages.controls import Unit
 from codegate.languages.searching import SearchError, find, search_tests
 from codegate.suite import RunnerName
@@ -104,6 +106,18 @@ def test_a_text_that_takes_too_long_ends_the_search() -> None:
         search_tests({"a.test.js": text, "b.test.js": JAVASCRIPT}, "node", cpu_seconds=1)
     (record, *_) = map(json.loads, search_tests({"b.test.js": JAVASCRIPT}, "node").splitlines())
     assert record["file"] == "b.test.js"
+
+
+def test_an_answer_that_was_cut_short_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_short() -> socket.socket:
+        own, other = socket.socketpair()
+        with other:
+            other.sendall(b'{"file": "b.test.js"}\n')
+        return own
+
+    monkeypatch.setattr(searching._SERVER, "connect", cut_short)
+    with pytest.raises(SearchError):
+        search_tests({"b.test.js": JAVASCRIPT}, "node")
 
 
 def _servers() -> list[Path]:
