@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MARK: Final = "codegate-probe:"
 """Stands in the message of the failure that a probe ends with, before its records."""
 
+MOCK: Final = "a mock for "
+"""How ``Dialect.given`` begins what a mock is; what the mock replaces follows."""
+
 Value = tuple[str, str]
 """What kind of thing an expression gave, and its text.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, code_of, joined
+from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
 from codegate.languages.python.names import BINDING, bare, defining, names, used
 from codegate.languages.python.statements import (
     PythonReader,
@@ -169,9 +169,7 @@ class PythonTests(Dialect):
         if line.steps and _is_header(line.steps[-1].text):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
-        needed = set(line.fixtures)
-        if _giving(test):  # by position, so that a probe takes all of it
-            needed.update(set(parameters_of(test) or ()) - {"self", "cls"} - self.bound(code_of(line.steps)))
+        needed = {*line.fixtures, *(_mocks(test) or ())}  # mocks come by position, so that a probe takes each
         given += [each for each in parameters_of(test) or () if each in needed]
         asynchronous = "async " if test.children[0].type == "async" else ""
         own = [text_of(node) for node in _decorators(test) if not _is_table(node)]
@@ -187,15 +185,14 @@ class PythonTests(Dialect):
         return defining(self.parse(source), names)
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:
-        """See ``Dialect.given``: fixtures of pytest, what decorators give, and the test case itself."""
+        """See ``Dialect.given``: fixtures of pytest, mocks, and the test case itself."""
         test = dict(_functions(self.parse(source)))[line.frame]
         text = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
-        used = self.used(text)
-        giving = " and ".join(f"`{text_of(node)}`" for node in _giving(test))
-        if "\n" in giving:
-            return None
+        used, mocks = self.used(text), _mocks(test)
         fixtures = [name for name in line.fixtures if name in used]
-        found = dict.fromkeys(fixtures, f"given by {giving}" if giving else "a pytest fixture")
+        if fixtures and mocks is None:
+            return None  # what other decorators give has no name
+        found = {name: f"{MOCK}`{mocks[name]}`" if mocks and name in mocks else "a pytest fixture" for name in fixtures}
         around = _class_of(test)
         if around is not None and "self" in used:
             found["self"] = f"a test case of `{text_of(field(around, 'name'))}{text_of(field(around, 'superclasses'))}`"
@@ -249,9 +246,33 @@ def _decorators(definition: "Node") -> "list[Node]":
     return [node for node in outer.named_children if node.type == "decorator"]
 
 
-def _giving(test: "Node") -> "list[Node]":
-    """Return the decorators that may give a test arguments: all but pytest's marks."""
-    return [node for node in _decorators(test) if not text_of(node).startswith("@pytest.mark.")]
+def _mocks(test: "Node") -> dict[str, str] | None:
+    """Return which parameters of a test are mocks, and for what; None if another decorator may give it arguments."""
+    around = _class_of(test)
+    above = _giving(around) if around is not None else []
+    targets = [_target(node.named_children[0]) for node in reversed(_giving(test))]
+    if above or not all(targets):
+        return None
+    parameters = [name for name in parameters_of(test) or () if name not in {"self", "cls"}]
+    return dict(zip(parameters, targets, strict=False))
+
+
+def _giving(definition: "Node") -> "list[Node]":
+    """Return the decorators that may give arguments: all but pytest's marks and tables."""
+    own = _decorators(definition)
+    return [node for node in own if not text_of(node).startswith("@pytest.mark.") and not _is_table(node)]
+
+
+def _target(call: "Node") -> str:
+    """Return what ``patch`` or ``patch.object`` replaces by a mock, or an empty string for any other call."""
+    arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
+    kinds = [node.type for node in arguments]
+    target = ".".join(text_of(node).strip("\"'") for node in arguments)
+    plain = function[-1:] == ["patch"] and kinds == ["string"]
+    plain = plain or (
+        function[-2:] == ["patch", "object"] and kinds in (["identifier", "string"], ["attribute", "string"])
+    )
+    return target if plain and re.fullmatch(r"[\w.]+", target) else ""
 
 
 def _class_of(test: "Node") -> "Node | None":

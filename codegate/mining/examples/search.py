@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Final
 
 from codegate.grading import TestReport
-from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
+from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, dialect_of, literals_of
 from codegate.languages.statements import appears
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode
 from codegate.mining.cut import Cut
@@ -27,7 +27,6 @@ from codegate.suite import Changes, TreeFile
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 _METHOD: Final = re.compile(r"\bself\.(\w+)\(")
-_QUOTED: Final = re.compile(r"[\"'](.*?)[\"']")
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
@@ -245,8 +244,8 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
-            known |= set(IDENTIFIER.findall("\n".join(cut.base)))
-            files += [_File(path, source, base, dialect, own, texts, unseen, others, known, probes)] if probes else []
+            words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
+            files += [_File(path, source, base, dialect, own, texts, unseen, others, words, probes)] if probes else []
     return files
 
 
@@ -373,9 +372,8 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     unseen = unseen or any(re.search(rf"\bdef {name}\(", file.others) for name in given)
     own_methods = (f"def {name}(" for name in _METHOD.findall(text))
     unseen = unseen or any(each in file.source and each not in file.base for each in own_methods)
-    # What a decorator of the test names, as a mock does, has to be there before the fix.
-    quoted = (text for what in given.values() for text in _QUOTED.findall(what))
-    unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(text)) for text in quoted)
+    mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # is there before the fix
+    unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(each)) for each in mocked)
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
 
 

@@ -145,7 +145,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
                 text = "\n".join(f"{checked}{dialect.ending}" for checked in acting)
             bound, used = dialect.bound(text), dialect.used(text)
             # What is set on an object of the framework, such as a mock, may act on all that follows.
-            acts = everything and bool(bound & given or not bound)
+            acts = everything and (not bound or bool(bound & given))
             if text and (acts or (bound or used) & needed):
                 # What a declaration gives a value needs none from before.
                 fresh = bound if _DECLARES.match(text) else bound - used
