@@ -1,7 +1,4 @@
-"""Turn the commands of CI into test commands and set-up.
-
-Nothing is executed.
-"""
+"""Read test and set-up commands from CI, executing nothing."""
 
 import posixpath
 import re
@@ -83,10 +80,7 @@ class Commands:
     python: str = ""
 
     def tests_in(self, text: str, folder: str, depth: int = _DEEPEST) -> list[TestCommand]:
-        """Return the test commands in ``text``.
-
-        If none is a known test runner: the last one that may run tests.
-        """
+        """Return known test commands in ``text``, else the last candidate."""
         known: list[TestCommand] = []
         maybe: list[TestCommand] = []
         earlier: list[str] = []
@@ -148,8 +142,7 @@ class Commands:
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
-        """Return ``text`` with the known variables."""
-        # Other variables are empty, as a shell has them.
+        """Return ``text`` with the known variables; others are empty, as a shell has them."""
 
         def value(match: re.Match[str]) -> str:
             name = match[2] or match[4]
@@ -164,8 +157,7 @@ class Commands:
         return _VARIABLE.sub(value, text)
 
     def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the texts that a command stands for."""
-        # Each comes with the folder that it runs in and where it is written.
+        """Yield the texts that a command stands for, with the folder and where each is written."""
         program, *rest = words
         session = _session_index(words)
         if session >= 0:
@@ -208,8 +200,7 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield a script of ``package.json``."""
-        # A script that runs in several packages of a workspace is not read.
+        """Yield a script of ``package.json``; one that runs in several packages of a workspace is not read."""
         end = words.index("--") if "--" in words else len(words)
         arguments = words[end + 1 :]
         plain: list[str] = []
@@ -232,8 +223,7 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the commands of make or just targets."""
-        # Those of the targets that they depend on come first.
+        """Yield the commands of make or just targets, those that they depend on first."""
         names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
         variables = {}
         targets = []
@@ -321,8 +311,7 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
 
 
 def _plain(command: TestCommand) -> TestCommand:
-    """Return the command without coverage and other goals."""
-    # Maven and Gradle keep the one goal ``test``.
+    """Return the command without coverage, of Maven and Gradle with the one goal ``test``."""
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
@@ -340,8 +329,7 @@ def _plain(command: TestCommand) -> TestCommand:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield the commands of a target."""
-    # Variables that only make can compute are empty.
+    """Yield the commands of a target; variables that only make can compute are empty."""
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )
@@ -383,8 +371,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def _split(piece: str) -> list[str]:
-    """Return a simple command's words without redirections."""
-    # Empty if its quotes are open.
+    """Return a simple command's words without redirections; empty if its quotes are open."""
     try:
         words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
     except ValueError:

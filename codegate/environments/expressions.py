@@ -15,10 +15,7 @@ _MOST_WORDS: Final = 300
 
 
 def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return ``text`` with expressions filled in, and those missing.
-
-    An expression without a value here stays in the text.
-    """
+    """Fill in ``text``'s expressions; return also those without a value."""
     missing: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -32,10 +29,7 @@ def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str
 
 
 def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    """Return an expression's value, or UNKNOWN.
-
-    UNKNOWN: GitHub alone knows the value, or the expression is not understood.
-    """
+    """Return an expression's value; UNKNOWN: GitHub's alone, or not understood."""
     words: list[str] = []
     end = 0
     text = text.strip()
@@ -55,10 +49,7 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
 
 @dataclass
 class _Reader:
-    """Reads one expression by recursive descent.
-
-    An unknown value makes only those results unknown that depend on it.
-    """
+    """Reads one expression by recursive descent; an unknown value makes only its dependants unknown."""
 
     words: list[str]
     scope: Mapping[str, Any]

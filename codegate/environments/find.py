@@ -1,7 +1,4 @@
-"""Propose recipes where none is written.
-
-Sources: CI, lock files, and then files for agents and development containers.
-"""
+"""Propose recipes by CI, lock files, agents' and containers' files."""
 
 import posixpath
 import re
@@ -106,10 +103,7 @@ class _Draft:
         self.sources.update({f"{key}.{name}": place for name in values})
 
     def add_tools(self, versions: Mapping[str, str], place: str, has: Has | None) -> None:
-        """Add toolchains.
-
-        A version that is not available is replaced by the nearest one.
-        """
+        """Add toolchains, with the nearest version that is available."""
         for name, version in versions.items():
             nearest = version if self.in_image(has) else nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
@@ -176,8 +170,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
-    """Yield a job with the set-up that lock files imply."""
-    # It takes seconds, not minutes.
+    """Yield a job with the set-up that lock files imply: seconds instead of minutes."""
     for draft in drafts:
         steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
         if tests and draft.steps:
@@ -189,8 +182,7 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
 
 
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
-    """Yield a set-up that also runs the packages' own build."""
-    # Neighbours in a workspace of npm packages may need it.
+    """Yield a set-up with the packages' own build, which neighbours in a workspace may need."""
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
         place = f"{folder}/package.json" if folder else "package.json"
@@ -202,8 +194,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
 
 
 def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
-    """Return a job as a recipe."""
-    # Everything before the first step that runs tests is set-up.
+    """Return a job as a recipe: all before its first step with tests is set-up."""
     draft = _Draft(job.place, job.rank, job.linux, job.stable, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
@@ -322,8 +313,7 @@ def _toolchain_of(test: TestCommand) -> str:
 
 
 def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -> _Draft:
-    """Return the recipe that lock files imply."""
-    # Without any: the set-up for agents or of a development container.
+    """Return the recipe of lock files, or else of set-up for agents or of a development container."""
     commands, tests = implied(tree, path)
     draft = _Draft("", origin="files")
     for text, place in commands:

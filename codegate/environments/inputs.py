@@ -102,10 +102,7 @@ class BuildBase:
     lacking: tuple[Toolchain, ...]
 
     def open(self, backend: Backend, layer: Layer | None = None) -> BuildSandbox:
-        """Start a build sandbox that begins with ``layer``.
-
-        Raises as ``Backend.open_build``.
-        """
+        """Start a build sandbox that begins with ``layer``."""
         return backend.open_build(replace(self.environment, layer=layer), LIMITS)
 
 
@@ -156,10 +153,7 @@ def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
 
 
 def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
-    """Return digests, by path, of the files that set-up reads.
-
-    These are lock, manifest and version files, and files that its commands name.
-    """
+    """Return digests, by path, of manifests and files in set-up."""
     named = {word.removeprefix("./") for line in recipe.setup for word in _words(line)}
     if any(re.search(r"\bmake\b", line) for line in recipe.setup):
         named |= {"Makefile", "makefile", "GNUmakefile"}
@@ -177,10 +171,7 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
 
 
 def without_package(tree: Tree, package: str) -> Tree | None:
-    """Return the tree without a package in its requirement files.
-
-    None if they do not name it.
-    """
+    """Return the tree without a package's requirements, or None."""
     name = canonicalize_name(package)
     changed = {}
     for path, file in tree.items():
@@ -213,8 +204,7 @@ def _probed(
     asked: list[Toolchain],
     servers: tuple[str, ...] = (),
 ) -> BuildBase:
-    """Return the base that a sandbox turns out to have."""
-    # ``servers`` are packages to install in its image.
+    """Return the base that a sandbox turns out to have, with ``servers`` installed in its image."""
     system = (*recipe.packages, *servers)
     environment = EnvironmentRecipe(_running(), image=image, toolchains=tuple(asked), system=system)
     sandbox = backend.open_build(environment, LIMITS)
@@ -272,8 +262,7 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return the tables that an installation reads."""
-    # If a file cannot be read, all of it counts.
+    """Return the tables that an installation reads; of an unreadable file, all of it."""
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

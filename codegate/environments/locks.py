@@ -68,10 +68,7 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
 
 
 def languages_of(tree: Tree, folder: str) -> list[str]:
-    """Return the languages of test files, most frequent first.
-
-    Only files below ``folder`` count.
-    """
+    """Return languages of tests below ``folder``, most frequent first."""
     return [name for name, _ in Counter(tests_of(tree, folder).values()).most_common()]
 
 

@@ -45,10 +45,7 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class _Refused(Exception):
-    """A request that is not passed on.
-
-    It has a status, and a line for the reader of the tool's output.
-    """
+    """A request that is not passed on: its status, and words for readers of the tool's output."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -236,10 +233,7 @@ class BuildProxy:
 
 
 def _target(address: SplitResult) -> tuple[str, int]:
-    """Return host and port of an address.
-
-    Raises ``ValueError`` if it has none.
-    """
+    """Return host and port of an address; raise ``ValueError`` where it is none."""
     return (address.hostname or "").rstrip(".").lower(), address.port or _PORTS.get(address.scheme, 0)
 
 

@@ -59,10 +59,7 @@ for found in importlib.metadata.distributions():
 
 
 def given_files(resolved: str | None) -> dict[str, bytes]:
-    """Return, by name, the files that set-up is given.
-
-    These are certificates, Maven's settings, and the versions of an earlier build.
-    """
+    """Return set-up's certificates, Maven settings and constraints, by name."""
     java = java_authorities()
     pins = "\n".join(_PIN.findall(resolved or ""))
     return {
@@ -126,10 +123,7 @@ def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
 
 
 def list_resolved() -> str:
-    """Return a script that lists all installed versions.
-
-    Each tool's list follows a heading.
-    """
+    """Return a script that lists installed versions under tools' headings."""
     return "\n".join(
         f"if out=$({command} 2>/dev/null); then printf '# %s\\n%s\\n' '{title}' \"$out\"; fi"
         for title, command in _RESOLVED.items()
@@ -137,10 +131,7 @@ def list_resolved() -> str:
 
 
 def copies_of_the_tree() -> str:
-    """Return a script that prints packages installed as copies.
-
-    These are copies of the tree, which changes of the tree do not reach.
-    """
+    """Return a script that prints packages copied from the tree."""
     return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
 
 

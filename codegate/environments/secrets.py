@@ -59,8 +59,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret, and passwords in it."""
-    # A password alone only if it is long enough to be searched for.
+    """Yield a secret and passwords in it, alone if they are long enough to be searched for."""
     yield value
     for user, password in _USER.findall(value):
         yield f"{user}:{password}"
@@ -84,8 +83,7 @@ def _pieces(archive: Path) -> Iterator[bytes]:
 
 
 def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
-    """Return the path of the first member with a secret."""
-    # Together with the secret's name; the path is the one in sandboxes.
+    """Return the path, as in sandboxes, of the first member with a secret, and the secret's name."""
     with tarfile.open(archive, "r:") as members:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None

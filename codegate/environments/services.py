@@ -84,10 +84,7 @@ def servers_of(recipe: Recipe) -> tuple[Server, ...]:
 
 
 def service_variables(recipe: Recipe) -> dict[str, str]:
-    """Return the addresses of a recipe's servers, as variables.
-
-    The recipe's own variables override them.
-    """
+    """Return server addresses as variables; the recipe's own override them."""
     return {name: value for server in servers_of(recipe) for name, value in server.variables}
 
 

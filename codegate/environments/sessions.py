@@ -70,8 +70,7 @@ def nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[st
 
 
 def _called(call: ast.Call) -> str | None:
-    """Return the command that a session's call runs."""
-    # Empty if it runs none, None if it is computed.
+    """Return the command that a session's call runs; empty if it runs none, None if it is computed."""
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if verb not in {"install", "run", "run_install", "run_always"}:
         return ""
@@ -109,8 +108,7 @@ def _lines(text: str, name: str) -> list[str]:
 
 
 def _substituted(text: str, name: str) -> str:
-    """Return a text of tox with its substitutions."""
-    # Those that only a run of tox knows are empty.
+    """Return a text of tox with its substitutions; those that only a run of tox knows are empty."""
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
     return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()

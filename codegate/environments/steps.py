@@ -1,7 +1,4 @@
-"""Turn a step of CI into set-up.
-
-Set-up has no root, no copies of the project, and no files of GitHub's.
-"""
+"""Turn CI steps into set-up: no root, copies, GitHub files."""
 
 import re
 from collections.abc import Mapping

@@ -170,10 +170,7 @@ def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bo
 
 
 def kept_layers() -> list[tuple[Path, LayerFile]]:
-    """Return the cached builds, the least recently used first.
-
-    Each comes with the path of its description.
-    """
+    """Return cached builds with description paths, least recently used first."""
     paths = sorted(layers_folder().glob("*.json"), key=_modified)
     return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
 
@@ -222,18 +219,14 @@ def make_room() -> None:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a recorded build."""
-    # Bubblewrap also has it unpacked.
+    """Return the size of a recorded build, which Bubblewrap also has unpacked."""
     with contextlib.suppress(OSError):
         return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
     return 0
 
 
 def read_layer_file(path: Path) -> LayerFile | None:
-    """Return the description of a recorded build.
-
-    None if it cannot be read, or if its archive is missing.
-    """
+    """Return a build's description; None if unreadable or without archive."""
     try:
         document = parse_json(read_text(path, _LARGEST), str(path))
         document["schema_"] = document.pop("schema")
@@ -250,8 +243,7 @@ def _modified(path: Path) -> float:
 
 
 def _built(described: LayerFile) -> Built | None:
-    """Return a build, or None if it is gone."""
-    # It stays in the cache as long as its layer lives in this process.
+    """Return a build, kept in the cache as long as its layer lives here; None if it is gone."""
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
     try:

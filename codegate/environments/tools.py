@@ -59,10 +59,7 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def had_by(backend: Backend) -> Has | None:
-    """Return the function that tells which toolchains a backend has.
-
-    None if images bring any.
-    """
+    """Return which toolchains a backend has; None: any, by images."""
     return None if hasattr(backend, "pin_image") else on_machine
 
 
@@ -89,10 +86,7 @@ def in_index(name: str, version: str) -> bool:
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return the toolchains and commands that an action stands for.
-
-    None if the action is not known.
-    """
+    """Return an action's toolchains and commands, or None if unknown."""
     name, _, reference = uses.partition("@")
     name = name.casefold()
     if _NEEDLESS.match(name):
@@ -120,10 +114,7 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
 
 
 def clean_version(tool: str, version: str) -> str:
-    """Return a version in the form that recipes use.
-
-    Empty if none is named, ``stable`` for a nickname.
-    """
+    """Return a version as recipes write it: ``stable`` for nicknames, or ""."""
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
     found = re.search(r"\d{1,9}(?:\.\d{1,9})*", text)
@@ -142,10 +133,7 @@ def clean_version(tool: str, version: str) -> str:
 
 
 def version_in_file(tree: Tree, path: str, tool: str) -> str:
-    """Return the version of a tool in a version file.
-
-    Empty if there is none.
-    """
+    """Return a tool's version in a version file, or ""."""
     name = path.rpartition("/")[2]
     text = read_text(tree, path)
     if name == ".tool-versions":
@@ -174,10 +162,7 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
 
 
 def nearest_version(tool: str, version: str, has: Has) -> str:
-    """Return the available version that is nearest to ``version``.
-
-    Of two equally near ones the newer; ``version`` itself if none is available.
-    """
+    """Return the nearest available version, newer first, else ``version`` itself."""
     first = _FIRST.get(tool, "")
     wanted = re.match(r"\d+", version.removeprefix(first))
     if wanted is None or has(tool, version):
@@ -206,8 +191,7 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
 
 
 def _supported(tree: Tree, path: str) -> list[str]:
-    """Return the Python versions that a project supports, newest first."""
-    # By its classifiers, or else by its bounds.
+    """Return the Python versions of a project's classifiers, or else bounds, newest first."""
     named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
     wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):

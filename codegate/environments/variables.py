@@ -1,7 +1,4 @@
-"""The environment variables of set-up and of tests.
-
-They set where each tool keeps its files, and how it reaches an index.
-"""
+"""Environment variables of set-up and tests: folders and package indexes."""
 
 import os
 import re
@@ -188,18 +185,12 @@ def set_up_variables(
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
-    """Return the environment of tests and commands before them.
-
-    It has the same folders as that of set-up, and no index.
-    """
+    """Return the variables of tests: set-up's folders, no index."""
     return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
 
 
 def version_variables(pyproject: bytes) -> dict[str, str]:
-    """Return variables that replace a version taken from git.
-
-    For sandboxes without git.
-    """
+    """Return variables that replace git's version, where git is missing."""
     text = pyproject.decode("utf-8", "replace")
     if "hatch-vcs" in text:  # it reads only the variable for all projects
         return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
@@ -218,10 +209,7 @@ def authorities() -> bytes:
 
 
 def java_authorities() -> bytes | None:
-    """Return the trusted certificates of this machine's Java, or None.
-
-    Java reads no PEM.
-    """
+    """Return this machine's certificates for Java, which reads no PEM."""
     try:
         return Path("/etc/ssl/certs/java/cacerts").read_bytes()
     except OSError:
@@ -229,10 +217,7 @@ def java_authorities() -> bytes | None:
 
 
 def maven_settings() -> bytes:
-    """Return a ``settings.xml`` with the build's proxy.
-
-    Maven reads no variable for it.
-    """
+    """Return Maven's ``settings.xml``, which alone can name its proxy."""
     proxies = "".join(
         f"<proxy><id>{scheme}</id><active>true</active><protocol>{scheme}</protocol><host>127.0.0.1</host>"
         f"<port>{PROXY_PORT}</port></proxy>"

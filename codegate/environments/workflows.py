@@ -1,7 +1,4 @@
-"""Read the jobs of a repository's GitHub workflows.
-
-They are read as data, with matrix and variables filled in.
-"""
+"""Read jobs of GitHub workflows as data, variables filled in."""
 
 import json
 import posixpath
@@ -80,10 +77,7 @@ class CiJob:
 
 
 def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
-    """Return the jobs of every workflow, and unreadable files.
-
-    Each combination of a matrix is a job, in order of preference.
-    """
+    """Return workflows' jobs, one per matrix combination, and unreadable files."""
     paths = [path for path in tree if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
     jobs: list[CiJob] = []
     broken: list[str] = []
@@ -160,8 +154,7 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps that run."""
-    # Those of the repository's own actions take the place of the steps that use them.
+    """Yield the steps that run, those of the repository's own actions in place of their uses."""
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)
@@ -207,8 +200,7 @@ def _steps(
 
 
 def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the combinations of a matrix, newest versions first."""
-    # Other values come in the order in which they are listed.
+    """Return the combinations of a matrix, newest versions first, other values as listed."""
     listed = {key: values for key, values in matrix.items() if isinstance(values, list)}
     axes = {key: values for key, values in listed.items() if key not in {"include", "exclude"}}
     ordered = [[value for _, value in sorted(enumerate(values), key=_preference)] for values in axes.values()]
@@ -226,8 +218,7 @@ def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
-    """Return the sort key of a matrix value."""
-    # Versions come first, the newest at the front, then all others as listed.
+    """Return the sort key of a matrix value: newest versions first, then others as listed."""
     place, value = entry
     if isinstance(value, str | int | float) and _NUMBER.fullmatch(str(value)):
         return 0, [-int(part) for part in str(value).split(".") if part != "x"], place
@@ -235,8 +226,7 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return variables, filled in, and those that cannot be."""
-    # Only GitHub can fill in the latter.
+    """Return variables, filled in, and clauses on those that GitHub alone can fill in."""
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():
@@ -266,8 +256,7 @@ def _inputs(declared: Mapping[str, Any], given: object, scope: Mapping[str, Any]
 
 
 def _ports(service: Mapping[str, Any]) -> dict[str, str]:
-    """Return a service's ports by those in its container."""
-    # If GitHub would pick the port, it is the container's here.
+    """Return a service's ports by those in its container, whose own stand for ports that GitHub would pick."""
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}

@@ -1,7 +1,4 @@
-"""Write a proposed recipe as people write YAML.
-
-Each line has its source as a comment.
-"""
+"""Write a proposed recipe as YAML with sources as comments."""
 
 import json
 import re

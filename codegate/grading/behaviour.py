@@ -64,10 +64,7 @@ class Behaviour(Strict):
 
     @property
     def summary(self) -> str:
-        """Return one line for people, or "".
-
-        For example ``network 3, processes 1, limit: memory``.
-        """
+        """Return one line such as ``network 3, limit: memory``, or ""."""
         parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]
         return ", ".join([*parts, *(f"limit: {name}" for name in self.limits)])
 

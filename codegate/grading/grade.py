@@ -1,7 +1,4 @@
-"""Grade: what execution showed about a patch.
-
-Nothing in it comes from reading the patch's text.
-"""
+"""What execution showed about a patch; its text shows nothing."""
 
 from typing import Literal
 
@@ -44,10 +41,7 @@ TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 
 
 class TestResult(Strict):
-    """The result of one test id.
-
-    ``missing``: it was never reported.
-    """
+    """The result of one test id; ``missing``: never reported."""
 
     __test__ = False  # not a test class, whatever its name begins with
 

@@ -170,8 +170,7 @@ def _run_copies(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes) 
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:
-    """Return the grade of a patch refused for its text."""
-    # None if it is to be run.
+    """Return the grade of a patch refused for its text, or None if it is to be run."""
     if inspection.shadowed:
         detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
         return _failed(total, "tampering", detail, applied=False, dropped=dropped)
@@ -246,6 +245,5 @@ def _failed(
 
 
 def _plain(text: str) -> str:
-    """Return ``text`` with undecodable bytes escaped."""
-    # File names may have such bytes, and JSON cannot store them.
+    """Return ``text`` with undecodable bytes of file names escaped: JSON cannot store them."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -131,14 +131,12 @@ def _hostile(path: str, roots: frozenset[str]) -> str:
 
 
 def _is_above(link: str, root: str) -> bool:
-    """Return whether a link replaces a folder of modules."""
-    # The folder is the import root ``root``, or that of installed packages.
+    """Return whether a link replaces the import root ``root``, or a folder of installed packages."""
     return f"{root}/".startswith(f"{link}/") or _INSTALLED.fullmatch(f"{link}/") is not None
 
 
 def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
-    """Return the folders that pytest puts on the path."""
-    # For each test file, that is the first folder above it that is no package.
+    """Return what pytest puts on the path: the first folder above each test file that is no package."""
     found = set()
     for file in problem.manifest.test_files:
         folder = file.rpartition("/")[0]

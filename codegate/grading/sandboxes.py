@@ -1,7 +1,4 @@
-"""Sandboxes for a suite's environments.
-
-An environment is prepared once and opened as often as needed.
-"""
+"""Prepare each environment once, and open sandboxes of it."""
 
 import logging
 import math
@@ -67,10 +64,7 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Add this thread's runs inside the block to ``into``.
-
-    Blocks may be nested; only the innermost one counts.
-    """
+    """Add this thread's runs to ``into``, not to outer blocks."""
     token = _counting.set(into)
     try:
         yield
@@ -102,10 +96,7 @@ class Once(Generic[_Key, _Value]):
         self._lock = threading.Lock()
 
     def get(self, key: _Key, make: Callable[[], _Value]) -> _Value:
-        """Return the value of ``key``, made by ``make`` if missing.
-
-        Raises what ``make`` raises.
-        """
+        """Return the value of ``key``, made by ``make`` if missing."""
         with self._lock:
             known = self._kept.pop(key, None)
             future = self._kept[key] = known or Future()
@@ -157,10 +148,7 @@ class Sandboxes:
 
     @classmethod
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
-        """Return sandboxes for the environments of ``suite``.
-
-        Base trees are as in ``load_tree``.
-        """
+        """Return sandboxes for ``suite``; base trees are as in ``load_tree``."""
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
     def add(self, environment: Environment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
@@ -311,17 +299,11 @@ class Sandboxes:
             return None
 
     def stop(self) -> None:
-        """Close every sandbox, and refuse new ones.
-
-        Those in use are closed too; new ones raise ``SandboxClosed``. The backend stays open.
-        """
+        """Close all sandboxes and refuse new ones with ``SandboxClosed``."""
         self._pool.stop()
 
     def close(self) -> None:
-        """Close every sandbox that was started ahead.
-
-        The backend is the caller's to close.
-        """
+        """Close sandboxes started ahead; the backend is the caller's."""
         self._pool.close()
 
 

@@ -54,10 +54,7 @@ _SIGNS: Final[tuple[tuple[StderrClass, "re.Pattern[str]"], ...]] = (
 
 
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
-    """Return the class of a failing run's output.
-
-    Limits that it hit come before its text.
-    """
+    """Return a failing run's class, by limits before its text."""
     if memory_exceeded:
         return "memory"
     if timed_out:

@@ -62,10 +62,7 @@ class TestSelection:
 
 
 def test_selection(problem: Problem) -> TestSelection:
-    """Return the selection of the hidden tests for grading.
-
-    Under the problem's limits.
-    """
+    """Return the hidden tests' selection, under the problem's limits."""
     limits = problem.manifest.limits
     return TestSelection(
         files=problem.manifest.test_files,
@@ -159,10 +156,7 @@ class TestReport:
 
     @property
     def proven(self) -> bool:
-        """Return whether the run's passes count.
-
-        It has to end by itself, within its limits and undisturbed.
-        """
+        """Return whether passes count: the run ended undisturbed, within limits."""
         return self.complete and not (self.forged or self.timed_out or self.memory_exceeded)
 
     @property

@@ -112,16 +112,12 @@ def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selecti
 
 
 def put_tree(sandbox: Sandbox, tree: Tree) -> None:
-    """Write ``tree`` into the sandbox's workspace.
-
-    Raises as ``run_tests``.
-    """
+    """Write ``tree`` into the sandbox's workspace."""
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
 
 
 def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
-    """Return the digests of the test files and their conftests."""
-    # Nothing in a run has reason to rewrite these.
+    """Return the digests of the test files and conftests, which no run has reason to rewrite."""
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
@@ -130,8 +126,7 @@ def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
-    """Run the commands before the tests; report them."""
-    # The report has their time, a failure, and changes of files that they must not touch.
+    """Run the commands before the tests; report their time, a failure, and changes of watched files."""
     report = TestReport(results={})
     if not selection.before:
         return report
@@ -224,8 +219,7 @@ def _run_batch(
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return the report with results of the service's expectations."""
-    # They replace any other result of the same id.
+    """Return the report with results of the service's expectations in place of others of their ids."""
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():
         results[test] = TestResult(id=test, status="passed")

@@ -27,19 +27,13 @@ def is_test_data(path: str) -> bool:
 
 
 class FileRules:
-    """Classify files by one language's habits.
-
-    The paths need not exist in the tree.
-    """
+    """Classify paths, also absent ones, by one language's habits."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether a file's text fits the pattern.
-
-        ``absent`` is the answer where there is no such file.
-        """
+        """Return whether a file's text fits; ``absent`` without a file."""
         file = self.tree.get(path)
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 

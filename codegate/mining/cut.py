@@ -189,8 +189,7 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, 
 
 
 def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
-    """Return whether files only moved."""
-    # Every content deleted at one path was added at another, and nothing else changed.
+    """Return whether what went at some paths came at others, and nothing else changed."""
     if any(change.status == "M" and change.old_blob != change.new_blob for change in sources.values()):
         return False
     gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
@@ -226,10 +225,7 @@ def uses_of_tests(cut: Cut) -> Uses:
 def public_tests(
     base: Tree, before: PathClassifier, runnable: tuple[str, ...], name: NameOf = language_name
 ) -> tuple[str, ...]:
-    """Return the base's test modules in the languages of ``runnable``.
-
-    Those that the fix touches come first, then their neighbours, then others.
-    """
+    """Return the base's nearest test modules in ``runnable``'s languages."""
     languages = set(map(name, runnable))
     modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}

@@ -60,10 +60,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A SWE-bench row as a unit, with its trees.
-
-    Its commit id is invented, because the fix exists only as a patch.
-    """
+    """A SWE-bench row as a unit, its commit id invented."""
 
     prospect: Prospect
     parts: Cut = field(repr=False)
@@ -183,10 +180,7 @@ class _Proven:
 
 
 def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> Environment:
-    """Return the environment of HumanEval tasks.
-
-    They declare no dependencies: by default it has pytest, and numpy if wanted.
-    """
+    """Return HumanEval's environment, by default with pytest, perhaps numpy."""
     packages = " ".join(["pytest", *(["numpy"] if numpy else [])])
     recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
     today = datetime.now(UTC).date()
@@ -300,8 +294,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
-    """Return the hidden files to run."""
-    # These are the files that the row's test ids name, and those that runners collect.
+    """Return the hidden files that the row's test ids name, and those that runners collect."""
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)
     there = [path for path, file in hidden.items() if file is not None]

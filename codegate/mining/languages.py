@@ -87,8 +87,7 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 
 
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
-    """Yield type, text and number of children of each node."""
-    # Plain comments and line ends are left out; only leaves have a text.
+    """Yield type, text (of leaves) and number of children of each node but plain comments and line ends."""
     for node in walk(root):
         plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:
@@ -116,10 +115,7 @@ def runs(runner: RunnerName, language: Language) -> bool:
 
 
 def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = language_name) -> Language | None:
-    """Return the language of a change, or None.
-
-    Of several languages, the one whose ``tests`` it changes can show something.
-    """
+    """Return a change's language, one with ``tests`` first, or None."""
     found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
     unknown: list[Language] = (
         ["junit"] if "junit" in tested else []

@@ -126,8 +126,7 @@ def mine_repository(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a run without an environment."""
-    # Every unit without a result gets the error as its reason.
+    """Write the report of a run without an environment, the reason of every unit left."""
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
@@ -144,8 +143,7 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return the recipe's builds, tried on the newest tree."""
-    # The recipe is the written one, or else the best of those proposed.
+    """Return the builds of the written recipe, or of the best one proposed, tried on the newest tree."""
 
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))
@@ -178,8 +176,7 @@ def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
 def _write(
     built: list[BuiltProblem], kept: KeptSuite | None, repository: Path, out: Path, name: str, scanned: str | None
 ) -> Suite | None:
-    """Write the suite and return it, or None."""
-    # Problems that were there before come first, then new ones by age.
+    """Write the suite, earlier problems first, then new ones by age; return it, or None."""
     if not built and kept is None:
         return None
     environments = dict(kept.suite.environments) if kept else {}

@@ -367,8 +367,7 @@ class Queue:
 
 
 def _is_full(built: Sequence[BuiltProblem], most: int) -> bool:
-    """Return whether there are enough problems."""
-    # Either ``most`` have an executed example, or there are twice as many in all.
+    """Return whether ``most`` have an executed example, or there are twice as many in all."""
     return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
 
 

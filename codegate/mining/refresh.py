@@ -1,7 +1,4 @@
-"""Refresh a suite: keep what still holds, retire the rest.
-
-Nothing is renumbered.
-"""
+"""Refresh a suite: retire what fails, and renumber nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

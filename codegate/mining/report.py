@@ -40,10 +40,7 @@ _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPas
 
 @dataclass(frozen=True)
 class UnitResult:
-    """A unit's problem, or the reason why there is none.
-
-    ``remembered``: an earlier mining run found that out.
-    """
+    """A unit's problem or reason for none; ``remembered``: found earlier."""
 
     commit: str
     kind: str

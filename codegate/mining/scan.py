@@ -80,8 +80,7 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue with components taking turns among neighbours."""
-    # So no busy file fills a suite.
+    """Return the queue with components taking turns among neighbours, so that no busy file fills a suite."""
     found: list[Prospect] = []
     for start in range(0, len(queue), _NEIGHBOURS):
         turns: Counter[str] = Counter()
@@ -100,8 +99,7 @@ def _lines(change: PathChange) -> int:
 
 
 def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:
-    """Return the commits after ``scanned``; None: all commits count."""
-    # They all count too if history was rewritten since.
+    """Return the commits after ``scanned``; None: all count, also where history was rewritten since."""
     if scanned is None:
         return None
     try:
@@ -119,6 +117,5 @@ def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
 
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
-    """Return the sort key of a prospect."""
-    # If ``fixes`` are wanted, changes that call themselves fixes come first, and then the newest.
+    """Return a prospect's sort key: if ``fixes`` are wanted, those that say so first, then the newest."""
     return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

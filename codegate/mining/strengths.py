@@ -18,10 +18,7 @@ STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Number, median, lowest and highest of a figure over problems.
-
-    Null if no problem has it.
-    """
+    """Number, median and range of a figure; null without values."""
 
     n: int
     median: float | None = None

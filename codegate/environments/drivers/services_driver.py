@@ -24,10 +24,7 @@ GRACE = 10.0
 
 
 def start(server: dict[str, str]) -> subprocess.Popen[Any]:
-    """Return the process of a server that is ready.
-
-    If it does not get ready, this process ends.
-    """
+    """Return a server's process once it is ready; otherwise end this process."""
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the server's, as long as it runs
     process = subprocess.Popen(["/bin/sh", "-c", server["run"]], stdin=subprocess.DEVNULL, stdout=output,
                                stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
@@ -62,10 +59,7 @@ def stop(process: subprocess.Popen[Any]) -> None:
 
 
 def main() -> None:
-    """Run the command between start and stop of the servers.
-
-    This process ends as the command ended.
-    """
+    """Run the command between start and stop of the servers, and end as it ended."""
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: servers cannot open our descriptors through /proc
     running = [start(server) for server in json.loads(sys.argv[1])]
     try:

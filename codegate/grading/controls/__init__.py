@@ -1,4 +1,1 @@
-"""Controls: marks in tests, and copies beside them.
-
-They show whether a test run can be believed.
-"""
+"""Marks and copies that prove a test run's results."""

@@ -31,10 +31,7 @@ Key = tuple[str, str]
 
 
 class UnitsUnknown(SandboxError):
-    """Raised when hidden tests cannot be read.
-
-    Then nothing can be marked or copied in them.
-    """
+    """Raised when hidden tests are unreadable: nothing can be marked."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +110,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test of a run under its own name.
-
-    The real one has no flips.
-    """
+    """One run's test: the real one has no flips."""
 
     unit: Unit
     flips: Flips = ()
@@ -147,10 +141,7 @@ class Copies:
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
-        """Return the settings for a test driver.
-
-        They do not tell copies from the real test.
-        """
+        """Return a driver's settings, which do not identify real tests."""
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
@@ -174,18 +165,12 @@ class Copies:
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return the statements of a test that left marks.
-
-        The test is named by its word or its unit.
-        """
+        """Return which statements of a word or unit left marks."""
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return, by test, its own tokens.
-
-        For runners that report only the tokens of all tests together.
-        """
+        """Return each test's own tokens where runners report all together."""
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
@@ -203,10 +188,7 @@ class Copies:
 
 
 def statements_of(left: Iterable[str]) -> frozenset[int]:
-    """Return the statements whose marks a test left.
-
-    For a run whose copies are not known.
-    """
+    """Return the statements whose marks were left, without known copies."""
     numbers = (token.rpartition("_")[2] for token in left)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 

@@ -98,10 +98,7 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: Tes
 
 
 def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies | None:
-    """Return marked test files without copies, or None.
-
-    None if they cannot be read.
-    """
+    """Return marked test files without copies; None if unreadable."""
     with suppress(UnitsUnknown):
         texts = read_texts(tree, files, runner)
         return make_copies(texts, texts.units.values(), {}) if texts.units else None
@@ -188,8 +185,7 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies with the other texts of sites that count."""
-        # A copy has flips for different rows.
+        """Return copies, each for different rows, with the other texts of sites that count."""
         together: list[list[Site]] = []
         rows: list[set[str]] = []
         for site in self._counting_sites(key):
@@ -243,10 +239,7 @@ class _Search:
         seconds: float | None = None,
         instead: Mapping[Key, Flips] | None = None,
     ) -> Folded:
-        """Run the reference fix with these copies.
-
-        Only the files that share a process with one of them.
-        """
+        """Run the fix on files that share processes with ``copies``."""
         made = make_copies(self.texts, self.units, copies, real=place, instead=instead)
         selection = replace(test_selection(self.problem), copies=made)
         if copies:
@@ -303,8 +296,7 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Attempt two halves of copies that stopped a run."""
-        # A single copy that stops a run is left out.
+        """Attempt two halves of copies that stopped a run; a single one is left out."""
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
             part: dict[Key, list[Flips]] = {}
@@ -313,8 +305,7 @@ class _Search:
             self.attempt(part, place)
 
     def _record_killed(self, test: str, folded: Folded) -> None:
-        """Record the flips that failed a test."""
-        # Of several flips in one copy, the one at a site that has failed the test before.
+        """Record the flips that failed a test; of several in one copy, that of a site which has failed it before."""
         known = self.killed.setdefault(test, {})
         for copied in folded.copies.get(test, ()):
             own = [one for one in copied.flips if len(copied.flips) == 1 or one.site.name in known]
@@ -323,10 +314,7 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Change tests themselves if none of their copies counts.
-
-        A few of their sites, one at a time.
-        """
+        """Flip, one by one, few sites of tests without copies."""
         units = self.real.units if self.real else {}
         left = {
             key: test
@@ -346,10 +334,7 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the flips that the fix fails, as a manifest.
-
-        ``unfit`` files cannot be marked.
-        """
+        """Return the flips that the fix fails; ``unfit`` files aside."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._counting_sites(key)}

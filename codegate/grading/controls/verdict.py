@@ -131,8 +131,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
-    """Return whether only copies inside a test failed it."""
-    # For example in a suite of methods.
+    """Return whether only copies inside a test, such as a suite of methods, failed it."""
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.status in FAILED]
@@ -141,10 +140,7 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the tests that contain no other of ``tests``.
-
-    A containing test fails when an inner one does.
-    """
+    """Return ``tests`` that contain no others, which would fail them."""
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
@@ -164,10 +160,7 @@ class Drawn:
 
 
 def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Return random copies of each fail-to-pass test.
-
-    From the flips that validation has shown the reference fix to fail.
-    """
+    """Draw copies of fail-to-pass tests that the fix fails."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)
@@ -321,8 +314,7 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 
 
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
-    """Return whether a copy failed where the fix fails it."""
-    # It must not pass the statement at which the reference fix fails.
+    """Return whether a copy failed, and not behind the statement at which the fix fails."""
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.status in FAILED
     return (failed or copied.cut) and not ends & copied.passed

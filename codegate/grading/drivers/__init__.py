@@ -20,10 +20,7 @@ _OWN: Final = "codegate.grading.drivers"
 
 @cache
 def driver_source(file: str, package: str = _OWN) -> str:
-    """Return the text of one of a package's programs.
-
-    ``file`` is its name, without ``.py`` for Python's.
-    """
+    """Return a package's program by name (``.py`` may be omitted)."""
     name = file if "." in file else f"{file}.py"
     return resources.files(package).joinpath(name).read_text("utf-8")
 
@@ -69,8 +66,7 @@ def _program(driver: str, package: str) -> str:
 
 
 def _with_imports(driver: str, package: str) -> dict[tuple[str, str], None]:
-    """Return a driver and all that it imports from."""
-    # As package and name, dependencies first.
+    """Return package and name of a driver and all that it imports from, dependencies first."""
     found: dict[tuple[str, str], None] = {}
     for place, name in _IMPORT.findall(driver_source(driver, package)):
         found |= _with_imports(name, place)

@@ -45,10 +45,7 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return the compile errors of scripts that compiled before.
-
-    By path; without Node nothing is known.
-    """
+    """Return, by path, errors of scripts that compiled before; none is known without Node."""
     node = shutil.which("node")
     known = [path for path, was_there in files.items() if was_there]
     paths = [os.path.join(side, path) for path in known for side in ("before", "after")]
@@ -72,10 +69,7 @@ def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]
 
 
 def findings(ruff: str, side: str) -> dict[str, int] | None:
-    """Return ruff's findings in a folder, by rule.
-
-    None if ruff gave no usable answer.
-    """
+    """Return ruff's findings in a folder by rule; None if ruff gave no usable answer."""
     if not os.path.isdir(side):
         return {}
     version = "py%d%d" % sys.version_info[:2]

@@ -139,10 +139,7 @@ class LeakSearch:
             self.tell("%s %s" % (path, text))
 
     def wants(self, folder: str, name: str) -> bool:
-        """Return whether a system file's name makes it relevant.
-
-        There are too many to read them all.
-        """
+        """Return whether a system file's name makes it relevant: there are too many to read them all."""
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
             return name in self.names or name.endswith(PACKED)
@@ -216,10 +213,7 @@ class LeakSearch:
             self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether a git object holds the answer.
-
-        Or whether the index of a pack lists one.
-        """
+        """Return whether a git object holds the answer, or the index of a pack lists one."""
         if path.endswith(".idx"):
             data = read_start(path, TEXTS["LARGEST_COMPILED"])
             return any(bytes.fromhex(blob) in data for blob in self.blobs)
@@ -240,10 +234,7 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a file of the base tree.
-
-        Its lines were searched before it was put here; this searches the rest.
-        """
+        """Search the rest of a base file, whose lines were searched before it was put here."""
         for name, data in self.unpacker.texts(own, read_start(path, TEXTS["LARGEST_ARCHIVE"]), True):
             if name != own or OBJECT.match(path):
                 self.look_at(name, data, True)
@@ -279,10 +270,7 @@ def is_editable(record: bytes) -> bool:
 
 
 def package_facts(path: str) -> "tuple[str, str]":
-    """Return name and version in a package.json.
-
-    The package may be installed under an alias.
-    """
+    """Return name and version in a package.json; it may be installed under an alias."""
     try:
         facts = json.loads(read_start(path))
         return str(facts["name"]), str(facts.get("version", ""))
@@ -297,10 +285,7 @@ def version_numbers(version: str) -> "tuple[int, ...]":
 
 
 def network() -> list[str]:
-    """Return the addresses and names that answered.
-
-    None should.
-    """
+    """Return the addresses and names that answered; none should."""
     answered = []
     for address in ADDRESSES:
         with contextlib.suppress(OSError), socket.create_connection(address, timeout=0.3):

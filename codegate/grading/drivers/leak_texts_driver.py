@@ -46,20 +46,14 @@ def encoded_lines(lines: list[str]) -> set[bytes]:
 
 
 def squeezed(data: bytes) -> bytes:
-    """Return a text without blanks, quotes and backslashes.
-
-    The result is the same however the text is indented, wrapped or embedded.
-    """
+    """Return a text without blanks, quotes and backslashes, however it is wrapped or embedded."""
     if b"\\n" in data:
         data = data.replace(b"\\r", b"").replace(b"\\n", b"").replace(b"\\t", b"")
     return data.translate(None, b" \t\r\n\f\v'\"`\\")
 
 
 def patched(data: bytes) -> bytes:
-    """Return a patch's places as it leaves them.
-
-    Other text is returned as it is.
-    """
+    """Return a patch's places as it leaves them, and other text as it is."""
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]
@@ -90,10 +84,7 @@ class Unpacker:
         self.unread: list[str] = []
 
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-        """Yield a file, or the named files packed in it.
-
-        ``every``: all of them, else those named like the answer.
-        """
+        """Yield a file, or what is packed in it: all (``every``), else what is named like the answer."""
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
             yield name, data[:LARGEST_TEXT]
@@ -199,10 +190,7 @@ class Answer:
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
-        """Return how a file repeats the fix, with line count.
-
-        The file is outside of the base tree; 0 if it does not.
-        """
+        """Return how a file outside of the base tree repeats the fix, with line count; 0 if it does not."""
         lines = lines_of(patched(data))
         shared = len(lines & self.fix)
         if shared >= max(2, (len(self.fix) + 1) // 2):
@@ -226,10 +214,7 @@ class Answer:
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
-        """Return how many changed places a text has as fixed.
-
-        0 if these are fewer than half.
-        """
+        """Return how many changed places a text has as fixed; 0 if these are fewer than half."""
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
         after = squeezed(patched(data)) if self.runs and b"@@ -" in data else b""
@@ -243,10 +228,7 @@ class Answer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code repeats the fix, or "".
-
-        ``source``: its source is next to it.
-        """
+        """Return how byte code, beside its ``source`` or not, repeats the fix, or ""."""
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)
@@ -263,10 +245,7 @@ class Answer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return how a compiled file repeats the fix, or "".
-
-        It names a changed file, and most names that the fix adds.
-        """
+        """Return how a compiled file names a changed file and most names that the fix adds, or ""."""
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
             own = os.path.basename(changed)
@@ -277,10 +256,7 @@ class Answer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return how a compiled file has a hidden test.
-
-        It names the file and a test that is new in it.
-        """
+        """Return how a compiled file names a hidden test's file and a test that is new in it, or ""."""
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
                 if name in data:
@@ -288,10 +264,7 @@ class Answer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return how a file names a new hidden test.
-
-        Without defining a test of that name.
-        """
+        """Return how a file names a new hidden test without defining one of that name, or ""."""
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:
             return ""

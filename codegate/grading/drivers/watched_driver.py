@@ -16,10 +16,7 @@ LARGEST = 64 << 20
 
 
 def file_digest(path: str) -> str:
-    """Return the SHA-256 of a regular file, or "".
-
-    Empty if it is not one (any more).
-    """
+    """Return the SHA-256 of a regular file; "" if it is none (any more)."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:

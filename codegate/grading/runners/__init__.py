@@ -1,7 +1,4 @@
-"""The test runners of all languages, by name.
-
-Each is a class with the three methods of ``Runner``.
-"""
+"""Find the test runners of all languages by name."""
 
 from typing import cast
 

@@ -53,22 +53,13 @@ class Runner(Protocol):
     """Runs tests of one framework. Stateless."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """Return which of ``files`` share a process.
-
-        Usually each has its own.
-        """
+        """Return which ``files`` share a process; usually each is alone."""
         ...
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """Return the command for one batch.
-
-        The caller sets its limits and its records pipe.
-        """
+        """Return one batch's command; the caller sets limits and pipe."""
         ...
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """Return the report of a completed command.
-
-        It raises nothing, whatever was written to the pipe.
-        """
+        """Return a command's report, whatever was written, raising nothing."""
         ...

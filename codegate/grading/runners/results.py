@@ -1,7 +1,4 @@
-"""Turn a driver's phases into test results.
-
-The runners of all languages share this.
-"""
+"""Turn phases into results, for the runners of all languages."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -28,10 +25,7 @@ def status_of(phases: Phases) -> TestStatus:
 
 
 def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
-    """Return the failure texts of tests that have copies.
-
-    By test id.
-    """
+    """Return, by test id, failure texts of tests with copies."""
     failing = ((test, first_failure(found)) for test, found in phases.items())
     return {test: phase.text for test, phase in failing if phase and phase.text}
 

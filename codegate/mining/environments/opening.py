@@ -58,18 +58,12 @@ class Tried:
 
     @property
     def ready(self) -> bool:
-        """Return whether more tests pass than fail.
-
-        The others may need a network, but the recipe has what the tests need.
-        """
+        """Return whether more pass than fail: some need a network."""
         return self.passed > len(self.failed)
 
     @property
     def full(self) -> bool:
-        """Return whether nine of ten tests pass.
-
-        A missing package makes many tests fail, a missing network only a few.
-        """
+        """Return whether nine of ten pass, as without missing packages."""
         return self.passed >= 9 * (len(self.failed) + self.skipped)
 
     @property
@@ -103,10 +97,7 @@ class Head:
 
 @dataclass(frozen=True)
 class ChosenRecipe:
-    """The chosen recipe, its builds, and its test run.
-
-    The recipe comes without parts that failed and that its tests do not need.
-    """
+    """The recipe without failed parts, its builds and test run."""
 
     found: FoundRecipe
     builds: RecordedBuilds
@@ -285,8 +276,7 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint if the tests name another virtual environment."""
-    # Empty when it does not.
+    """Return a hint if the tests name another virtual environment, or ""."""
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

@@ -166,10 +166,7 @@ class RecordedBuilds:
             return not failing <= self._failing
 
     def passes_none(self, rung: Rung) -> None:
-        """Record that no test passed in an exact build.
-
-        No other change is served by it.
-        """
+        """Exclude an exact build in which no test passed."""
         with self._guard:
             self._empty.add(rung.environment.manifest.id)
 
@@ -214,10 +211,7 @@ def limits_of(recipe: Recipe) -> ProblemLimits:
 
 
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
-    """Return how a recipe runs tests.
-
-    ``own`` are the tree's own settings, used where the recipe has none.
-    """
+    """Return how a recipe runs tests, by default as ``own``."""
     if recipe.tests is None:
         if own is None:
             return None

@@ -61,10 +61,7 @@ Choose = Callable[[str], bool]
 
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
-    """Return those of a test's ``literals`` that ``public`` does not have; see ``hidden_literals``.
-
-    The tag of a field in Go counts by its values.
-    """
+    """Return ``literals`` that ``public`` lacks, Go's tags by their values."""
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
     for text in chain.from_iterable(parts):

@@ -107,10 +107,7 @@ class DeclaredNames:
 
 
 def declared_names(cut: Cut) -> DeclaredNames:
-    """Return the public names that ``cut`` adds to its source.
-
-    A name that moved within the change is not new.
-    """
+    """Return public names that ``cut`` adds; moved ones are none."""
     before = dict(chain.from_iterable(_declared(path, cut.base.get(path)) for path in cut.fix))
     after = dict(chain.from_iterable(_declared(path, file) for path, file in cut.fix.items()))
     gone = {_last(name) for name in before.keys() - after.keys()}
@@ -229,8 +226,7 @@ def _failure_signals(outcomes: TestOutcomes, names: DeclaredNames) -> Iterator[S
 
 
 def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
-    """Return the declared name that a test misses."""
-    # Empty if there is none.
+    """Return the declared name that a test misses, or ""."""
     result = outcomes.evidence.get(test)
     match = _UNKNOWN_NAME.search(result.message) if result is not None else None
     word = match[match.lastgroup or 0].rpartition(".")[2] if match is not None else ""

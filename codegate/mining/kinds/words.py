@@ -1,7 +1,4 @@
-"""Signals from the words of a change.
-
-Sources: title, text, branch, labels, issues, and the lines that it adds to changelogs.
-"""
+"""Read signals from titles, texts, branches, labels, issues and changelogs."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -157,10 +154,7 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
 
 
 def title_signals(title: str, place: str) -> Iterator[Signal]:
-    """Yield signals of a title's type and words.
-
-    ``place`` (title, body, issue, changelog) is part of each signal's name.
-    """
+    """Yield signals of a title; ``place`` begins their names."""
     kind, tag, rest = _strip(title[:_MAX_TITLE])
     if kind is not None:
         yield Signal(f"{place} type", kind, _NAMED["type"] * _PLACES[place], title.partition(":")[0].strip())
@@ -237,8 +231,7 @@ def _kind_named(words: Sequence[str]) -> Kind | None:
 
 
 def _headline(title: str, branch: str, body: str) -> str:
-    """Return the title."""
-    # For a merge that has none: the subject of its first commit.
+    """Return the title; for a merge without one, the subject of its first commit."""
     if title != branch and not title.startswith("Merge "):
         return title
     subjects = [line[2:] for line in body.splitlines() if line.startswith("* ") and not line.startswith("* Merge ")]
@@ -251,8 +244,7 @@ def _first_line(body: str) -> str:
 
 
 def _strip(title: str) -> tuple[Kind | None, str, str]:
-    """Return type, tag and remaining words of ``title``."""
-    # Prefixes such as a scope, a reference or an emoji are removed.
+    """Return type, tag and the words of ``title`` behind scopes, references and emoji."""
     kind: Kind | None = None
     tag, rest = "", title.strip()
     for _ in range(_MAX_PREFIXES):

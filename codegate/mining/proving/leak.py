@@ -158,8 +158,7 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
 
 
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
-    """Return distinctive changed places as the fix leaves them."""
-    # Each comes with the lines around it.
+    """Return distinctive changed places as the fix leaves them, with the lines around each."""
     found: list[list[str]] = []
     for path, file in fix.items():
         old = base.get(path)
@@ -178,8 +177,7 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
 
 
 def _squeezed(lines: Iterable[str]) -> str:
-    """Return lines without blanks, quotes and backslashes."""
-    # The program in the sandbox compares them in this form.
+    """Return lines as the program in the sandbox compares them: without blanks, quotes and backslashes."""
     return "".join(lines).translate(_UNSQUEEZED)
 
 

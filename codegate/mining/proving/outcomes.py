@@ -72,10 +72,7 @@ def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) ->
 
 
 def status_in(report: TestReport, test: str) -> Status:
-    """Return a test's status in a run.
-
-    ``unreached``: another test used up the time or ended the process.
-    """
+    """Return a test's status; ``unreached`` where the run ended before."""
     result = report.results.get(test)
     if result is not None:
         return result.status

@@ -31,10 +31,7 @@ _DECLARES: Final = re.compile(
 
 @dataclass(frozen=True)
 class _Place:
-    """Lines of a changed file, and those that they replaced.
-
-    ``begin`` to ``end`` count after the fix.
-    """
+    """Lines of a file after the fix, and those that they replaced."""
 
     path: str
     begin: int
@@ -109,8 +106,7 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
 
 
 def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
-    """Return the lines of changed files that do something."""
-    # Comments, imports and brackets do nothing by themselves.
+    """Return the lines of changed files but comments, imports and brackets."""
     return frozenset(
         (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))
         for path, file in changes.items()
@@ -160,8 +156,7 @@ def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Ite
 
 
 def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
-    """Return the fix without a file or place."""
-    # None if the rest does not parse, or does not differ.
+    """Return the fix without a file or place; None if the rest does not parse, or does not differ."""
     if isinstance(left, str):
         return {path: file for path, file in fix.items() if path != left}
     lines, file = texts.new[left.path], fix[left.path]

@@ -238,8 +238,7 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Return whether all graded tests pass."""
-    # Only the quarantined tests may keep ``result`` from being resolved.
+    """Return whether all graded tests pass, and quarantined ones at most do not."""
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
@@ -367,8 +366,7 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 
 
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
-    """Return where the problems were proved."""
-    # That is the sandbox, its images, and the packages installed in the environments.
+    """Return the sandbox, images and packages with which the problems were proved."""
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(

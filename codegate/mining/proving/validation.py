@@ -98,10 +98,7 @@ class Trial:
         return Trial(cut, self._open, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
-        """Run a state and return its report.
-
-        The first report of each state is the one as graded.
-        """
+        """Run a state; its first report is the graded one."""
         report = without_doubtful_passes(run_tests(partial(self._open, self.limits), self._trees[state], selection))
         self.first.setdefault(state, report)
         return report
@@ -133,8 +130,7 @@ class Trial:
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
-        """Run the unfixed state; return its report if nothing changed."""
-        # The same tests have to pass as in its first run.
+        """Run the unfixed state; return its report if the same tests pass as in its first run."""
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
         passed = [
@@ -160,8 +156,7 @@ class Trial:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Return, by quarantined test, the cause that it depends on."""
-        # This takes further runs, but none if no test is quarantined.
+        """Return, by quarantined test, the cause that it depends on, by further runs if there is any."""
         causes: dict[str, Cause] = {}
         reports = {state: self._reports(state) for state in self._trees}
         for state, flaky in flaky_tests(outcomes, reports).items():
@@ -234,8 +229,7 @@ def try_cut(
 
 
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
-    """Return the cut without tests that do not compile unfixed."""
-    # None if none of the others fails.
+    """Return the cut without tests that do not compile unfixed; None if none of the others fails."""
     before = trial.first["before"]
     for _ in range(_MOST_NARROWINGS):
         changed = narrowed(trial.cut.hidden, "\n".join({error.text for error in before.collection_errors}))
@@ -250,10 +244,7 @@ def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut 
 
 
 def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
-    """Return ``allowed``, with more disk and memory for large trees.
-
-    A tree is large if it takes over half of the disk.
-    """
+    """Return ``allowed``, with more disk and memory for large trees."""
     size = sum(len(file.data) for file in tree.values()) >> 20
     if size <= allowed.disk_mb // 2:
         return allowed

@@ -29,10 +29,7 @@ _Counts = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """One path that a unit changed.
-
-    Blob ids are git's; line counts are None for binary files.
-    """
+    """One changed path: git's blob ids, line counts unless binary."""
 
     path: str
     status: ChangeStatus

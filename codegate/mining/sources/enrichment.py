@@ -233,10 +233,7 @@ class GitHubEnrichment:
 
 
 def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
-    """Return ``owner/name`` of the clone's origin, or None.
-
-    The origin has to be on the forge that ``api_url`` belongs to.
-    """
+    """Return ``owner/name`` of an origin on ``api_url``'s forge, or None."""
     match = _ADDRESS.fullmatch(origin_address(repository))
     if match is None or _SLUG.fullmatch(match["slug"]) is None:
         return None

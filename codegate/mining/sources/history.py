@@ -224,10 +224,7 @@ def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> Commi
 
 @dataclass(slots=True)
 class _Draft:
-    """A unit under construction.
-
-    ``records`` are its commits of the first-parent history, newest first.
-    """
+    """A unit under construction, with its first-parent commits, newest first."""
 
     records: list[CommitRecord]
     kind: UnitKind

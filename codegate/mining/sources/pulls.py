@@ -136,8 +136,7 @@ def fetch_pull_heads(repository: Path) -> int:
 
 
 def _own_settings(repository: Path) -> list[str]:
-    """Return the names of the repository's own git settings."""
-    # The user's and the system's settings are left out.
+    """Return the names of the repository's own git settings, without the user's and the system's."""
     found: list[str] = []
     for scope in ("--local", "--worktree"):
         with contextlib.suppress(GitError):  # the scope has no file, or a broken one
@@ -168,8 +167,7 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
 
 
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return matches of merges and commits with pull request heads."""
-    # A merge matches if it brought exactly one head in, or if its second parent is one.
+    """Return matches of commits that are a head, and of merges that brought one in, or have it as second parent."""
     numbers = {commit: number for number, commit in sorted(heads.items(), reverse=True)}
     found: dict[str, PullMatch] = {}
     for entry in landed:
@@ -186,8 +184,7 @@ def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, Pu
 
 
 def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[int, list[Signature]]:
-    """Return, by pull request, the signatures of its own commits."""
-    # Commits of ``tip`` and merges are left out.
+    """Return, by pull request, the signatures of its commits but those of ``tip`` and merges."""
     stdin = "".join(f"{commit}\n" for commit in [*heads.values(), f"^{tip}"]).encode("ascii")
     log = git(repository, "log", "-z", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
               "--encoding=UTF-8", "--format=%H%x00%P%x00%ae%x00%at%x00%s", "--stdin", stdin=stdin)  # fmt: skip

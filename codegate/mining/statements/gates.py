@@ -117,16 +117,14 @@ def longest_words(text: str) -> str:
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
-    """Return quoted texts and numbers that only hidden files have."""
-    # Only files in languages without a test reader are searched.
+    """Return quoted texts and numbers that only hidden files have, in languages without a test reader."""
     read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
     return hidden_texts((text for source in texts for _, *parts in _LITERAL.findall(source) for text in parts), public)
 
 
 def _internal_names(cut: Cut) -> frozenset[str]:
-    """Return names in changed lines that nothing public mentions."""
-    # Hidden tests and documentation are public here.
+    """Return names in changed lines that neither hidden tests nor documentation mention."""
     changed: set[str] = set()
     for path, file in cut.fix.items():
         new = decode(file.data).splitlines() if file is not None else []

@@ -1,7 +1,4 @@
-"""Names that hidden tests use and only the fix declares.
-
-A statement must name them, or the problem cannot be solved.
-"""
+"""Disclose names that tests use and only the fix declares."""
 
 import re
 from collections.abc import Iterator
@@ -138,8 +135,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return the module or path that users name."""
-    # Python has modules; of JavaScript, only new files have a path.
+    """Return the module or path that users name: of Python a module, of JavaScript new files' paths."""
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
@@ -149,6 +145,5 @@ def _place(path: str, cut: Cut) -> str:
 
 
 def _line(signature: str) -> str:
-    """Return a signature that fits into one code span."""
-    # A back quote would end the span.
+    """Return a signature that fits into one code span, which a back quote would end."""
     return " ".join(normalise(signature, 4 * _MAX_SIGNATURE).replace("`", "'").split())[:_MAX_SIGNATURE]

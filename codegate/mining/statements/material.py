@@ -1,7 +1,4 @@
-"""Collect what people wrote about a change.
-
-Sources: issues, changelogs, the texts of pull requests and commits.
-"""
+"""Collect issues, changelogs and messages about a change."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -57,8 +54,7 @@ def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iter
 
 
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
-    """Return the changelog entries that the change adds."""
-    # If some name the change, only these.
+    """Return the changelog entries that the change adds; if some name it, only these."""
     found: list[str] = []
     for change in unit.changes:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)

@@ -1,7 +1,4 @@
-"""Quote what people wrote about a change.
-
-Sentences are quoted word for word, or not at all.
-"""
+"""Quote people's sentences about a change word for word."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -129,10 +126,7 @@ def says_enough(sentences: Collection[str]) -> bool:
 
 
 def is_sentence(text: str, source: str) -> bool:
-    """Return whether ``text`` is a complete sentence of prose.
-
-    It must not lead to something that was left out.
-    """
+    """Return whether ``text`` is a complete sentence, not an introduction."""
     item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
     # List items of a message describe the fix, and those of an issue list versions.
     prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
@@ -146,8 +140,7 @@ def is_sentence(text: str, source: str) -> bool:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield paragraphs and list items of ``text`` without code blocks."""
-    # Each is on one line.
+    """Yield paragraphs and list items of ``text`` without code blocks, each on one line."""
     for paragraph in _PARAGRAPH.split(scrub_text("", text)):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())

@@ -1,7 +1,4 @@
-"""Let a model rewrite a statement.
-
-Opt-in: one call, which shows nothing but the statement.
-"""
+"""Let a model reword a statement, seeing nothing else."""
 
 import re
 from dataclasses import dataclass, replace

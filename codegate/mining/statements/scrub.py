@@ -123,8 +123,7 @@ def scrub_text(title: str, body: str) -> str:
 
 
 def _until_unchanged(text: str, once: Callable[[str], str]) -> str:
-    """Return ``text`` after as many passes as change it."""
-    # Empty if it never settles.
+    """Return ``text`` after as many passes as change it; empty if it never settles."""
     for _ in range(_MAX_PASSES):
         before, text = text, once(text)
         if text == before:
@@ -144,8 +143,7 @@ def _one_pass(text: str) -> str:
 
 
 def _without_fences(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of code fences."""
-    # An unclosed fence goes to the end.
+    """Yield the lines outside of code fences; an unclosed one goes to the end."""
     opened: re.Match[str] | None = None
     for line in lines:
         if opened is None:
@@ -217,8 +215,7 @@ def _without_references(line: str) -> str:
 
 
 def _code_without_references(code: str) -> str:
-    """Return inline code with "…" in place of references."""
-    # Empty if it holds nothing else.
+    """Return inline code with "…" in place of references; empty if it holds nothing else."""
     if _REFERENCE_ROLE.fullmatch(code):
         return ""
     bare = _CODE_REFERENCE.sub("…", code)

@@ -173,8 +173,7 @@ def _exception_of(result: TestResult) -> str:
 
 
 def _difference(example: Example) -> str:
-    """Return a heading that says what an example shows."""
-    # It has the example's call, and its results if they are short.
+    """Return a heading with an example's call, and its results if they are short."""
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()

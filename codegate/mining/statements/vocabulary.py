@@ -103,8 +103,7 @@ def gives_fix_away(text: str, known: FixVocabulary) -> bool:
 
 
 def _as_read(text: str) -> str:
-    """Return ``text`` as a reader sees it."""
-    # Lookalike letters are replaced; invisible characters, escapes and code marks are removed.
+    """Return ``text`` without lookalike letters, invisible characters, escapes and code marks."""
     if text.isascii() and not set("&\\`") & set(text):
         return text
     text = _ENTITY.sub(_character, _ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
@@ -121,8 +120,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether some words in a row quote the fix."""
-    # Words that the replaced files have as well do not count.
+    """Return whether some words in a row quote the fix, and not the files that it replaces."""
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():

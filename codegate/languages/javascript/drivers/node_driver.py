@@ -179,10 +179,7 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
 
 
 def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
-    """Return mocha's options, of those that count once the last, and those that only Node knows.
-
-    Mocha would start another process for the latter.
-    """
+    """Return mocha's options, the last of each, and Node's, for which mocha would start another process."""
     mocha: list[str] = []
     node: list[str] = []
     single: dict[str, list[str]] = {}

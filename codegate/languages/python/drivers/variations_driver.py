@@ -105,10 +105,7 @@ def fork() -> int:
 
 
 def crowd(processes: int) -> None:
-    """Share one processor with so many busy ``processes`` until this process ends.
-
-    They are no children of this process: a test may wait for its own.
-    """
+    """Share a processor with busy ``processes``, which are no children of this one: a test may wait for its own."""
     with contextlib.suppress(OSError):
         usable = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {usable[os.urandom(1)[0] % len(usable)]})
