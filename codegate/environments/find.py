@@ -135,13 +135,9 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     """Return the recipes that the files propose, best first.
 
     There is at least one, and nothing is executed. Each job that runs tests proposes one, with the combination of its
-    matrix that is available; then lock and manifest files imply one. Only a try shows which of them works.
-
-    Args:
-        tree: of the whole repository.
-        path: the part of it whose tests are run; empty: all of it.
-        has: whether a toolchain is to be had: one that is not gives way to the nearest that is. None: all that images
-            and package indexes may have are.
+    matrix that is available; then lock and manifest files imply one. Only a try shows which of them works. Tests are
+    those below ``path``. A toolchain that is not to be had (``has``) gives way to the nearest that is; None: all that
+    images and package indexes may have are.
 
     Raises:
         UsageError: a part of it is nothing that a recipe may say.

@@ -81,12 +81,8 @@ def export_built(target: Path) -> dict[str, str]:
 def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
     """Import the trusted environments of ``source`` that are new here.
 
-    Args:
-        source: a folder that ``export_built`` wrote.
-        trusted: the SHA-256 of each archive that may be taken, by key.
-
-    Returns:
-        How many were taken, and for each that was refused a clause that says why.
+    ``trusted`` has, by key, the SHA-256 of each archive that may be taken. Return how many were taken, and for each
+    that was refused a clause that says why.
 
     Raises:
         InfrastructureError: the disk refused.

@@ -155,13 +155,8 @@ def set_up_variables(
 ) -> dict[str, str]:
     """Return the environment of set-up commands, without secrets.
 
-    Args:
-        recipe: its ``env`` wins over all others.
-        path: ``PATH``.
-        names: paths of the tree: what has no lock file is dated.
-        day: indexes answer as of its end, where they can.
-        indexes: the result of ``index_variables``.
-        python: version of the virtual environment's interpreter; None: there is none.
+    What of the tree's ``names`` has no lock file is dated by ``day``. ``python`` is the version of the virtual
+    environment's interpreter; None: there is none. The recipe's ``env`` wins over all others.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]

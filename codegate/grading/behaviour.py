@@ -70,13 +70,7 @@ class Behaviour(Strict):
 
 
 def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
-    """Return the behaviour of one process of a runner.
-
-    Args:
-        attempted: its driver's records.
-        crashes: the exceptions of its failing tests.
-        completed: the supervisor's observation.
-    """
+    """Return the behaviour of one process of a runner."""
     parts = [
         Behaviour(
             watched=True,

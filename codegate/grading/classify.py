@@ -27,12 +27,8 @@ def classify_failure(
 
     Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
     tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else
-    the exception of the first one decides. Last come tests that did not run to their end.
-
-    Args:
-        report: the run.
-        failing: the expected tests that did not pass; may be empty when the run as a whole proves nothing.
-        expected: ids of all expected tests.
+    the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are those of the
+    ``expected`` tests that did not pass; there may be none when the run as a whole proves nothing.
     """
     if report.tampering:
         return "tampering", report.tampering

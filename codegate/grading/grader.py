@@ -25,13 +25,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     """Return the grade of ``patch`` on ``base``.
 
     Apply, compile, then run the hidden tests once with copies of them beside them. Tests that have no copies run a
-    second time, changed, if all of them passed.
-
-    Args:
-        problem: the problem.
-        base: its base tree.
-        patch: unified diff, as written by a suspect.
-        sandboxes: where the code runs; each run of the hidden tests has a fresh one.
+    second time, changed, if all of them passed. The patch is a unified diff, as written by a suspect.
 
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
@@ -75,12 +69,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
 def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
     """Return the grade of an answer to a question.
 
-    It depends on whether the answer holds code; nothing is run.
-
-    Args:
-        problem: the question.
-        text: the whole answer; a blank one is always wrong.
-        contains_code: whether the answer, or a file that came with it, holds code.
+    It depends on whether the answer, or a file that came with it, holds code; nothing is run. A blank one is wrong.
     """
     (test,) = problem.tests.expected
     failure: FailureClass | None = None
@@ -110,16 +99,7 @@ def grade_reference(
 ) -> tuple[Grade, ControlAudit | None]:
     """Return the grade of a problem's fix, and its controls.
 
-    None instead of controls if no test was run.
-
-    Args:
-        problem: the problem; its own audit does not count.
-        base: its base tree.
-        sandboxes: where the code runs.
-        unproven: a run of the marked tests on the base tree; None: it is made here.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
+    None instead of controls if no test was run. Otherwise as ``find_flips``.
     """
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unproven)

@@ -146,12 +146,7 @@ def read_frames(
     """Return the records, the announced status, and whether forged.
 
     The records are those before the end record. Forged: something else was written. A last line that was cut short is
-    no record, and no forgery.
-
-    Args:
-        data: the bytes from the pipe.
-        token: opens each record.
-        parse: returns the record of a line that has to begin with the opening; None if it is none.
+    no record, and no forgery. ``parse`` returns the record of a line that begins with the opening, or None.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")

@@ -84,10 +84,7 @@ def add_to_count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) ->
 class Once(Generic[_Key, _Value]):
     """Caches values by key; concurrent callers wait for one computation.
 
-    A failure reaches every caller that waits for it, and is not cached.
-
-    Args:
-        most: number of cached values; those used last are kept.
+    A failure reaches every caller that waits for it, and is not cached. Of more than ``most``, the last used are kept.
     """
 
     def __init__(self, most: float = math.inf) -> None:
@@ -121,8 +118,6 @@ class Sandboxes:
         texts: the hidden tests of the last problems with their units; ``controls/flips.py`` fills it.
 
     Args:
-        backend: where they run.
-        environments: the known ones, by id.
         ahead: how many sandboxes are started ahead of need.
         tree: returns the tree that an environment is built from; None: all are built from an empty one.
     """
@@ -260,13 +255,9 @@ class Sandboxes:
     ) -> Iterator[tuple[Sandbox, str | None]]:
         """Yield a fresh sandbox for an agent, with its packages beside the project's; close it afterwards.
 
-        With it comes a digest of all versions that were installed for the agent; None where nothing was.
-
-        Args:
-            environment: the problem's.
-            packages: what the agent and its MCP servers are installed in; ids are the names of their folders. A server
-                that cannot be installed is left out until this object is closed.
-            seconds: how long the sandbox lives.
+        With it comes a digest of all versions that were installed for the agent; None where nothing was. The ids of
+        ``packages`` are the names of their folders. An MCP server that cannot be installed is left out until this
+        object is closed.
 
         Raises:
             UsageError: the agent cannot be installed.
@@ -312,12 +303,8 @@ def base_images(
 ) -> dict[str, str]:
     """Return the base images of environments, by version of Python.
 
-    Only of environments whose identity names no image. Images are named by content.
-
-    Args:
-        backend: where code is to run.
-        environments: of a suite.
-        wanted: base images of earlier samples, used if available.
+    Only of environments whose identity names no image. Images are named by content; those of earlier samples
+    (``wanted``) are used if available.
 
     Raises:
         SandboxError: one is neither here nor to be had.

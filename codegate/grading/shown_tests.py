@@ -91,13 +91,7 @@ def find_regressions(
 
     Only source files of the patch count. A test that a run does not report in its limits does not pass; none passes in
     a forged run. Tests of files that the runs have no time for are not compared. None: no test was compared.
-
-    Args:
-        problem: the problem.
-        base: its base tree.
-        patch: unified diff, as written by a suspect.
-        passing: what ``run_full_test_suite`` returned.
-        sandboxes: where the tests run.
+    ``passing`` is what ``run_full_test_suite`` returned.
 
     Raises:
         PatchError: ``patch`` does not apply to ``base``.

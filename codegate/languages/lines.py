@@ -232,9 +232,7 @@ def dialect_of(path: str) -> Dialect | None:
 def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
     """Return the steps of a line as code in braces.
 
-    Args:
-        line: its steps.
-        write: gets the place of a step, the step, and the number of the first expression that it checks.
+    ``write`` gets a step's place, the step, and the number of its first checked expression.
     """
     parts, depth, number = list[str](), 0, 0
     for at, step in enumerate(line.steps):

@@ -106,15 +106,9 @@ def import_proven(
 ) -> ImportReport:
     """Import ``file`` as a new suite at ``out``.
 
-    SWE-bench rows are proven by execution; HumanEval tasks are not, ``codegate validate`` does that.
-
-    Args:
-        file: a JSON Lines file; of the format ``harbor`` a task folder, or a folder of them.
-        kind: its format.
-        out: folder of the suite; it must not exist, or be empty.
-        options: the suite's name, recipe and rounds; the kinds of change are ignored.
-        backend: where the code runs; the caller closes it.
-        repository: a clone that has the rows' base commits.
+    SWE-bench rows are proven by execution; HumanEval tasks are not, ``codegate validate`` does that. ``file`` is a JSON
+    Lines file; of the format ``harbor`` a task folder, or a folder of them. ``repository`` has the rows' base commits.
+    The kinds of change in ``options`` are ignored, and the caller closes ``backend``.
 
     Raises:
         UsageError: no row can be used (names the first ones), ``repository`` is missing, or ``out`` is in use.

@@ -44,12 +44,8 @@ def mine_repository(
 ) -> MineReport:
     """Mine ``repository`` into a suite; return each unit's result.
 
-    Args:
-        repository: a local clone with its history.
-        out: folder of the suite; a suite that is there is replaced, as a whole and at the end.
-        options: what to mine and how much.
-        backend: where the code runs; stays the caller's to close, except that an interrupt closes it.
-        progress: called from the calling thread only.
+    A suite that is at ``out`` is replaced, as a whole and at the end. The caller closes ``backend``, except that an
+    interrupt closes it. ``progress`` is called from the calling thread only.
 
     Raises:
         UsageError: the repository cannot be mined, an option is wrong, or ``out`` holds something else.

@@ -203,12 +203,8 @@ def make_copies(
 ) -> Copies:
     """Return files with marked ``units`` and ``copies`` of some.
 
-    Args:
-        texts: the files.
-        units: those to mark.
-        copies: by unit, the flips of each copy.
-        instead: flips of units that are changed themselves, and have no copies.
-        real: position of the real test among its copies, from 0 (before all) to 1; None: random.
+    ``copies`` has, by unit, the flips of each copy, and ``instead`` those of units that are changed themselves.
+    ``real`` is the position of the real test among its copies, from 0 (before all) to 1; None: random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}

@@ -65,14 +65,8 @@ def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
     """Return flips that the fix fails, and files without marks.
 
-    Args:
-        problem: the problem; its own audit, if it has one, does not count.
-        base: its base tree.
-        sandboxes: where the tests run.
-        unproven: a run of the marked tests on the base tree; None: it is made here.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
+    The problem's own audit does not count. ``unproven`` is a run of the marked tests on the base tree; None: it is made
+    here. Raises as ``run_tests``.
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
     try:

@@ -37,16 +37,8 @@ def driver_command(
     """Return the command that runs a Python driver.
 
     It has a records pipe, out of the repository's reach. The interpreter is isolated from variables, start-up files and
-    the folder that it is started in: only the driver runs until it lets something else in.
-
-    Args:
-        driver: its name.
-        settings: sent to its standard input, as JSON.
-        places: its arguments behind the pipe's descriptor: ``{tools}`` and the like, see ``Command.argv``.
-        package: the package that it is in.
-        interpreter: the interpreter, with options of the project's own behind it.
-        environment: as of a command.
-        timeout_seconds: as of a command.
+    the folder that it is started in: only the driver runs until it lets something else in. The driver gets ``settings``
+    on standard input, as JSON, and ``places`` (see ``Command.argv``) behind the pipe's descriptor.
     """
     return Command(
         argv=(*interpreter, "-I", "-S", "-B", "-c", _program(driver, package), "{records}", *places),

@@ -269,17 +269,10 @@ def validate_suite(
     """Prove every problem again and write the results back.
 
     Retired problems are left out. New quarantines are written, and where the others were proved. An expired quarantine
-    is lifted or renewed by the new proof; one that has not expired stays.
+    is lifted or renewed by the new proof; one that has not expired stays. The caller closes ``backend``.
 
-    Args:
-        suite: the suite.
-        repository: where base commits are (see ``suite.load_base``).
-        backend: where the code runs; stays the caller's to close.
-        rounds: runs of each state.
-        progress: called for each problem when it is done, in the order of completion, from worker threads.
-        concurrency: problems under way at the same time.
-        today: the day that quarantines begin and expire by; default: the present one.
-        waiting: called every second with how many problems are done, how many there are, and what is under way.
+    ``progress`` is called from worker threads for each problem when it is done; ``waiting`` every second with how many
+    problems are done, how many there are, and what is under way.
 
     Raises:
         UsageError: the suite has no problems, or a base tree cannot be found.

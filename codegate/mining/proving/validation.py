@@ -181,7 +181,7 @@ def try_cut(
     """Run ``cut`` once in each state; return trial or rejection.
 
     The fixed state runs first. It shows whether the environment works and how long the tests take, so that a bug that
-    hangs costs only a measured limit. The caller lets the grader grade the reference fix.
+    hangs costs only a measured limit. The caller lets the grader grade the reference fix. Raises as ``run_tests``.
 
     Args:
         cut: the unit's parts.
@@ -194,9 +194,6 @@ def try_cut(
         least: seconds that later runs may take in any case: the first one may find compiled what a grade compiles.
         doubts: says of the tests that fail after the fix whether that may be the environment's fault.
         processor_seconds: limit of the first run's processor time.
-
-    Raises:
-        SandboxError: ours or the daemon's fault.
     """
     allowed = with_room(allowed, cut.fixed)
     trial = Trial(cut, open_sandbox, today, allowed)

@@ -142,13 +142,7 @@ class _Pull(BaseModel):
 class GitHubEnrichment:
     """Asks GitHub (or GitHub Enterprise Server) about units.
 
-    Args:
-        slug: the repository as ``owner/name``.
-        token: goes to ``api_url`` only.
-        cache_folder: where answers are kept; no token is.
-        api_url: of REST: ``https://api.github.com``, or ``https://HOST/api/v3``.
-        max_wait_seconds: most that waiting for rate limits may take.
-        pause_seconds: the first pause before a question that failed is repeated.
+    The ``token`` goes to ``api_url`` only, which is that of REST; answers are kept in ``cache_folder``.
 
     Raises:
         UsageError: the slug or the address is none, or there is no token.
