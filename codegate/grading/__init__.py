@@ -9,13 +9,7 @@ from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.flips import find_flips, mark_tests
 from codegate.grading.grade import FailureClass, Grade, OwnTests, Regressions, TestResult
-from codegate.grading.grader import (
-    GRADER_VERSION,
-    grade,
-    grade_answer,
-    grade_reference,
-    is_outdated,
-)
+from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
 from codegate.grading.sandboxes import Once, RunCount, Sandboxes, base_images, counted_runs
 from codegate.grading.shown_tests import find_regressions, run_full_test_suite, run_own_tests, run_public_tests
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
@@ -42,7 +36,6 @@ __all__ = [
     "grade",
     "grade_answer",
     "grade_reference",
-    "is_outdated",
     "mark_tests",
     "run_full_test_suite",
     "run_hidden_tests",

@@ -86,14 +86,6 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
     return Grade(resolved=True, score=100.0, tests_passed=1, tests_total=1, tests=(result,))
 
 
-def is_outdated(problem: Problem) -> bool:
-    """Return whether a problem's controls are of an earlier version.
-
-    Earlier graders ran controls by themselves.
-    """
-    return problem.manifest.controls is not None and bool(problem.manifest.controls.killed)
-
-
 def grade_reference(
     problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None
 ) -> tuple[Grade, ControlAudit | None]:

@@ -188,10 +188,6 @@ class ControlAudit(Strict):
     most: int | None = Field(
         default=None, ge=1, description="Copies of each test in one run, at most; null: as many as the odds need."
     )
-    killed: tuple[str, ...] = Field(
-        default=(),
-        description="Of an earlier version, which ran controls alone: `codegate validate` renews them.",
-    )
     unfit: tuple[PlainPath, ...] = Field(
         default=(), description="Test files that are run as they are, because some test of theirs passes only so."
     )

@@ -51,7 +51,7 @@ def make_problem(
     tags, provenance or status. ``base_digest`` is the digest of a base folder.
     """
     audit = manifest.controls
-    controls: dict[str, object] = {"killed": audit.killed, "unfit": audit.unfit} if audit else {}
+    controls: dict[str, object] = {"killed": (), "unfit": audit.unfit} if audit else {}  # digests stay as they are
     if audit is not None and (audit.flips or audit.alone):
         controls |= {"flips": audit.flips, "alone": audit.alone, "most": audit.most}
     graded = {

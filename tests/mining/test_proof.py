@@ -14,7 +14,6 @@ from codegate.mining.proving.proof import proof_of
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
-    ControlAudit,
     Environment,
     Problem,
     ProblemLimits,
@@ -176,22 +175,17 @@ class TestValidateSuite:
 
         assert report.quarantined == quarantined
 
-    def test_controls_of_a_grader_before_this_one_are_made_anew_and_others_stay(
+    def test_controls_are_made_where_there_are_none_and_others_stay(
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
         problem = _problem("holds")
-        old = ControlAudit(tried=3, killed=("0123456789ab",))
-        suite = self._suite(history, replace(problem, manifest=problem.manifest.model_copy(update={"controls": old})))
-        for _ in range(2):
-            validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
-            (found,) = load_suite(suite.folder).problems
-            assert found.manifest.controls is not None
-            assert found.manifest.controls.killed == ()
-            assert found.manifest.controls.flips.keys() == {"test_pkg.py::test_a"}
-            given = found.manifest.controls.model_copy(update={"tried": 1})
-            suite = self._suite(
-                history, replace(problem, manifest=problem.manifest.model_copy(update={"controls": given}))
-            )
+        suite = self._suite(history, problem)
+        validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
+        (found,) = load_suite(suite.folder).problems
+        assert found.manifest.controls is not None
+        assert found.manifest.controls.flips.keys() == {"test_pkg.py::test_a"}
+        given = found.manifest.controls.model_copy(update={"tried": 1})
+        suite = self._suite(history, replace(problem, manifest=problem.manifest.model_copy(update={"controls": given})))
         validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
         (found,) = load_suite(suite.folder).problems
         assert found.manifest.controls == given

@@ -29,7 +29,6 @@ from codegate.grading import (
     find_flips,
     grade,
     grade_answer,
-    is_outdated,
     run_hidden_tests,
     test_selection,
 )
@@ -145,7 +144,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
     """Return what fix and unfixed tree show in ``rounds`` runs.
 
     Each run has a fresh sandbox, and the fix goes through the grader. Leaks are audited once. Controls are searched for
-    if there are none yet, or if they are of an earlier grader.
+    if there are none yet.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -159,7 +158,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         from_tree = problem.environment.base is not None
         leaks = audit_leaks(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder, from_tree=from_tree)
     controls = problem.manifest.controls
-    if controls is None or is_outdated(problem):
+    if controls is None:
         controls = find_flips(problem, base, sandboxes)
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": controls})
         problem = replace(problem, manifest=manifest)
