@@ -346,11 +346,12 @@ class _UnitBuilder:
         form = required_form(gates.exact, interface, "")
         builder.check_wanted()
         # If there is no answer, mining ends. Its results are stored, and the same command goes on from here.
-        done = rewrite_statement(candidate, mined_id(builder.name, self.prospect.unit), statement, gates, form)
+        name = mined_id(builder.name, self.prospect.unit)
+        rewritten, usage = rewrite_statement(candidate, name, statement, gates, form)
         with builder.counting:
-            builder.usage += done.usage
+            builder.usage += usage
             builder.rewrites += 1
-        return _require_disclosed(interface, done.statement or statement)
+        return _require_disclosed(interface, rewritten or statement)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, public_text
 from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, interface_of
-from codegate.mining.statements.rewrite import Rewritten, rewrite_statement
+from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, required_form, write_statement
 from tests.kit.model_server import as_json, chat_answer, messages_answer, wire_server
 from tests.mining.statement_world import BASE, FAILED, FIXED, TEST, cut_of, outcomes_of, sums_cut, unit_of
@@ -38,7 +38,7 @@ def material(cut: Cut, message: str = f"Sum up nothing\n\n{BODY}") -> tuple[Stat
     return own, gates, required_form(gates.exact, interface, own.text)
 
 
-def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) -> Rewritten:
+def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) -> tuple[StatementText | None, Usage]:
     line = transcript_line(
         ProblemKey(problem="p", sample=0),
         [Message(role="assistant", text=answer)],
@@ -47,51 +47,46 @@ def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) 
     )
     (folder / "answers.jsonl").write_bytes(transcript_header("handwritten", "writer-2025-01-01") + b"\n" + line + b"\n")
     cut = cut or sums_cut()
-    return rewrite_statement(parse_candidate("replay:answers.jsonl"), "p", *material(cut), folder=folder)
+    return rewrite_statement(parse_candidate(f"replay:{folder}/answers.jsonl"), "p", *material(cut))
 
 
 def test_the_answer_becomes_the_statement_with_its_snapshot(tmp_path: Path) -> None:
-    found = replayed(tmp_path, f"{REPORT}\u200b")
-    assert found.usage == Usage(input_tokens=7, output_tokens=5)
-    assert found.statement is not None
-    assert found.statement.text == f"# Sum up nothing\n\n{BODY}\n"
-    assert (found.statement.mode, found.statement.model) == ("rewrite", "replay:writer-2025-01-01")
+    found, usage = replayed(tmp_path, f"{REPORT}\u200b")
+    assert usage == Usage(input_tokens=7, output_tokens=5)
+    assert found is not None
+    assert found.text == f"# Sum up nothing\n\n{BODY}\n"
+    assert (found.mode, found.model) == ("rewrite", "replay:writer-2025-01-01")
 
 
 def test_the_interface_follows_the_rewritten_text(tmp_path: Path) -> None:
     fix = {"pkg/sums.py": FIXED + "\n\ndef empty_amount(items):\n    return 0\n"}
     cut = cut_of(BASE, fix, {"tests/test_sums.py": "from pkg.sums import empty_amount\n\nempty_amount([])\n"})
-    found = replayed(tmp_path, f"{REPORT} So says empty_amount.", cut)
-    assert found.statement is not None
-    assert found.statement.text.endswith("So says empty_amount.\n\n" + interface_of(cut).block())
+    found, _ = replayed(tmp_path, f"{REPORT} So says empty_amount.", cut)
+    assert found is not None
+    assert found.text.endswith("So says empty_amount.\n\n" + interface_of(cut).block())
 
 
 @pytest.mark.parametrize(
-    ("answer", "changes", "reason"),
+    ("answer", "changes"),
     [
-        (f"{REPORT} Let empty_amount do it.", {}, "the answer names empty_amount, which the fix changes"),
-        (f"{REPORT} Let empty\u200b_amount do it.", {}, "the answer names empty_amount, which the fix changes"),
-        (
-            f"{REPORT} Then return first + sum(items[1:], start=0).",
-            {},
-            "the answer quotes the fix or names what only the fix has",
-        ),
-        (f"{REPORT} Fixes #3.", {}, "the answer has a link or a reference of its own"),
-        (f"{REPORT} See https://example.org/x", {}, "the answer has a link or a reference of its own"),
-        ("I cannot.", {}, "the answer says too little"),
-        ("", {}, "the answer says too little"),
-        ("word " * 2000, {}, "the answer is longer than 6000 characters"),
-        (REPORT, {"stop": "length"}, "the answer ended by length"),
-        (REPORT, {"stop": "refusal"}, "the answer ended by refusal"),
+        (f"{REPORT} Let empty_amount do it.", {}),
+        (f"{REPORT} Let empty\u200b_amount do it.", {}),
+        (f"{REPORT} Then return first + sum(items[1:], start=0).", {}),
+        (f"{REPORT} Fixes #3.", {}),
+        (f"{REPORT} See https://example.org/x", {}),
+        ("I cannot.", {}),
+        ("", {}),
+        ("word " * 2000, {}),
+        (REPORT, {"stop": "length"}),
+        (REPORT, {"stop": "refusal"}),
     ],
 )
 def test_an_answer_that_is_no_good_is_paid_for_and_not_used(
-    tmp_path: Path, answer: str, changes: dict[str, Any], reason: str
+    tmp_path: Path, answer: str, changes: dict[str, Any]
 ) -> None:
-    found = replayed(tmp_path, answer, **changes)
-    assert found.statement is None
-    assert found.reason == reason
-    assert found.usage.input_tokens == 7
+    found, usage = replayed(tmp_path, answer, **changes)
+    assert found is None
+    assert usage.input_tokens == 7
 
 
 def test_an_answer_has_every_example_as_it_was_executed(tmp_path: Path) -> None:
@@ -108,9 +103,8 @@ def test_an_answer_has_every_example_as_it_was_executed(tmp_path: Path) -> None:
         header = transcript_header("handwritten", "writer-2025-01-01")
         (tmp_path / "answers.jsonl").write_bytes(header + b"\n" + line + b"\n")
         gates = gates_of(sums_cut(), outcomes_of(TEST, FAILED), NO_INTERFACE, "")
-        found = rewrite_statement(parse_candidate("replay:answers.jsonl"), "p", own, gates, folder=tmp_path)
-        assert (found.statement is not None) == used
-        assert used or found.reason == "the answer has not the examples that were executed"
+        found, _ = rewrite_statement(parse_candidate(f"replay:{tmp_path}/answers.jsonl"), "p", own, gates)
+        assert (found is not None) == used
 
 
 @pytest.mark.parametrize(
@@ -144,12 +138,12 @@ class TestOnTheWire:
                     "base_url": server.url + ("/v1" if provider == "openai" else ""),
                 }
             )
-            found = rewrite_statement(candidate, "p", *material(sums_cut(), message))
+            found, usage = rewrite_statement(candidate, "p", *material(sums_cut(), message))
         (request,) = server.received
-        assert found.statement is not None
-        assert found.statement.text == f"# Sum up nothing\n\n{BODY}\n"
-        assert found.statement.model == f"{provider}:local-model"
-        assert found.usage.output_tokens == 3
+        assert found is not None
+        assert found.text == f"# Sum up nothing\n\n{BODY}\n"
+        assert found.model == f"{provider}:local-model"
+        assert usage.output_tokens == 3
         sent = str(request.body)
         assert "The total of an empty list raises an IndexError" in sent
         assert sent.count("</material>") == 1
@@ -167,6 +161,6 @@ class TestOnTheWire:
         answer = chat_answer(message={"content": REPORT}, model="local-model-2")
         with wire_server(as_json(answer)) as server:
             candidate = CandidateSpec(provider="openai", model="local-model", base_url=server.url + "/v1")
-            found = rewrite_statement(candidate, "p", *material(sums_cut()))
-        assert found.statement is not None
-        assert found.statement.model == "openai:local-model-2"
+            found, _ = rewrite_statement(candidate, "p", *material(sums_cut()))
+        assert found is not None
+        assert found.model == "openai:local-model-2"
