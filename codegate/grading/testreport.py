@@ -7,7 +7,7 @@ from typing import Literal
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.copies import Copies
-from codegate.grading.grade import TestResult, TestStatus
+from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
 from codegate.service import Service
 from codegate.suite import Problem, RunnerName
@@ -33,7 +33,7 @@ class TestSelection:
         repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
-        copies: replace the files' texts; None: the files run as they are.
+        copies: replace the files' texts; empty: the files run as they are.
         service: a fake service for the tests; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
         roots: folders that Python imports from beside those of the environment.
@@ -55,7 +55,7 @@ class TestSelection:
     folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
-    copies: Copies | None = None
+    copies: Copies = field(default_factory=Copies)
     service: Service | None = None
     before: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
@@ -141,18 +141,9 @@ class TestReport:
         """Return whether the run was interfered with."""
         return bool(self.tampering)
 
-    @property
-    def parents(self) -> Mapping[str, tuple[str, ...]]:
-        """Return, by test, the builtin parents of its exception."""
-        return {test: crash.parents for test, crash in self.crashes.items()}
-
-    def status(self, test: str) -> TestStatus:
-        """Return the reported status of a test, or ``missing``."""
-        return self.results[test].status if test in self.results else "missing"
-
     def passes(self, test: str) -> bool:
         """Return whether a test is reported as passed."""
-        return self.status(test) == "passed"
+        return test in self.results and self.results[test].status == "passed"
 
     @property
     def proven(self) -> bool:

@@ -16,7 +16,6 @@ from hashlib import sha256
 from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed_behaviour
-from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
@@ -68,9 +67,7 @@ def run_tests(
         SandboxError: a sandbox failed; the tests' own failures are in the report.
     """
     runner = find_runner(selection.runner)
-    tree = tree.overlay(installed_files(tree))
-    if selection.copies is not None:
-        tree = selection.copies.place(tree)
+    tree = selection.copies.place(tree.overlay(installed_files(tree)))
     watched = _watched_digests(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
@@ -194,12 +191,17 @@ def _run_batch(
             completed = sandbox.run(replace(command, environment=variables, relay=relay))
     reported, used = runner.read(completed, selection, files, token), selection.copies
     code = completed.exit_code if completed.exit_code is not None else -(completed.signal or 0)
+    output = (completed.stdout + completed.stderr).decode("utf-8", "replace")
+    output += f"\n{_CUT}" if completed.truncated else ""
     return TestReport(
-        results=_without_copies(reported.results, used),
+        results={
+            test: result.model_copy(update={"message": used.reveal(result.message)[:4000]})
+            for test, result in reported.results.items()
+        },
         collection_errors=reported.collection_errors,
         crashes=reported.crashes,
         receipts=reported.receipts,
-        texts={test: used.reveal(text) for test, text in reported.texts.items()} if used else {},
+        texts={test: used.reveal(text) for test, text in reported.texts.items()},
         unsteady=reported.unsteady,
         behaviour=observed_behaviour(reported.attempted, reported.crashes.values(), completed),
         complete=reported.status is not None and reported.status == code and not completed.records_truncated,
@@ -210,11 +212,7 @@ def _run_batch(
         seconds=completed.wall_seconds,
         cpu_seconds=completed.cpu_seconds,
         peak_memory_bytes=completed.peak_memory_bytes,
-        output=_last_part(
-            (completed.stdout + completed.stderr).decode("utf-8", "replace")
-            + (f"\n{_CUT}" if completed.truncated else ""),
-            used,
-        ),
+        output=_last_part(used.reveal(output[-2 * _OUTPUT_KEPT :])),
     )
 
 
@@ -229,15 +227,6 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
     return replace(report, results=results, crashes=crashes)
 
 
-def _without_copies(results: Mapping[str, TestResult], used: Copies | None) -> Mapping[str, TestResult]:
-    if used is None:
-        return results
-    return {
-        test: result.model_copy(update={"message": used.reveal(result.message)[:4000]}) if result.message else result
-        for test, result in results.items()
-    }
-
-
 def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
     """Return the report with tampering if watched files changed."""
     done = sandbox.run(driver_command("watched_driver", dict(watched), timeout_seconds=_LOOK_SECONDS))
@@ -248,8 +237,7 @@ def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping
     return report
 
 
-def _last_part(text: str, used: Copies | None = None) -> str:
-    text = used.reveal(text[-2 * _OUTPUT_KEPT :]) if used else text
+def _last_part(text: str) -> str:
     return text if len(text) <= _OUTPUT_KEPT else f"{_CUT}\n{text[-_OUTPUT_KEPT:]}"
 
 

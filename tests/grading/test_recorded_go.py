@@ -34,6 +34,9 @@ var _, _, _, _ = time.Now, os.Exit, flag.Int, testing.Short
 
 """
 
+#: Tests run once, as they are.
+NO_COPIES = Copies()
+
 
 @pytest.fixture(scope="module")
 def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
@@ -49,7 +52,7 @@ def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFa
     return opener(bwrap_backend, make_layer(folder, **variables), Toolchain("go", ""))
 
 
-def run(opened: Opener, content: Files, command: str = "go test ./...", copies: Copies | None = None) -> TestReport:
+def run(opened: Opener, content: Files, command: str = "go test ./...", copies: Copies = NO_COPIES) -> TestReport:
     selection = TestSelection(("shop_test.go",), runner="go", command=tuple(command.split()), copies=copies)
     return run_tests(opened, tree({"go.mod": MODULE, "shop.go": "package shop\n", **content}), selection)
 
@@ -72,6 +75,7 @@ func TestFails(t *testing.T) { t.Fatal() }
 def test_the_projects_options_count_and_tests_leave_their_marks(opened: Opener) -> None:
     content = {"tagged.go": TAGGED, "shop_test.go": HEAD + OPTIONS}
     marked = mark_tests(tree(content), ("shop_test.go",), "go")
+    assert marked is not None
     command = "go test -v -short -failfast -run Nothing -tags special -own=7 -count 3 ./... -timeout 1s"
     report = run(opened, content, command, marked)
     statuses = {test.partition("::")[2]: result.status for test, result in report.results.items()}

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from codegate.grading import TestReport, TestSelection, run_tests
-from codegate.grading.controls.copies import make_copies, read_texts
+from codegate.grading.controls.copies import Copies, make_copies, read_texts
 from codegate.grading.inspection import inspect
 from codegate.sandbox import Lease, Sandbox, SandboxLimits, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -371,7 +371,7 @@ def test_marks_and_variations_work_there_too(opened: Opener) -> None:
     days = (date(2001, 7, 1) - datetime.now(UTC).date()).days
     alone = (f"{FILE}::test_raises", f"{FILE}::test_year")
     varied = replace(
-        selection, copies=None, clock_days=days, isolated=alone, repeat=2, busy=1, order="reversed", hash_seed=3
+        selection, copies=Copies(), clock_days=days, isolated=alone, repeat=2, busy=1, order="reversed", hash_seed=3
     )
     report = run_tests(opened, content, varied)
     assert statuses(report) == {"test_asserts": "passed", "test_raises": "passed", "test_year": "passed"}

@@ -68,7 +68,7 @@ def test_each_test_and_subtest_gets_its_own_result(run: RunGo) -> None:
     assert (report.exit_code, report.proven, report.collection_errors) == (1, True, ())
     wrong = report.results["shop_test.go::TestWrong"]
     assert "got 2" in wrong.message
-    assert report.parents["shop_test.go::TestWrong"] == ("AssertionError",)
+    assert report.crashes["shop_test.go::TestWrong"].parents == ("AssertionError",)
 
 
 def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: RunGo) -> None:

@@ -98,7 +98,7 @@ def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) ->
     assert report.proven
     assert report.exit_code != 0
     assert found["sums > of one > breaks"].exception == "TypeError"
-    parents = report.parents[f"{framework.file}::sums > of one > is wrong"]
+    parents = report.crashes[f"{framework.file}::sums > of one > is wrong"].parents
     assert parents == ("AssertionError",)
 
 

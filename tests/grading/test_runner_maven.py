@@ -30,6 +30,7 @@ REPORT = """<testsuite name="org.shop.CartTest$Empty" tests="7">
   <testcase name="another" classname="org.shop.StrangerTest"/>
 </testsuite>
 """
+NO_COPIES = Copies()
 PASSED = '<testsuite><testcase name="adds" classname="org.shop.CartTest"/></testsuite>'
 #: Stands in for Maven: it prints what it is given, and writes the reports that there are, once the tests compile.
 MAVEN = """#!/usr/bin/env python3
@@ -52,7 +53,7 @@ sys.exit(int(pathlib.Path("status").read_text()))
 def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
     """Runs the program that stands in for Maven."""
 
-    def run(*files: str, status: int = 0, copies: Copies | None = None, **texts: str) -> TestReport:
+    def run(*files: str, status: int = 0, copies: Copies = NO_COPIES, **texts: str) -> TestReport:
         content = {CART: "", "status": str(status), "printed": "", **texts}
         tree = Tree({path: TreeFile(text.encode()) for path, text in content.items()})
         tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})

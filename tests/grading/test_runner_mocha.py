@@ -70,8 +70,8 @@ setInterval(() => {}, 1000); // keeps the process alive
         "stands alone": "passed",
     }
     assert report.proven
-    assert report.parents[f"{FILE}::sums > of one > is wrong"] == ("AssertionError",)
-    assert "TimeoutError" in report.parents[f"{FILE}::sums > of one > takes long"]
+    assert report.crashes[f"{FILE}::sums > of one > is wrong"].parents == ("AssertionError",)
+    assert "TimeoutError" in report.crashes[f"{FILE}::sums > of one > takes long"].parents
 
 
 def test_the_order_can_be_reversed(run: Run) -> None:

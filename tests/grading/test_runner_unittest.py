@@ -104,7 +104,7 @@ def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes) -> Non
         ("pkg/checks/cart.py::Fixture", "ConnectionRefusedError")
     ]
     assert "sums" in report.results["pkg/checks/cart.py::Cart::test_wrong"].message
-    assert report.parents["pkg/checks/cart.py::Cart::test_wrong"][0] == "AssertionError"
+    assert report.crashes["pkg/checks/cart.py::Cart::test_wrong"].parents[0] == "AssertionError"
 
 
 @pytest.mark.bwrap

@@ -55,7 +55,7 @@ class Go:
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         pipe = secrets.choice(_PIPES)
-        copies = selection.copies or Copies()
+        copies = selection.copies
         settings = {
             "token": token,
             "pipe": pipe,
@@ -77,9 +77,7 @@ class Go:
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
-        repeated = selection.repeat > 1
-        receipts = (selection.copies or Copies()).receipts
-        return runner_report(records, files, receipts, repeated=repeated)
+        return runner_report(records, files, selection.copies.receipts, repeated=selection.repeat > 1)
 
 
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
-from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, worst
 from codegate.grading.records import Crash
@@ -53,7 +52,7 @@ class BuildTool:
             "folder": selection.folder,
             "command": [program, *self.arguments(tuple(self._options(words)), module, classes, selection)],
             "reports": [f"{module}/{self.reports}".lstrip("/")],
-            "variants": sorted(selection.copies.variants) if selection.copies else [],
+            "variants": sorted(selection.copies.variants),
         }
         return driver_command(
             "junit_driver", settings, package="codegate.languages.junit.drivers", environment={"TZ": selection.timezone}
@@ -68,7 +67,7 @@ class BuildTool:
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
         found, status, broken, forged = read_reports(completed.records, token)
-        copies, said = selection.copies or Copies(), completed.stdout.decode("utf-8", "replace")
+        copies, said = selection.copies, completed.stdout.decode("utf-8", "replace")
         places = {name: file for file in files if (name := _class(file))}
         results: dict[str, TestResult] = {}
         for result in found:
@@ -122,7 +121,7 @@ class Maven(BuildTool):
         # A module that the tested one is built from has no such class, which is no failure; the first is of Surefire 2.
         yield from ("-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false")
         yield "-Dsurefire.rerunFailingTestsCount=0"
-        if selection.copies and selection.copies.variants:
+        if selection.copies.variants:
             yield "-Dmaven.test.failure.ignore=true"  # copies fail: the status is for whatever else goes wrong
         if module:
             yield from ("-pl", module, "-am")

@@ -46,7 +46,7 @@ class JavaScript:
             "seed": selection.hash_seed,
             "clock_days": selection.clock_days,
             "reporter": self.reporter,
-            "copies": selection.copies.settings() if selection.copies else None,
+            "copies": selection.copies.settings() if selection.copies.mark else None,
             "sources": {
                 self.reporter: marks + _source("channel.js") + _source(self.reporter),
                 "vitest_worker.cjs": marks + _source("vitest_worker.cjs"),
@@ -61,13 +61,11 @@ class JavaScript:
         return runner_report(read_records(completed.records, token), files, partial(_receipts, selection.copies))
 
 
-def _receipts(copies: Copies | None, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
+def _receipts(copies: Copies, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
     """Return the marks of each test, which may arrive with those of others: the first of a test begins a turn of it.
 
     Of a test with several ids, the turns are theirs in order; where there are more or fewer, all are of each.
     """
-    if copies is None:
-        return {}
     turns: dict[str | Key, list[set[str]]] = {}
     for token in (token for found in phases.values() for phase in found for token in phase.receipts):
         if token in copies.marks:

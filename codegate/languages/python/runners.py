@@ -78,7 +78,7 @@ class Pytest:
             "roots": selection.roots,
             "warnings": call.warnings,
         }
-        if selection.copies is not None:
+        if selection.copies.mark:
             settings["copies"] = selection.copies.settings()
         return settings
 

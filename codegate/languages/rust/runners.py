@@ -3,7 +3,6 @@
 from itertools import takewhile
 from typing import Final
 
-from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import RunnerReport, grouped
@@ -27,7 +26,7 @@ class Cargo:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        copies = selection.copies or Copies()
+        copies = selection.copies
         settings = {
             **copies.settings(),
             "seconds": copies.seconds,

@@ -179,7 +179,8 @@ def _kind(report: TestReport, test: str) -> TestKind:
     result = report.results.get(test)
     if result is None or result.status == "missing":
         return "timeout" if report.timed_out else "exception"
-    assertion = result.exception == "AssertionError" or "AssertionError" in report.parents.get(test, ())
+    parents = report.crashes[test].parents if test in report.crashes else ()
+    assertion = result.exception == "AssertionError" or "AssertionError" in parents
     return "assertion" if assertion or (result.exception or "").endswith(".Failed") else "exception"
 
 
