@@ -72,7 +72,7 @@ class _Draft:
 
     Attributes:
         place: of the job.
-        rank, linux, stable: see ``CiJob``.
+        job: that it is read from, if there is one.
         tools, env, packages, services, image: see ``Recipe``.
         steps: of set-up: text, folder, variables and place.
         sources, left_out: see ``FoundRecipe``.
@@ -82,9 +82,7 @@ class _Draft:
     """
 
     place: str
-    rank: int = 0
-    linux: bool = True
-    stable: bool = True
+    job: CiJob | None = None
     tools: dict[str, str] = field(default_factory=dict)
     steps: list[tuple[str, str, Mapping[str, str], str]] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
@@ -191,7 +189,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
 
 def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
     """Return a job as a recipe: all before its first step with tests is set-up."""
-    draft = _Draft(job.place, job.rank, job.linux, job.stable, image=job.image)
+    draft = _Draft(job.place, job, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
     _add_services(draft, job)
@@ -270,18 +268,18 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
     """Return the sort key; the plainest run of most tests comes first."""
-    test = draft.test
-    assert test is not None  # noqa: S101  ``_is_of`` is asked first
+    test, job = draft.test, draft.job
+    assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     words = shlex.join(test.words)
     tool = _toolchain_of(test)
     language = "javascript" if tool in {"node", "bun"} else tool
     return (
         not test.known,
-        draft.rank,
-        not draft.linux,
+        job.rank,
+        not job.linux,
         bool(_APART.search(f"{draft.place} {words}")),
         languages.index(language) if language in languages else len(languages),
-        not draft.stable,
+        not job.stable,
         len(draft.services),
         _runs_few(test, [path for path, of in tests.items() if of == language]),
         draft.doubts,

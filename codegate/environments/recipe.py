@@ -85,11 +85,9 @@ class Recipe(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
         if self.report and self.tests is None:
-            message = "`report` is what the command `tests` writes: give both"
-            raise ValueError(message)
+            raise ValueError("`report` is what the command `tests` writes: give both")
         if both := set(self.env) & set(self.secrets):
-            message = f"{', '.join(sorted(both))} cannot be both in `env` and in `secrets`"
-            raise ValueError(message)
+            raise ValueError(f"{', '.join(sorted(both))} cannot be both in `env` and in `secrets`")
         return self
 
     @property

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
@@ -33,7 +33,7 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 class LayerFile(Strict):
     """``<sha256>.json``: what the archive beside it was built from."""
 
-    schema_: Literal["codegate.layer/1"] = SCHEMA
+    schema_: Literal["codegate.layer/1"] = Field(SCHEMA, alias="schema")
     sha256: _Sha256
     inputs: _Sha256
     asked: _Sha256
@@ -71,9 +71,6 @@ class Built:
         recipe: what it was made by; a proposed recipe comes without the commands that failed.
         inputs: SHA-256 of its inputs.
         resolved: installed versions, as each tool lists them.
-        seconds: of the whole build.
-        hosts: bytes received from each host.
-        steps: seconds of each set-up command.
         notes: sentences for people.
     """
 
@@ -82,9 +79,6 @@ class Built:
     recipe: Recipe
     inputs: str
     resolved: str
-    seconds: float
-    hosts: dict[str, int]
-    steps: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -136,8 +130,7 @@ def store_built(archive: Path, described: LayerFile) -> Built:
         archive.replace(layers_folder() / f"{described.sha256}.tar")
     except OSError as error:
         raise _refused(error) from error
-    document = described.model_dump(mode="json")
-    document["schema"] = document.pop("schema_")
+    document = described.model_dump(mode="json", by_alias=True)
     write_atomic(layers_folder() / f"{described.sha256}.json", canonical_json(document))
     built = _built(described)
     make_room()
@@ -228,10 +221,8 @@ def _size(path: Path) -> int:
 def read_layer_file(path: Path) -> LayerFile | None:
     """Return a build's description; None if unreadable or without archive."""
     try:
-        document = parse_json(read_text(path, _LARGEST), str(path))
-        document["schema_"] = document.pop("schema")
-        described = LayerFile.model_validate(document)
-    except (UsageError, ValidationError, KeyError, TypeError, AttributeError):
+        described = LayerFile.model_validate(parse_json(read_text(path, _LARGEST), str(path)))
+    except (UsageError, ValidationError):
         return None
     return described if described.sha256 == path.stem and path.with_suffix(".tar").is_file() else None
 
@@ -261,10 +252,7 @@ def _built(described: LayerFile) -> Built | None:
         toolchains=tuple(Toolchain(name, version) for name, version in sorted(described.toolchains.items())),
         system=described.recipe.packages,
     )
-    return Built(
-        layer, environment, described.recipe, described.inputs, described.resolved, described.seconds, described.hosts,
-        described.steps, described.notes,
-    )  # fmt: skip
+    return Built(layer, environment, described.recipe, described.inputs, described.resolved, described.notes)
 
 
 def _refused(error: OSError) -> InfrastructureError:

@@ -97,11 +97,10 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
     tool = _BRINGS.get(name)
     if tool is None:
         return None
-    kind = "php" if tool == "php" else tool
-    file = given.get(f"{kind}-version-file", "")
-    version = (
-        given.get(f"{kind}-version") or given.get("toolchain") or (given.get("version", "") if tool != "python" else "")
-    )
+    file = given.get(f"{tool}-version-file", "")
+    version = given.get(f"{tool}-version") or given.get("toolchain") or ""
+    if not version and tool != "python":
+        version = given.get("version", "")
     found = clean_version(tool, version)
     if not found and file:
         found = version_in_file(tree, file.removeprefix("./"), tool)

@@ -98,7 +98,6 @@ def test_what_set_up_leaves_is_in_each_sandbox_writable_and_afresh(backend: Back
     assert first.stdout.decode().split("\n")[:6] == ["app", "tracked", "of the recipe", "data", "of the recipe", "0"]
     assert third.stdout == b"x\n"
     assert again.stdout == first.stdout
-    assert [line for line, _ in built.steps] == list(recipe.setup)
     assert built.layer.python == ""
     with tarfile.open(built.layer.archive) as archive:
         assert not [name for name in archive.getnames() if ".codegate" in name or "/.git" in name or "/cache/" in name]
@@ -121,7 +120,6 @@ def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
         thread.join()
     assert [path for path in seen if "ruff" not in path] == ["/asked"]  # whose tools may have to be installed
     assert len({built.layer.sha256 for built in found}) == 1
-    assert found[0].hosts == {"127.0.0.1": 7}
     other = obtain(shell(f"{FETCH}{index.url}/other && mkdir data"), TREE, bwrap_backend, day=DAY)
     assert other.inputs != found[0].inputs
     assert seen[-2:] == ["/asked", "/other"]

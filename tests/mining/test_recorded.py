@@ -316,7 +316,7 @@ class Builds:
         inputs = sha256(tree["lock"].data)
         layer = Layer(inputs, Path(tree["lock"].data.decode()))
         environment = EnvironmentRecipe("3.11", layer=layer)
-        return Built(layer, environment, recipe, inputs, tree["lock"].data.decode(), 1.0, {})
+        return Built(layer, environment, recipe, inputs, tree["lock"].data.decode())
 
     def build(self, number: int, lock: str) -> None:
         self.builds.build(f"{number}" * 40, self.tree(lock), DAYS[number])
