@@ -117,8 +117,8 @@ class Dialect(ABC):
     grammar: Grammar
     fence: str
     suffixes: tuple[str, ...]
-    remark: str = "//"
-    ending: str = ""
+    remark: ClassVar[str] = "//"
+    ending: ClassVar[str] = ""
     raising: ClassVar[str] = "throws"
     probe: ClassVar[str]
     place: ClassVar[str] = ""
@@ -151,9 +151,8 @@ class Dialect(ABC):
     def bound(self, text: str) -> frozenset[str]:
         """Return the names that statements declare or change."""
         changed = (each for each in walk(self.parse(text)) if each.type in self.assignments)
-        targets = (walk(left) for each in changed if (left := field(each, "left")) is not None)
-        firsts = (next((each for each in target if each.type == "identifier"), None) for target in targets)
-        return self.declared(text) | {text_of(first) for first in firsts if first is not None}
+        names = (next((one for one in walk(field(each, "left")) if one.type == "identifier"), None) for each in changed)
+        return self.declared(text) | {text_of(name) for name in names if name is not None}
 
     def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
         """Return the definitions that ``names`` need, in the file's order."""

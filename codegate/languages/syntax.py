@@ -92,9 +92,15 @@ def field(node: "Node | None", *names: str) -> "Node | None":
     return node
 
 
+def children_of(node: "Node | None", *names: str) -> "list[Node]":
+    """Return the named nodes in the one at a path of fields."""
+    inner = field(node, *names)
+    return inner.named_children if inner is not None else []
+
+
 def parts_of(node: "Node | None") -> "list[Node]":
     """Return the named nodes in a node, without comments."""
-    return [part for part in node.named_children if not part.type.endswith("comment")] if node is not None else []
+    return [part for part in children_of(node) if not part.type.endswith("comment")]
 
 
 def arguments_of(call: "Node | None") -> "list[Node]":
@@ -102,9 +108,9 @@ def arguments_of(call: "Node | None") -> "list[Node]":
     return parts_of(field(call, "arguments"))
 
 
-def walk(node: "Node") -> Iterator["Node"]:
+def walk(node: "Node | None") -> Iterator["Node"]:
     """Yield a node and its descendants in the text's order."""
-    stack = [node]
+    stack = [node] if node is not None else []
     while stack:
         current = stack.pop()
         yield current
@@ -171,6 +177,13 @@ def decode(source: bytes) -> str:
         return source.decode(encoding, "replace")
     except (SyntaxError, LookupError, ValueError):  # no such encoding, one that is none of text, or a strict one
         return source.decode("utf-8", "replace")
+
+
+def new_lines(new: TreeFile | None, old: TreeFile | None) -> list[str]:
+    """Return a file's stripped lines that its other version lacks."""
+    before = {line.strip() for line in decode(old.data).splitlines()} if old is not None else set()
+    lines = [line.strip() for line in decode(new.data).splitlines()] if new is not None else []
+    return [line for line in lines if line and line not in before]
 
 
 def added_lines(new: TreeFile, old: TreeFile | None) -> dict[int, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.declarations import Declaration, Kind, Reader, header
-from codegate.languages.syntax import field, text_of, walk
+from codegate.languages.syntax import children_of, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,9 +16,8 @@ _SHOWN: Final = {"struct_type": "struct", "interface_type": "interface"}
 def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration]:
     for node in root.named_children:
         if node.type in {"function_declaration", "method_declaration"}:
-            receiver = field(node, "receiver")
-            kinds = [text_of(each) for each in walk(receiver) if each.type == "type_identifier"] if receiver else []
-            yield _function(node, "", "".join(kinds[:1]))
+            kinds = (text_of(each) for each in walk(field(node, "receiver")) if each.type == "type_identifier")
+            yield _function(node, "", next(kinds, ""))
         elif node.type in _WORDS:
             specs = [each for spec in node.named_children for each in (spec, *spec.named_children)]
             for spec in specs:
@@ -37,10 +36,10 @@ def _declaration(
 
 
 def _function(node: "Node", shown: str, owner: str, *, bare: bool = False) -> Declaration:
-    name, listed = text_of(field(node, "name")), field(node, "parameters")
+    name = text_of(field(node, "name"))
     given = [
         f"{each.type} {header(field(each, 'type'))} {number}"
-        for each in (listed.named_children if listed is not None else ())
+        for each in children_of(node, "parameters")
         for number in range(max(1, len(each.children_by_field_name("name"))))
     ]
     given.append(header(field(node, "result")))
@@ -53,7 +52,7 @@ def _type(spec: "Node") -> Iterator[Declaration]:
     shown = _SHOWN.get(kind.type) or header(kind) if kind is not None else ""
     equals = "= " if spec.type == "type_alias" else ""
     yield _declaration(name, f"type {name}{header(field(spec, 'type_parameters'))} {equals}{shown}", "type")
-    for each in walk(kind) if kind is not None else ():
+    for each in walk(kind):
         if each.type == "field_declaration":
             for at in map(text_of, each.children_by_field_name("name")):
                 yield _declaration(at, f"field {at} {header(field(each, 'type'))}", "field", name, bare=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, TypedReader, fresh, is_fresh
-from codegate.languages.syntax import arguments_of, edited, field, parts_of, statement_text, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, edited, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -86,10 +86,9 @@ class GoReader(TypedReader):
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
         """See ``TypedReader.parameters``."""
         generic = field(function, "type_parameters") is not None
-        listed = field(function, "parameters") if not generic else None
         return [
             (text_of(name), text_of(field(parameter, "type")))
-            for parameter in (listed.named_children if listed is not None else [])
+            for parameter in (() if generic else children_of(function, "parameters"))
             for name in parameter.children_by_field_name("name")
         ]
 
@@ -324,8 +323,7 @@ def variables(root: "Node") -> set[str]:
     found: set[str] = set()
     for node in [root, *root.named_children]:
         if node.type == "short_var_declaration":
-            left = field(node, "left")
-            found |= {text_of(name) for name in left.named_children} if left is not None else set()
+            found |= set(map(text_of, children_of(node, "left")))
         elif node.type == "var_declaration":
             specs = [spec for spec in walk(node) if spec.type == "var_spec"]
             found |= {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}

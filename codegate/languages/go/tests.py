@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.go.statements import GoReader, fails, struct_types, variables
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
 from codegate.languages.statements import asserting, lines_through
-from codegate.languages.syntax import Grammar, arguments_of, edited, field, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,13 +76,9 @@ func (p *codegateProbe) end() {
 """.replace("MARK", MARK)
 
 
-@dataclass(frozen=True)
 class GoTests(Dialect):
     """See ``Dialect``."""
 
-    grammar: Grammar = "go"
-    fence: str = "go"
-    suffixes: tuple[str, ...] = (".go",)
     raising: ClassVar = "panics:"
     probe: ClassVar = "TestCodegateProbe"
     place: ClassVar = r"{}:(\d+):\d+"
@@ -136,8 +132,7 @@ class GoTests(Dialect):
         if node.type == "function_declaration":
             return {text_of(field(node, "name"))}
         if node.type == "method_declaration":
-            receiver = field(node, "receiver")
-            return {text_of(name) for name in walk(receiver) if name.type == "type_identifier"} if receiver else set()
+            return {text_of(name) for name in walk(field(node, "receiver")) if name.type == "type_identifier"}
         specs = [spec for spec in walk(node) if spec.type in {"var_spec", "const_spec", "type_spec"}]
         return variables(node) | {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}
 
@@ -201,7 +196,7 @@ class GoTests(Dialect):
         for step in reversed(steps):
             root = self.parse(step.text)
             declared = [node for node in root.named_children if node.type == "short_var_declaration"]
-            names = [name for node in declared if (left := field(node, "left")) for name in left.named_children]
+            names = [name for node in declared for name in children_of(node, "left")]
             unused = {name: "_" for name in names if text_of(name) not in used}
             used |= self.used(edited(root, dict.fromkeys(names, "")))
             kept.insert(0, replace(step, text=edited(root, unused) if len(unused) < len(names) else step.text))
@@ -212,8 +207,8 @@ class GoTests(Dialect):
         """Return a step with ``=`` where all names are ``known``."""
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
-            left = field(node, "left") if node.type == "short_var_declaration" else None
-            names = {(step.depth, text_of(name)) for name in left.named_children} if left else set()
+            left = children_of(node, "left") if node.type == "short_var_declaration" else []
+            names = {(step.depth, text_of(name)) for name in left}
             names.discard((step.depth, "_"))
             if names and names <= known:
                 edits |= {child: "=" for child in node.children if child.type == ":="}
@@ -221,7 +216,7 @@ class GoTests(Dialect):
         return edited(root, edits) if edits else step.text
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests()}
+DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests("go", "go", (".go",))}
 """By the suffix of a test file."""
 
 
@@ -229,15 +224,12 @@ def _in_turn(body: "Node | None") -> str:
     """Return a function's body with its goroutines run in turn."""
     edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
     waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
-    for node in walk(body) if body is not None and groups else ():
+    for node in walk(body) if groups else ():
         call = node.named_children[0] if node.type == "go_statement" else None
         function = field(call, "function")
         if call is not None and function is not None and function.type == "func_literal":
-            listed = field(function, "parameters")
-            names = [
-                text_of(name) for each in (listed.named_children if listed is not None else ())
-                for name in each.children_by_field_name("name")
-            ]  # fmt: skip
+            listed = children_of(function, "parameters")
+            names = [text_of(name) for each in listed for name in each.children_by_field_name("name")]
             own = [text_of(each) for each in _statements(field(function, "body"))]
             if names == [text_of(each) for each in arguments_of(call)]:
                 edits[node] = "\n".join(text for text in own if not waits.fullmatch(text))
@@ -247,5 +239,5 @@ def _in_turn(body: "Node | None") -> str:
 
 
 def _statements(block: "Node | None") -> "list[Node]":
-    listed = block.named_children if block is not None else []
+    listed = children_of(block)
     return listed[0].named_children if len(listed) == 1 and listed[0].type == "statement_list" else listed

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.declarations import Declaration, Reader, header
-from codegate.languages.syntax import field, scoped, text_of
+from codegate.languages.syntax import children_of, field, scoped, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,8 +28,7 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
         if node.type in TYPES:
             yield Declaration(name, header(node, {"body": ""}), "type", owner, public=public)
         elif node.type in _FUNCTIONS:
-            listed = field(node, "parameters")
-            given = tuple(header(each) for each in listed.named_children) if listed is not None else ()
+            given = tuple(map(header, children_of(node, "parameters")))
             yield Declaration(name, header(node, {"body": ""}), "function", owner, given, public)
         elif node.type in _FIELDS:
             for each in node.children_by_field_name("declarator"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, TypedReader, fresh
-from codegate.languages.syntax import arguments_of, field, parts_of, statement_text, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,7 +76,8 @@ class JavaReader(TypedReader):
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
         """See ``TypedReader.parameters``."""
-        return [(text_of(field(each, "name")), text_of(field(each, "type"))) for each in parameters(function)]
+        listed = children_of(function, "parameters")
+        return [(text_of(field(each, "name")), text_of(field(each, "type"))) for each in listed]
 
     def declare(self, name: str, kind: str, value: str) -> str:
         """See ``TypedReader.declare``."""
@@ -108,8 +109,7 @@ class JavaReader(TypedReader):
             values = [node for node in walk(annotation) if "_literal" in node.type or node.type in {"true", "false"}]
             if kind == "MethodSource":
                 wanted = text_of(values[0])[1:-1] if values else text_of(field(method, "name"))
-                source = sources.get(wanted)
-                rows = [node for node in walk(source) if _is_row(node)] if source is not None else []
+                rows = [node for node in walk(sources.get(wanted)) if _is_row(node)]
             for row in fresh(values if kind.endswith(("ValueSource", "CsvSource")) else rows, self.base):
                 given = [text_of(row)] if kind == "ValueSource" else [text_of(each) for each in arguments_of(row)]
                 if kind == "CsvSource":
@@ -145,12 +145,6 @@ def call_name(node: "Node") -> str:
     return text_of(field(node, "name")) if node.type == "method_invocation" else ""
 
 
-def parameters(method: "Node") -> "list[Node]":
-    """Return the parameters of a method."""
-    listed = field(method, "parameters")
-    return listed.named_children if listed is not None else []
-
-
 def annotations(node: "Node") -> "list[Node]":
     """Return the annotations of a declaration."""
     listed = [each for each in node.named_children if each.type == "modifiers"]
@@ -183,8 +177,7 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
     last = listed[-1]
     before = tuple(Step(statement_text(each)) for each in listed[:-1])
     if last.type == "try_with_resources_statement":
-        body = field(last, "body")
-        return (*before, *_resources(last), *(_raising(body.named_children) if body is not None else ()))
+        return (*before, *_resources(last), *_raising(children_of(last, "body")))
     if last.type == "local_variable_declaration":
         value = field(last, "declarator", "value")
     else:
@@ -207,9 +200,8 @@ def _guarded(statement: "Node") -> "list[Branch | Step] | None":
 
 def _resources(statement: "Node") -> tuple[Step, ...]:
     """Return the declarations of what a ``try`` closes."""
-    listed = field(statement, "resources")
-    found = [text_of(each) for each in listed.named_children if field(each, "name")] if listed is not None else []
-    return tuple(Step(f"{text};") for text in found)
+    listed = children_of(statement, "resources")
+    return tuple(Step(f"{text_of(each)};") for each in listed if field(each, "name"))
 
 
 def _is_row(node: "Node") -> bool:

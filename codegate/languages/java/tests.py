@@ -3,14 +3,13 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.java.declarations import TYPES
-from codegate.languages.java.statements import JavaReader, annotations, call_name, fails, parameters
+from codegate.languages.java.statements import JavaReader, annotations, call_name, fails
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
 from codegate.languages.statements import asserting, lines_through
-from codegate.languages.syntax import Grammar, ancestors, edited, field, text_of, walk
+from codegate.languages.syntax import ancestors, children_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -71,14 +70,10 @@ _HELPERS: Final = """
 """.replace("MARK", MARK)
 
 
-@dataclass(frozen=True)
 class JavaTests(Dialect):
     """See ``Dialect``."""
 
-    grammar: Grammar = "java"
-    fence: str = "java"
-    suffixes: tuple[str, ...] = (".java",)
-    ending: str = ";"
+    ending: ClassVar = ";"
     probe: ClassVar = "testCodegateProbe"
     place: ClassVar = r"{}:\[?(\d+)"
     assignments: ClassVar = frozenset({"assignment_expression"})
@@ -117,7 +112,7 @@ class JavaTests(Dialect):
                 text = re.sub(r"\bthis\.(?=[a-z])", "", text)
                 own = frozenset(text_of(field(each, "name")) for each in walk(node) if each.type in _DECLARATIONS)
                 used = steps_for(self, shared, text, own)
-                for row in reader.table(node, methods) if parameters(node) else ((),):
+                for row in reader.table(node, methods) if children_of(node, "parameters") else ((),):
                     for steps in lines_through(reader, text, (*used, *row)):
                         yield Line(names[test], steps)
 
@@ -134,8 +129,8 @@ class JavaTests(Dialect):
         for node in body.named_children:
             named = {text_of(field(each, "name")).rpartition(".")[2] for each in annotations(node)}
             old = text_of(field(node, "name")) == "setUp" and "Override" in named | {"Override"}
-            block = field(node, "body") if node.type == "method_declaration" and (named & _BEFORE or old) else None
-            for statement in block.named_children if block is not None else ():
+            prepares = node.type == "method_declaration" and (named & _BEFORE or old)
+            for statement in children_of(node, "body") if prepares else ():
                 text = re.sub(r"\bthis\.(?=[a-z])", "", text_of(statement))
                 name = re.match(r"(\w+)\s*=", text)
                 declared = f"{open_fields.pop(name[1])} " if name is not None and name[1] in open_fields else ""
@@ -194,9 +189,8 @@ class JavaTests(Dialect):
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``: imports of the JDK go without saying, and the package has what the file does not."""
         root = self.parse(source)
-        bodies = [body for node in root.named_children if (body := field(node, "body")) is not None]
         imports = [node for node in root.named_children if node.type == "import_declaration"]
-        members = [node for body in bodies for node in body.named_children]
+        members = [member for node in root.named_children for member in children_of(node, "body")]
         shown = self.needed(members, names)
         wanted = names.union(*(self.used(text) for text in shown))
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
@@ -206,7 +200,7 @@ class JavaTests(Dialect):
         return json.dumps(text, ensure_ascii=False) if kind == "s" else super().value(kind, text)
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaTests()}
+DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaTests("java", "java", (".java",))}
 """By the suffix of a test file."""
 
 

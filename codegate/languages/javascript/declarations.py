@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from codegate.languages.declarations import Declaration, Kind, Reader, header, marks
-from codegate.languages.syntax import field, scoped, text_of, walk
+from codegate.languages.syntax import children_of, field, scoped, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -90,7 +90,7 @@ def _exports(statement: "Node") -> Iterator[_Export]:
     before.append(marks(node, field(node, "name") if listed[0] == node else listed[0]))
     for each in listed:
         at = field(each, "name")
-        names = [at] if at is not None and at.type in _NAMES else walk(at) if at is not None else ()
+        names = [at] if at is not None and at.type in _NAMES else walk(at)
         for name in [text_of(inner) for inner in names if inner.type in _NAMES | _SHORT]:
             yield _Export(name, " ".join([*before, name]), each)
 
@@ -122,8 +122,7 @@ def _exported(name: str, shown: str, value: "Node | None") -> Declaration:
     value = field(value, "value") or value
     if value is not None and value.type in _FUNCTIONS:
         return _declaration(name, f"{shown}{_shape(value)}", "function", parameters=_parameters(value))
-    body = field(value, "body")
-    inner = body.named_children if body is not None and value is not None and value.type in _CLASSES else []
+    inner = children_of(value, "body") if value is not None and value.type in _CLASSES else []
     start = next((each for each in inner if text_of(field(each, "name")) == "constructor"), None)
     if start is not None:
         shown += f": constructor{header(field(start, 'parameters'))}"
@@ -144,8 +143,7 @@ def _shape(function: "Node") -> str:
 
 
 def _parameters(function: "Node") -> tuple[str, ...]:
-    listed = field(function, "parameters")
-    return tuple(header(each) for each in listed.named_children) if listed is not None else ()
+    return tuple(map(header, children_of(function, "parameters")))
 
 
 JAVASCRIPT: Final = Reader(

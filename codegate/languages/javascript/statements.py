@@ -9,7 +9,7 @@ from codegate.languages.controls import HOLE
 from codegate.languages.javascript.controls import title_of
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, Reader, fresh, is_fresh
-from codegate.languages.syntax import arguments_of, edited, field, statement_text, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -59,9 +59,8 @@ class JavaScriptReader(Reader):
 
     def each(self, call: "Node", function: "Node") -> Iterator[Branch]:
         """Yield a branch for each row of ``it.each(table)``."""
-        table = field(call, "function", "arguments")
-        rows = table.named_children[0] if table is not None and table.named_children else None
-        for row in fresh(_elements(rows), self.base):
+        table = next(iter(children_of(call, "function", "arguments")), None)
+        for row in fresh(_elements(table), self.base):
             patterns = parameters(function)
             spread = row.type == "array"
             if spread:
@@ -83,9 +82,8 @@ class JavaScriptReader(Reader):
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
         """Yield the rows of an array or of an object's entries."""
         listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
-        if table is not None and listed:
-            arguments = field(table, "arguments")
-            table = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        if listed:
+            table = next(iter(children_of(table, "arguments")), None)
         found = self.value(table, before)
         if found is None:
             return
@@ -153,23 +151,19 @@ def declares_tests(statement: "Node") -> bool:
 
 def function_of(call: "Node | None") -> "Node | None":
     """Return the function that a call is given last."""
-    arguments = field(call, "arguments")
-    found = [inner for inner in arguments.named_children if inner.type in FUNCTIONS] if arguments is not None else []
-    return found[-1] if found else None
+    return next((inner for inner in reversed(children_of(call, "arguments")) if inner.type in FUNCTIONS), None)
 
 
 def parameters(function: "Node") -> list["Node"]:
     """Return the patterns of a function's parameters."""
-    single = function.child_by_field_name("parameter")
-    listed = function.child_by_field_name("parameters")
-    found = [single] if single is not None else listed.named_children if listed is not None else []
-    return [field(each, "pattern") or each for each in found]
+    single = field(function, "parameter")
+    listed = [single] if single is not None else children_of(function, "parameters")
+    return [field(each, "pattern") or each for each in listed]
 
 
 def title_pattern(call: "Node | None") -> str:
     """Return a pattern of a test's possible titles."""
-    arguments = field(call, "arguments")
-    first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+    first = next(iter(children_of(call, "arguments")), None)
     if first is None or first.type not in {"string", "template_string"}:
         return ".*"
     written = title_of(first, is_table=".each" in text_of(field(call, "function")))

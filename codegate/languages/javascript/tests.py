@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from posixpath import normpath
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -23,7 +23,7 @@ from codegate.languages.javascript.statements import (
 )
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
 from codegate.languages.statements import Branch, lines_through
-from codegate.languages.syntax import edited, field, text_of, walk
+from codegate.languages.syntax import children_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -72,20 +72,12 @@ const __codegate = () => {
 """.replace("MARK", MARK)
 
 
-@dataclass(frozen=True)
 class JavaScriptTests(Dialect):
     """One of the two languages; see ``Dialect``."""
 
-    suffixes: tuple[str, ...] = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
     probe: ClassVar = "codegate probe "
 
-    def lines(
-        self,
-        source: str,
-        tests: Iterable[str],
-        base: str,
-        beside: Iterable[str] = (),  # noqa: ARG002 (other modules)
-    ) -> Iterator[Line]:
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their titles, joined by `` > ``."""
         wanted = tuple(tests)
         if ".mock(" not in source:
@@ -107,7 +99,7 @@ class JavaScriptTests(Dialect):
             call = called(statement)
             role = role_of(call)
             function = function_of(call)
-            inside = text_of(function.child_by_field_name("body")) if function is not None else ""
+            inside = text_of(field(function, "body"))
             if role == "group" and inside:
                 yield from self._walk(reader, unwrapped(inside), (*titles, title_pattern(call)), steps, wanted)
             elif role == "test" and inside and function is not None and call is not None:
@@ -142,8 +134,7 @@ class JavaScriptTests(Dialect):
     def names(self, node: "Node") -> set[str]:
         """See ``Dialect.names``."""
         named = node.named_children if node.type in DECLARATIONS else [node]
-        names = [each.child_by_field_name("name") for each in named]
-        return {text_of(each) for name in names if name for each in walk(name) if is_name(each)}
+        return {text_of(inner) for each in named for inner in walk(field(each, "name")) if is_name(inner)}
 
     def bound(self, text: str) -> frozenset[str]:
         """See ``Dialect.bound``."""
@@ -152,7 +143,7 @@ class JavaScriptTests(Dialect):
             left = field(node, "left") if node.type.endswith("assignment_expression") else None
             while left is not None and left.type in {"member_expression", "subscript_expression"}:
                 left = field(left, "object")
-            found |= {text_of(inner) for inner in walk(left) if is_name(inner)} if left is not None else set()
+            found |= {text_of(inner) for inner in walk(left) if is_name(inner)}
         return frozenset(found)
 
     def used(self, text: str) -> frozenset[str]:
@@ -232,10 +223,13 @@ class JavaScriptTests(Dialect):
         return edited(root, edits)
 
 
+_PLAIN: Final = (".js", ".mjs", ".cjs", ".jsx")
+_TYPED: Final = (".ts", ".mts", ".cts")
+_EVERY: Final = (*_PLAIN, *_TYPED, ".tsx")
 DIALECTS: Final[Mapping[str, Dialect]] = {
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), JavaScriptTests("javascript", "js")),
-    **dict.fromkeys((".ts", ".mts", ".cts"), JavaScriptTests("typescript", "ts")),
-    ".tsx": JavaScriptTests("tsx", "tsx"),
+    **dict.fromkeys(_PLAIN, JavaScriptTests("javascript", "js", _EVERY)),
+    **dict.fromkeys(_TYPED, JavaScriptTests("typescript", "ts", _EVERY)),
+    ".tsx": JavaScriptTests("tsx", "tsx", _EVERY),
 }
 """By the suffix of a test file; of components, which have other text around their scripts, none is read."""
 
@@ -264,7 +258,7 @@ def _owner_in(call: "Node | None") -> str:
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
     """Return an import or destructuring with wanted names only."""
     named = next((node for node in walk(statement) if node.type in {"named_imports", "object_pattern"}), None)
-    parts = named.named_children if named is not None else []
+    parts = children_of(named)
     names = [text_of(field(node, "alias") or field(node, "name") or field(node, "value") or node) for node in parts]
     kept = [text_of(node) for node, name in zip(parts, names, strict=True) if name in wanted]
     return edited(statement, {named: f"{{ {', '.join(kept)} }}"}) if named is not None and kept else text_of(statement)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.declarations import Declaration, Kind, Reader, header
-from codegate.languages.syntax import field, scoped, text_of
+from codegate.languages.syntax import children_of, field, scoped, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,8 +21,7 @@ def _declarations(root: "Node", path: str, place: str) -> Iterator[Declaration]:
         if node.type in _ASSIGNMENTS:
             yield from _assigned(node, scopes, place)
         elif node.type == "call" and text_of(field(node, "function")) == "setattr":
-            arguments = field(node, "arguments")
-            given = arguments.named_children[1:2] if arguments is not None else []
+            given = children_of(node, "arguments")[1:2]
             if given and given[0].type == "string":
                 yield _bare(text_of(given[0]).strip("\"'"))
         elif any(scope.type == "function_definition" for scope in scopes):
@@ -67,9 +66,9 @@ def _function(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Iterator[
 
 def _class(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Declaration:
     name, owner = text_of(field(node, "name")), _owner(scopes)
-    body, qualified = field(node, "body"), f"{place}{owner}.{name}" if owner else f"{place}{name}"
+    qualified = f"{place}{owner}.{name}" if owner else f"{place}{name}"
     shown = header(node, {"name": qualified, "body": ""}).removesuffix(":")
-    inner = [field(each, "definition") or each for each in body.named_children] if body is not None else []
+    inner = [field(each, "definition") or each for each in children_of(node, "body")]
     start = next((each for each in inner if text_of(field(each, "name")) == "__init__"), None)
     if start is not None:
         shown += f": __init__{header(field(start, 'parameters'))}"
@@ -82,14 +81,12 @@ def _class(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Declaration:
 
 def _decorators(scopes: "tuple[Node, ...]") -> list[str]:
     around = scopes[-1] if scopes and scopes[-1].type == "decorated_definition" else None
-    listed = around.named_children if around is not None else []
-    return [text_of(each)[1:].strip() for each in listed if each.type == "decorator"]
+    return [text_of(each)[1:].strip() for each in children_of(around) if each.type == "decorator"]
 
 
 def _parameters(function: "Node") -> tuple[str, ...]:
     """Return a function's parameters without ``self`` and ``cls``."""
-    listed = field(function, "parameters")
-    given = [each for each in listed.named_children if "splat" not in each.type] if listed is not None else []
+    given = [each for each in children_of(function, "parameters") if "splat" not in each.type]
     names = [text_of(field(each, "name") or (each.named_children or [each])[0]) for each in given]
     return tuple(name for name in names if name.isidentifier() and name not in {"self", "cls"})
 
@@ -106,8 +103,8 @@ def _assigned(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Iterator[
             targets += reversed(target.named_children)
         elif target.type == "attribute":
             name = text_of(field(target, "attribute"))
-            first = field(functions[0], "parameters") if functions and owner else None
-            this = text_of(first.named_children[0]) if first is not None and first.named_children else ""
+            listed = children_of(functions[0], "parameters") if functions and owner else []
+            this = text_of(listed[0]) if listed else ""
             of_self = this and text_of(field(target, "object")) == this
             yield _declaration(name, f"{qualified}{name}", "attribute", owner) if of_self else _bare(name)
         elif target.type == "identifier" and not functions:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.python.statements import DEFINITIONS, is_docstring
-from codegate.languages.syntax import edited, field, parse, text_of, walk
+from codegate.languages.syntax import children_of, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -32,7 +32,7 @@ def names(statement: "Node") -> set[str]:
             target = node
         while target is not None and target.type in {"attribute", "subscript"}:
             target = field(target, "object") or field(target, "value")
-        found |= {text_of(each) for each in walk(target) if each.type == "identifier"} if target is not None else set()
+        found |= {text_of(each) for each in walk(target) if each.type == "identifier"}
     return found
 
 
@@ -49,8 +49,7 @@ def used(root: "Node") -> frozenset[str]:
             found.add(text_of(node))
         # What a class assigns to its methods do not see.
         own |= _own_names(node, root) if _is_scope(root) and root.type != "class_definition" else set()
-    parameters = field(root, "parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
+    for parameter in children_of(root, "parameters"):
         # A default and the name of a type are read where the function stands.
         name, *outside = [each for each in walk(parameter) if each.type == "identifier"] or [parameter]
         own.add(text_of(name))
@@ -155,9 +154,8 @@ def _bound_by(statement: "Node", name: "Node") -> str:
 
 
 def _without_docstring(statement: "Node") -> str:
-    body = field(bare(statement), "body")
-    first = body.named_children[0] if body is not None and len(body.named_children) > 1 else None
-    if first is None or not is_docstring(first):
+    body = children_of(bare(statement), "body")
+    if len(body) < 2 or not is_docstring(body[0]):
         return text_of(statement)
-    text = edited(statement, {first: ""})
+    text = edited(statement, {body[0]: ""})
     return re.sub(r"\n[ \t]*\n", "\n", text, count=1)

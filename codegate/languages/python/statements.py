@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, Reader, fresh, is_fresh
-from codegate.languages.syntax import arguments_of, edited, field, parse, parts_of, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -164,9 +164,8 @@ def shifted(text: str, by: int) -> str:
 
 def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
     """Return a function's parameters with defaults, or None."""
-    listed = field(function, "parameters")
     found: dict[str, Node | None] = {}
-    for node in listed.named_children if listed is not None else ():
+    for node in children_of(function, "parameters"):
         if any(inner.type in _SPLATS for inner in walk(node)):
             return None
         if node.type not in {"comment", "keyword_separator", "positional_separator"}:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
@@ -17,7 +16,7 @@ from codegate.languages.python.statements import (
     shifted,
 )
 from codegate.languages.statements import fresh, lines_through
-from codegate.languages.syntax import Grammar, arguments_of, edited, field, parse, parts_of, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,24 +53,14 @@ class CodegateProbe:
 """.replace("MARK", MARK)
 
 
-@dataclass(frozen=True)
 class PythonTests(Dialect):
     """See ``Dialect``. A line's frame is the dotted name of its test function."""
 
-    grammar: Grammar = "python"
-    fence: str = "python"
-    suffixes: tuple[str, ...] = (".py",)
-    remark: str = "#"
+    remark: ClassVar = "#"
     raising: ClassVar = "raises"
     probe: ClassVar = "test_codegate_probe_"
 
-    def lines(
-        self,
-        source: str,
-        tests: Iterable[str],
-        base: str,
-        beside: Iterable[str] = (),  # noqa: ARG002 (other modules)
-    ) -> Iterator[Line]:
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their class and name, and what was in brackets."""
         wanted = {test.partition("[")[0].replace("::", ".") for test in tests}
         root = self.parse(source)
@@ -211,7 +200,7 @@ class PythonTests(Dialect):
         return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonTests()}
+DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonTests("python", "python", (".py",))}
 """By the suffix of a test file."""
 
 
@@ -283,20 +272,15 @@ def _class_of(test: "Node") -> "Node | None":
     return around if around is not None and around.type == "class_definition" else None
 
 
-def _members(around: "Node | None") -> "list[Node]":
-    body = field(around, "body")
-    return body.named_children if body is not None else []
-
-
 def _methods(around: "Node | None") -> "dict[str, Node]":
     """Return the methods of a class, by their names."""
-    found = (bare(node) for node in _members(around))
+    found = map(bare, children_of(around, "body"))
     return {text_of(field(node, "name")): node for node in found if node.type == "function_definition"}
 
 
 def _attributes(around: "Node") -> Iterator["Node"]:
     """Yield the assignments of a class."""
-    for node in _members(around):
+    for node in children_of(around, "body"):
         if node.type == "expression_statement" and node.named_children[0].type == "assignment":
             yield node
 
@@ -332,7 +316,7 @@ def _head(test: "Node") -> str:
     if around is None:
         return ""
     own = [
-        node for node in _members(around)
+        node for node in children_of(around, "body")
         if bare(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
         and not (method := text_of(field(bare(node), "name"))).startswith("test") and method not in _SETUPS
     ]  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.declarations import Declaration, Reader, header
-from codegate.languages.syntax import field, scoped, text_of
+from codegate.languages.syntax import children_of, field, scoped, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,7 +18,7 @@ _BODY: Final = {"body": "", "value": ""}
 
 def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration]:
     for node, outer in scoped(root, _OWNERS | _FUNCTIONS | {"mod_item"}):
-        if any(each.type in _FUNCTIONS or _is_for_tests(each) for each in outer) or _is_for_tests(node):
+        if any(each.type in _FUNCTIONS or is_for_tests(each) for each in outer) or is_for_tests(node):
             continue
         around = [each for each in outer if each.type in _OWNERS]
         owner = ".".join(map(_named, around))
@@ -33,8 +33,7 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
         if node.type in _TYPES:
             yield Declaration(name, header(node, _BODY).rstrip(" ;="), "type", owner, public=public)
         elif node.type in _FUNCTIONS:
-            listed = field(node, "parameters")
-            given = [header(each) for each in (listed.named_children if listed is not None else ())]
+            given = list(map(header, children_of(node, "parameters")))
             given.append(header(field(node, "return_type")))
             signature = header(node, _BODY).rstrip(" ;")
             yield Declaration(name, signature, "function", owner, tuple(given), public)
@@ -52,14 +51,18 @@ def _named(node: "Node") -> str:
     return text_of(field(found, "type") or found)
 
 
-def _is_for_tests(node: "Node") -> bool:
-    """Return whether an item has ``#[cfg(test)]`` or an attribute of test frameworks before it."""
-    before = node.prev_named_sibling
+def attributes(node: "Node") -> "list[Node]":
+    """Return the attributes of an item, which stand before it."""
+    found, before = [], node.prev_named_sibling
     while before is not None and before.type in {"attribute_item", "line_comment", "block_comment"}:
-        if before.type == "attribute_item" and "test" in text_of(before):
-            return True
+        found += [before] if before.type == "attribute_item" else []
         before = before.prev_named_sibling
-    return False
+    return found
+
+
+def is_for_tests(node: "Node") -> bool:
+    """Return whether an item has ``#[cfg(test)]`` or the like."""
+    return any("test" in text_of(each) for each in attributes(node))
 
 
 RUST: Final = Reader(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, TypedReader, fresh
-from codegate.languages.syntax import edited, field, statement_text, text_of, walk
+from codegate.languages.syntax import children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,8 +70,7 @@ class RustReader(TypedReader):
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
         """See ``TypedReader.parameters``."""
-        listed = field(function, "parameters")
-        given = [each for each in listed.named_children if each.type != "attribute_item"] if listed is not None else []
+        given = [each for each in children_of(function, "parameters") if each.type != "attribute_item"]
         return [(text_of(field(each, "pattern") or each), text_of(field(each, "type"))) for each in given]
 
     def declare(self, name: str, kind: str, value: str) -> str:

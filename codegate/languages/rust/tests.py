@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
+from codegate.languages.rust.declarations import attributes, is_for_tests
 from codegate.languages.rust.statements import RustReader, called, fails
 from codegate.languages.statements import asserting, lines_through
-from codegate.languages.syntax import Grammar, edited, field, text_of, walk
+from codegate.languages.syntax import edited, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,14 +76,10 @@ mod codegate_probe {
 """.replace("MARK", MARK)
 
 
-@dataclass(frozen=True)
 class RustTests(Dialect):
     """See ``Dialect``."""
 
-    grammar: Grammar = "rust"
-    fence: str = "rust"
-    suffixes: tuple[str, ...] = (".rs",)
-    ending: str = ";"
+    ending: ClassVar = ";"
     raising: ClassVar = "panics:"
     probe: ClassVar = "codegate_probe_"
     place: ClassVar = r"^error(?:(?!^error|^warning).)*?--> \S*?{}:(\d+):"  # the others of an error explain it
@@ -97,9 +93,9 @@ class RustTests(Dialect):
         shared = [Step(text_of(node)) for node in root.named_children if node.type in _DATA]
         for node, modules in _functions(root):
             name = text_of(field(node, "name"))
-            attributes = "".join(map(text_of, _attributes(node)))
+            panics = any("should_panic" in text_of(each) for each in attributes(node))
             head = text_of(node).partition("{")[0]
-            if "::".join((*modules, name)) in wanted and "should_panic" not in attributes and "async" not in head:
+            if "::".join((*modules, name)) in wanted and not panics and "async" not in head:
                 reader = RustReader("rust", base, {each: helper for each, helper in helpers.items() if each != name})
                 text = text_of(field(node, "body"))[1:-1]
                 for steps in lines_through(reader, text, steps_for(self, shared, text, frozenset())):
@@ -120,8 +116,7 @@ class RustTests(Dialect):
             return {text_of(field(node, "name"))}
         parts = {"let_declaration": "pattern", "impl_item": "type", "use_declaration": "argument"}
         part = field(node, parts[node.type]) if node.type in parts else None
-        names = [each for each in walk(part) if each.type in {"identifier", "type_identifier"}] if part else []
-        return {text_of(name) for name in names}
+        return {text_of(each) for each in walk(part) if each.type in {"identifier", "type_identifier"}}
 
     def used(self, text: str) -> frozenset[str]:
         """See ``Dialect.used``: fields are no names of their own."""
@@ -161,7 +156,7 @@ class RustTests(Dialect):
         root = self.parse(source)
         nodes = [
             node for body, _ in _modules(root) for node in body.named_children
-            if not (text_of(node).startswith("use std::") or any("test" in text_of(each) for each in _attributes(node)))
+            if not (text_of(node).startswith("use std::") or is_for_tests(node))
         ]  # fmt: skip
         return self.needed(nodes, names)
 
@@ -170,7 +165,7 @@ class RustTests(Dialect):
         return "no panic" if text == "()" and kind != "x" else super().value(kind, text)
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustTests()}
+DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustTests("rust", "rust", (".rs",))}
 """By the suffix of a test file."""
 
 
@@ -186,12 +181,3 @@ def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node,
 def _functions(root: "Node") -> "Iterator[tuple[Node, tuple[str, ...]]]":
     for body, modules in _modules(root):
         yield from ((node, modules) for node in body.named_children if node.type == "function_item")
-
-
-def _attributes(node: "Node") -> "list[Node]":
-    """Return the attributes of an item, which stand before it."""
-    found, before = [], node.prev_named_sibling
-    while before is not None and before.type in {"attribute_item", "line_comment", "block_comment"}:
-        found += [before] if before.type == "attribute_item" else []
-        before = before.prev_named_sibling
-    return found
