@@ -165,7 +165,6 @@ def _has_release(folder: Path, *names: str, version: str = "", workspace: Path =
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
     wanted = leak._search_request(Tree(), {}, _files({"src/pkg/a.py": FIX})) | {"names": names, "version": version}
-    exec(wanted["texts"], driver["TEXTS"])
     search = driver["LeakSearch"](wanted, str(workspace))
     for path in folder.rglob("*"):
         if path.is_file():

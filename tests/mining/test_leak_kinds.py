@@ -83,7 +83,6 @@ def search(
     wanted = leak._search_request(tree, tests, sources)
     driver: dict[str, Any] = {}
     exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
-    exec(wanted["texts"], driver["TEXTS"])
     known = [place.removeprefix("/opt/env/") for place in driver["SYSTEM"] if place.startswith("/opt/env/")]
     own = [place for place in driver["toolchains"]() if place.startswith(str(folder))]
     driver["SYSTEM"] = (f"{folder}/usr/", *(f"{folder}/layer/{place}" for place in known), *own)

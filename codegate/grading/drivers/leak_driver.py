@@ -1,9 +1,8 @@
 """Search a sandbox for the answer to its problem.
 
 It looks as code that a model has started could. This text is sent into the sandbox, with the base tree in the
-workspace. Standard input brings the search request (see ``_search_request`` in ``codegate.mining.proving.leak``) and
-the text of ``leak_texts_driver.py``; argument 1 is the pipe. It answers with one JSON document. Nothing of the
-repository or of a package is imported.
+workspace. Standard input brings the search request (see ``_search_request`` in ``codegate.mining.proving.leak``);
+argument 1 is the pipe. It answers with one JSON document. Nothing of the repository or of a package is imported.
 """
 
 from __future__ import annotations
@@ -19,6 +18,16 @@ import sys
 from importlib.util import source_hash
 from typing import Any, Callable, Iterator
 
+from codegate.grading.drivers.leak_texts_driver import (
+    ARCHIVES,
+    LARGEST_ARCHIVE,
+    LARGEST_COMPILED,
+    Answer,
+    Unpacker,
+    is_after,
+    lines_of,
+)
+
 LEFT_OUT = {"/proc", "/sys", "/dev"}
 SYSTEM: "tuple[str, ...]" = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/", "/opt/env/wheels/")
 #: The frozen build outside of the tree, with caches of compilers and of package managers.
@@ -30,8 +39,6 @@ PACKED = (".whl", ".egg", ".zip", ".pyz", ".tgz", ".tar.gz", ".crate")
 LARGEST_OF_SYSTEM = 32 << 20
 #: Common names; a file counts only together with the name of its folder.
 COMMON = {"__init__", "__main__", "index", "main", "mod", "lib", "setup", "utils", "types", "base", "util"}
-#: Names defined by ``leak_texts_driver.py``.
-TEXTS: dict[str, Any] = {}
 OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(?:pack|idx))$")
 #: Flags of byte code that carries a hash: checked when it is imported, or not.
 HASHED = (b"\3", b"\1")
@@ -112,7 +119,7 @@ class LeakSearch:
         self.names = set(wanted["hidden_names"])
         self.suffixes = tuple(wanted["suffixes"])
         self.blobs = set(wanted["blobs"])
-        self.answer: Any = TEXTS["Answer"](wanted)
+        self.answer = Answer(wanted)
         changed = [path for path, _, _ in self.answer.changed]
         self.kept = {*changed, *("src/" + path for path in changed)}
         self.folders = {os.path.basename(os.path.dirname(path)) for path in changed}
@@ -126,7 +133,7 @@ class LeakSearch:
         #: Folders of installed copies of the project, by the file or folder that shows them.
         self.releases: dict[str, str] = {}
         stems = self.answer.stems | self.answer.test_stems
-        self.unpacker: Any = TEXTS["Unpacker"](self.suffixes, stems)
+        self.unpacker = Unpacker(self.suffixes, stems)
         self.found: dict[str, Any] = {"fix_lines": 0, "hidden_files": 0, "objects": 0, "findings": []}
 
     def tell(self, text: str) -> None:
@@ -158,14 +165,14 @@ class LeakSearch:
         foreign = not path.startswith((*SYSTEM, LAYER, "/opt/"))
         if path.startswith(SYSTEM) and size > LARGEST_OF_SYSTEM:
             return
-        if foreign or path.endswith(TEXTS["ARCHIVES"]):
-            for name, data in self.unpacker.texts(path, read_start(path, TEXTS["LARGEST_ARCHIVE"]), foreign):
+        if foreign or path.endswith(ARCHIVES):
+            for name, data in self.unpacker.texts(path, read_start(path, LARGEST_ARCHIVE), foreign):
                 self.look_at(name, data, foreign)
         elif size in self.sizes or path.endswith((*self.suffixes, ".pyc")):
             self.look_at(path, read_start(path), False)
         if layered or foreign:
             self.look_for_release(path)
-            if not path.endswith((".pyc", *TEXTS["ARCHIVES"])):
+            if not path.endswith((".pyc", *ARCHIVES)):
                 self.look_at_compiled(path)
 
     def look_for_release(self, path: str) -> None:
@@ -197,7 +204,7 @@ class LeakSearch:
         of another time than the fix.
         """
         copies = [
-            os.path.isfile(copy) and TEXTS["is_after"](TEXTS["lines_of"](read_start(copy)), added, removed)
+            os.path.isfile(copy) and is_after(lines_of(read_start(copy)), added, removed)
             for path, added, removed in self.answer.changed
             for place in set(self.releases.values())
             for copy in (os.path.join(place, path), os.path.join(place, "src", path))
@@ -207,7 +214,7 @@ class LeakSearch:
 
     def look_at_compiled(self, path: str) -> None:
         """Search a file that may be compiled from the project."""
-        data = read_start(path, TEXTS["LARGEST_COMPILED"])
+        data = read_start(path, LARGEST_COMPILED)
         if b"\0" in data[:4096]:
             self.note("fix_lines", 1, path, self.answer.is_built_from_fix(path, data))
             self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
@@ -215,7 +222,7 @@ class LeakSearch:
     def has_blob(self, path: str) -> bool:
         """Return whether a git object holds the answer, or the index of a pack lists one."""
         if path.endswith(".idx"):
-            data = read_start(path, TEXTS["LARGEST_COMPILED"])
+            data = read_start(path, LARGEST_COMPILED)
             return any(bytes.fromhex(blob) in data for blob in self.blobs)
         return path[-41:].replace("/", "") in self.blobs
 
@@ -227,7 +234,7 @@ class LeakSearch:
             self.look_at_byte_code(name, data)
         elif name.endswith(self.suffixes) or foreign:
             self.note("fix_lines", *self.place(name, self.answer.is_fixed_copy(name, data)))
-            shared, known = len(TEXTS["lines_of"](data) & self.answer.tests), len(self.answer.tests)
+            shared, known = len(lines_of(data) & self.answer.tests), len(self.answer.tests)
             if shared >= max(2, (known + 1) // 2):
                 self.note("hidden_files", 1, name, "has %d of the %d distinctive lines of the tests" % (shared, known))
         if foreign:
@@ -235,7 +242,7 @@ class LeakSearch:
 
     def look_at_own(self, path: str, own: str) -> None:
         """Search the rest of a base file, whose lines were searched before it was put here."""
-        for name, data in self.unpacker.texts(own, read_start(path, TEXTS["LARGEST_ARCHIVE"]), True):
+        for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):
                 self.look_at(name, data, True)
                 continue
@@ -300,7 +307,6 @@ def network() -> list[str]:
 def main() -> None:
     """Look everywhere and report."""
     wanted = json.load(sys.stdin)
-    exec(compile(wanted["texts"], "<texts>", "exec"), TEXTS)
     global SYSTEM
     SYSTEM += toolchains()
     search = LeakSearch(wanted, os.getcwd())

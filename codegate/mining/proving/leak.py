@@ -6,7 +6,6 @@ a sandbox looks for the latter, and sees what code that a model starts would see
 """
 
 import difflib
-import json
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -15,13 +14,12 @@ from typing import Any, Final
 from packaging.utils import canonicalize_name
 
 from codegate.durable import sha256
-from codegate.grading.drivers import driver_source
-from codegate.languages.syntax import IDENTIFIER, decode
-from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
+from codegate.grading.drivers import driver_command
+from codegate.languages.syntax import IDENTIFIER, decode, new_lines
+from codegate.sandbox import Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile, object_id
 from codegate.suite.declared import at, first_text, read_ini, read_json, read_text, read_toml
 
-_ISOLATED: Final = ("{python}", "-I", "-S", "-B", "-c")
 _MIN_LENGTH: Final = 20
 _MAX_FINDINGS: Final = 10
 _MIN_BYTES: Final = 64
@@ -61,16 +59,8 @@ def audit_leaks(
     """
     inside = audit_tree(base, hidden, fix)
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
-    done = sandbox.run(
-        Command(
-            argv=(*_ISOLATED, driver_source("leak_driver"), "{records}"),
-            stdin=json.dumps(
-                _search_request(base, hidden, fix, folder) | ({} if from_tree else {"unheard": []})
-            ).encode("ascii"),
-            timeout_seconds=_SECONDS,
-            records=True,
-        )
-    )
+    request = _search_request(base, hidden, fix, folder) | ({} if from_tree else {"unheard": []})
+    done = sandbox.run(driver_command("leak_driver", request, timeout_seconds=_SECONDS))
     if not done.ok:
         raise SandboxError(f"the leak audit did not end: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
     found = LeakAudit.model_validate_json(done.records)
@@ -130,7 +120,7 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
     inside = f"{folder}/" if folder else ""
     changed = []
     for path, file in fix.items():
-        added, removed = _new_lines(base.get(path), file), _new_lines(file, base.get(path))
+        added, removed = new_lines(file, base.get(path)), new_lines(base.get(path), file)
         short = [[line for line in lines if len(line) > 3][:_MAX_LINES] for lines in (added, removed)]
         changed.append((_printable(path.removeprefix(inside).removeprefix("src/")), *short))
     after = [file.data for path, file in hidden.items() if file is not None and base.get(path) != file]
@@ -153,7 +143,6 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
         "unheard": _rare_words(base, fix),
         "test_names": _new_names(base, hidden, _TEST_NAME, _SHORTEST_NAME),
         "test_titles": _new_names(base, hidden, _TEST_TITLE, _SHORTEST_TITLE),
-        "texts": driver_source("leak_texts_driver"),
     }
 
 
@@ -215,16 +204,9 @@ def _distinctive(base: Tree, changes: Changes) -> set[str]:
     return {
         line
         for path, file in changes.items()
-        for line in _new_lines(base.get(path), file)
+        for line in new_lines(file, base.get(path))
         if len(line) >= _MIN_LENGTH and IDENTIFIER.search(line) and not line.startswith(_PROSE)
     }
-
-
-def _new_lines(old: TreeFile | None, new: TreeFile | None) -> list[str]:
-    """Return a file's stripped lines that its other version lacks."""
-    before, after = (decode(file.data).splitlines() if file is not None else [] for file in (old, new))
-    known = {line.strip() for line in before}
-    return [line.strip() for line in after if line.strip() and line.strip() not in known]
 
 
 def _printable(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from html.entities import html5
 from typing import Final
 
-from codegate.languages.syntax import IDENTIFIER, decode
+from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.mining.cut import Cut
 from codegate.suite import TreeFile
 
@@ -63,17 +63,13 @@ def vocabulary(cut: Cut) -> FixVocabulary:
 
 def added_text(cut: Cut) -> str:
     """Return all lines that the fix adds, as one text."""
-    return "\n".join(line for lines in _added(cut).values() for line in lines if line is not None)
+    return "\n".join(line for path, file in cut.fix.items() for line in new_lines(file, cut.base.get(path)))
 
 
 def replaced_text(cut: Cut) -> str:
     """Return all base lines that the fix replaces, without blanks."""
-    left: list[str] = []
-    for path, file in cut.fix.items():
-        after = {line.strip() for line in decode(file.data).splitlines()} if file is not None else set()
-        before = decode(cut.base[path].data).splitlines() if path in cut.base else []
-        left += ["".join(line.split()) for line in before if line.strip() not in after]
-    return "\n".join(left)
+    replaced = (line for path, file in cut.fix.items() for line in new_lines(cut.base.get(path), file))
+    return "\n".join("".join(line.split()) for line in replaced)
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
