@@ -201,9 +201,8 @@ class _UnitBuilder:
         """Return the problem of a trial."""
         # ``leaks`` is the leak audit, when it was done already.
         builder, parts, step = self.builder, self.parts, self.steps.step
-        opener = builder.opener(environment)
         # Checks that need no further run of the tests come first: they leave out most units.
-        described = self._describe(opener, trial.seen)
+        described = self._describe(trial.seen)
         leaks = leaks or self._audit(environment, trial.seen.limits)
         if not leaks.clean:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
@@ -212,7 +211,7 @@ class _UnitBuilder:
             used = mark_tests(hidden, parts.test_files, settings.runner)
             validated = _require(trial.confirm(builder.options.rounds, used))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
-            described = self._describe(opener, validated)
+            described = self._describe(validated)
         kind, interface, statement = described.kind, described.interface, described.statement
         if builder.options.rewrite is not None:
             with step("statement"):
@@ -292,20 +291,20 @@ class _UnitBuilder:
         with self.steps.step("leak"), builder.sandboxes.open(environment.manifest, limits) as sandbox:
             return audit_leaks(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
 
-    def _describe(self, opener: OpenSandbox, validated: Validated) -> "_Described":
+    def _describe(self, validated: Validated) -> "_Described":
         """Return the unit's kind, statement and partial fixes."""
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
         if self.imported is not None:
-            return _Described(kind, NO_INTERFACE, self.imported, self._partial(opener, validated, []))
+            return _Described(kind, NO_INTERFACE, self.imported, self._partial(validated, []))
         unit, public, step = self.prospect.unit, public_text(self.parts), self.steps.step
         with step("statement"):
             interface = interface_of(self.parts)
-            found = find_examples(self.parts, validated, opener, public, unit.commit)
+            found = find_examples(self.parts, validated, public, unit.commit)
             found = [each for each in found if not each.example.echoes(interface.names)]
             gates = gates_of(self.parts, validated.outcomes, interface, public)
-            gates = replace(gates, exact=asserted_texts(self.parts, validated, gates.exact, opener))
+            gates = replace(gates, exact=asserted_texts(self.parts, validated, gates.exact))
             later = entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
             write = partial(
                 write_statement, unit, self.parts, validated.outcomes,
@@ -314,15 +313,15 @@ class _UnitBuilder:
             examples = self._executed(chosen(found))
             _require_statement(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
-            overturned = overturned_tests(self.parts, validated, opener)
+            overturned = overturned_tests(self.parts, validated)
             write = partial(write, overturned=overturned)
             _require_disclosed(interface, _require_statement(write(examples=examples)))
-        runs = self._partial(opener, validated, found)
+        runs = self._partial(validated, found)
         with step("statement"):
-            steady = partial(steady_examples, self.parts, validated, opener)
+            steady = partial(steady_examples, self.parts, validated)
             examples, left = examples_to_show(found, runs, steady)
         with step("quality"):
-            undisclosed = undisclosed_tests(self.parts, validated, left if found else (), overturned, opener)
+            undisclosed = undisclosed_tests(self.parts, validated, left if found else (), overturned)
         if undisclosed and not stand_for_any(set(validated.outcomes.fail_to_pass) - undisclosed, examples):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
@@ -335,9 +334,9 @@ class _UnitBuilder:
             raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
         return examples
 
-    def _partial(self, opener: OpenSandbox, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
+    def _partial(self, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
         with self.steps.step("quality"):
-            return run_partial_fixes(self.parts, validated, found, opener)
+            return run_partial_fixes(self.parts, validated, found)
 
     def _rewritten(self, candidate: CandidateSpec, described: "_Described") -> StatementText:
         builder, interface, statement, gates = self.builder, described.interface, described.statement, described.gates

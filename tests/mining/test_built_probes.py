@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.languages.java.tests import JavaTests
+from codegate.languages.java.tests import DIALECTS as OF_JAVA
 from codegate.languages.lines import Line
-from codegate.languages.rust.tests import RustTests
+from codegate.languages.rust.tests import DIALECTS as OF_RUST
 from codegate.mining.examples.example import Example
 from codegate.mining.examples.variants import slices
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -17,7 +17,7 @@ from tests.mining.test_line_probes import checked, examples
 from tests.mining.test_maven import POM
 from tests.mining.test_rust import CRATE
 
-JAVA, RUST = JavaTests(), RustTests()
+JAVA, RUST = OF_JAVA[".java"], OF_RUST[".rs"]
 
 
 def java(members: str, *tests: str, base: str = "", head: str = "class ATest {") -> list[Line]:

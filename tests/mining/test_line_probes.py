@@ -9,8 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.grading import Sandboxes, TestSelection, run_tests
-from codegate.languages.go.tests import GoTests
+from codegate.grading import Sandboxes, TestSelection
+from codegate.languages.go.tests import DIALECTS as OF_GO
 from codegate.languages.javascript.statements import title_pattern
 from codegate.languages.javascript.tests import DIALECTS
 from codegate.languages.lines import Dialect, Line, Step, literals_of
@@ -22,7 +22,7 @@ from codegate.mining.examples.literals import Pieces, failing_literals, hidden_t
 from codegate.mining.examples.search import differing, find_examples, steady_examples, with_examples
 from codegate.mining.examples.variants import probes_of, shape_of, slices
 from codegate.mining.proving.quality import examples_to_show
-from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.proving.validation import Validated
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE
 from codegate.mining.statements.statement import write_statement
@@ -34,7 +34,7 @@ from tests.mining.conftest import TIMES
 from tests.mining.statement_world import BODY, cut_of, failing, unit_of
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
-GO = GoTests()
+GO = OF_GO[".go"]
 JAVASCRIPT = DIALECTS[".js"]
 
 
@@ -576,21 +576,17 @@ def examples(
         return sandboxes.open(manifest, limits)
 
     selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
-    validated = Validated(failing(tests), LIMITS, selection, True, 0.0)
+    validated = Validated(failing(tests), LIMITS, selection, True, 0.0, opened)
     public = "".join(file.data.decode() for file in cut.base.values())
-    found = find_examples(cut, validated, opened, public, "seed")
-    assert unlike(cut, found, cut.base.overlay(cut.fix), validated, opened) == set()
-    assert unlike(cut, found, cut.base, validated, opened) == {each.example for each in found}
-    return examples_to_show(found, (), partial(steady_examples, cut, validated, opened))[0]
+    found = find_examples(cut, validated, public, "seed")
+    assert unlike(cut, found, cut.base.overlay(cut.fix), validated) == set()
+    assert unlike(cut, found, cut.base, validated) == {each.example for each in found}
+    return examples_to_show(found, (), partial(steady_examples, cut, validated))[0]
 
 
-def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated, opened: OpenSandbox) -> frozenset[Example]:
+def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated) -> frozenset[Example]:
     """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
-    report = run_tests(
-        partial(opened, validated.limits),
-        tree.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True)),
-        validated.selection,
-    )
+    report = validated.run(tree.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True)))
     assert all(test in report.results for test in validated.outcomes.fail_to_pass)
     return differing(found, report)
 

@@ -10,14 +10,14 @@ import pytest
 
 from codegate.grading import RunCount, Sandboxes, counted_runs
 from codegate.languages.lines import Line, literals_of
-from codegate.languages.python.tests import PythonTests
+from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
-from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
+from codegate.mining.proving.validation import Validated, graded_selection
 from codegate.suite import ProblemLimits, TreeFile
 from tests.kit.environment import PLAIN
 from tests.mining.statement_world import cut_of, failing, validate_cut
@@ -65,20 +65,19 @@ def examples(cut: Cut, sandboxes: Sandboxes) -> list[Example]:
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name.startswith("test")
     ]
     selection = graded_selection(cut.test_files, LIMITS, RunnerSettings("pytest"))
-    validated = Validated(failing(tuple(tests)), LIMITS, selection, command_clean=True, seconds=1.0)
-    return found_in(cut, validated, partial(sandboxes.open, PLAIN.manifest))
-
-
-def found_in(cut: Cut, validated: Validated, opened: OpenSandbox) -> list[Example]:
-    found = find_examples(cut, validated, opened, public_text(cut), "seed")
-    return examples_to_show(found, (), partial(steady_examples, cut, validated, opened))[0]
-
-
-def proved(cut: Cut, sandboxes: Sandboxes) -> tuple[Validated, OpenSandbox]:
     opened = partial(sandboxes.open, PLAIN.manifest)
-    validated = validate_cut(cut, opened)
+    return found_in(cut, Validated(failing(tuple(tests)), LIMITS, selection, True, 1.0, opened))
+
+
+def found_in(cut: Cut, validated: Validated) -> list[Example]:
+    found = find_examples(cut, validated, public_text(cut), "seed")
+    return examples_to_show(found, (), partial(steady_examples, cut, validated))[0]
+
+
+def proved(cut: Cut, sandboxes: Sandboxes) -> Validated:
+    validated = validate_cut(cut, partial(sandboxes.open, PLAIN.manifest))
     assert isinstance(validated, Validated)
-    return validated, opened
+    return validated
 
 
 @pytest.mark.parametrize(
@@ -95,21 +94,21 @@ def proved(cut: Cut, sandboxes: Sandboxes) -> tuple[Validated, OpenSandbox]:
 )
 def test_of_decorators_only_a_plain_mock_is_told(decorators: str, given: dict[str, str] | None) -> None:
     source = f"{decorators}\ndef test_a(one, two):\n    assert one(two) == 1\n"
-    [line] = PythonTests().lines(source, ["test_a"], "", ())
-    assert PythonTests().given(source, line) == given
+    [line] = DIALECTS[".py"].lines(source, ["test_a"], "", ())
+    assert DIALECTS[".py"].given(source, line) == given
 
 
 def test_a_decorator_of_a_class_may_give_its_tests_anything() -> None:
     source = "@patch('os.sep')\nclass TestA:\n    def test_a(self, one):\n        assert one() == 1\n"
-    [line] = PythonTests().lines(source, ["TestA::test_a"], "", ())
-    assert PythonTests().given(source, line) is None
+    [line] = DIALECTS[".py"].lines(source, ["TestA::test_a"], "", ())
+    assert DIALECTS[".py"].given(source, line) is None
 
 
 @pytest.mark.bwrap
 class TestExamples:
     def test_each_failing_test_gives_an_example_without_its_values(self, sandboxes: Sandboxes) -> None:
-        validated, opened = proved(parts(), sandboxes)
-        found = found_in(parts(), validated, opened)
+        validated = proved(parts(), sandboxes)
+        found = found_in(parts(), validated)
         assert sorted(each.expression.partition("(")[0] for each in found) == ["found", "join"]
         for each in found:
             shown = f"{each.code}{each.observed}{each.expected}"
@@ -117,7 +116,7 @@ class TestExamples:
             assert " and " not in each.observed
             assert each.code.startswith("from lists import join")
         assert any(" and " in each.expected for each in found)
-        assert found_in(parts(), validated, opened) == found, "the same seed, the same examples"
+        assert found_in(parts(), validated) == found, "the same seed, the same examples"
 
     def test_each_assertion_behind_an_exception_gives_an_example(self, sandboxes: Sandboxes) -> None:
         wrong = (
@@ -131,8 +130,8 @@ class TestExamples:
         )
         right = wrong.replace("        list(self.names)\n", "")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        validated, opened = proved(cut, sandboxes)
-        found = find_examples(cut, validated, opened, public_text(cut), "seed")
+        validated = proved(cut, sandboxes)
+        found = find_examples(cut, validated, public_text(cut), "seed")
         assert {"both.names", "both.rows"} <= {each.example.expression for each in found}
 
     @pytest.mark.full
@@ -336,11 +335,11 @@ class TestExamples:
         old = TESTS.replace('"milk, bread or eggs"', '"milk, breadeggs"').replace("ValueError", "IndexError")
         base = {"lists.py": WRONG, "test_lists.py": old}
         cut = cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": TESTS})
-        assert overturned_tests(cut, *proved(cut, sandboxes)) == {
+        assert overturned_tests(cut, proved(cut, sandboxes)) == {
             "test_lists.py::test_last",
             "test_lists.py::test_nothing",
         }
-        assert overturned_tests(parts(), *proved(parts(), sandboxes)) == set()
+        assert overturned_tests(parts(), proved(parts(), sandboxes)) == set()
 
     def test_no_test_is_run_to_find_those_that_a_fix_breaks_where_tests_were_only_added(
         self, sandboxes: Sandboxes
@@ -349,10 +348,10 @@ class TestExamples:
         new = f"{old}\ndef test_two():\n    assert join(['tea', 'milk']) == 'tea and milk'\n"
         right = WRONG.replace("+ words", "+ (f' {last} ' if words[1:] else '') + words")
         cut = cut_of({"lists.py": WRONG, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": new})
-        validated, opened = proved(cut, sandboxes)
+        validated = proved(cut, sandboxes)
         count = RunCount()
         with counted_runs(count):
-            assert overturned_tests(cut, validated, opened) == set()
+            assert overturned_tests(cut, validated) == set()
         assert count.runs == 0
 
     @pytest.mark.full
@@ -467,7 +466,7 @@ class TestExamples:
 
     def test_an_expression_of_several_lines_is_indented_as_in_the_test(self) -> None:
         source = "def test_it():\n    assert 'plum' == join(\n        ['plum'],\n    )\n"
-        [line] = PythonTests().lines(source, ["test_it"], "")
+        [line] = DIALECTS[".py"].lines(source, ["test_it"], "")
         assert line.steps[0].checked == ("join(\n    ['plum'],\n)",)
 
     @pytest.mark.full
@@ -567,7 +566,7 @@ class TestLiterals:
     )
     def test_what_a_call_asks_to_raise_is_what_is_called(self, call: str) -> None:
         source = f"class TestIt(TestCase):\n    def test_it(self):\n        self.{call}\n"
-        [line] = PythonTests().lines(source, ["TestIt::test_it"], "")
+        [line] = DIALECTS[".py"].lines(source, ["TestIt::test_it"], "")
         [step] = line.steps
         assert (step.checked, step.raises) == (("chunk('plum', -1)",), True)
 
@@ -585,14 +584,14 @@ class TestLiterals:
         ],
     )
     def test_names_of_a_function_come_from_nowhere_else(self, code: str, read: set[str]) -> None:
-        assert PythonTests().used(code) == read
+        assert DIALECTS[".py"].used(code) == read
 
     def test_names_of_parameters_and_docstrings_are_no_literals(self) -> None:
         source = (
             '@pytest.mark.parametrize("words, text", [("plum", 3)])\ndef test_it(words, text):\n'
             '    """Say it."""\n    assert f(words, "a plum", b"tea", f"{text} more") == 2.5\n'
         )
-        assert literals_of(PythonTests(), source) == {"plum", "3", "a plum", "tea", " more", "2.5"}
+        assert literals_of(DIALECTS[".py"], source) == {"plum", "3", "a plum", "tea", " more", "2.5"}
 
     def test_words_keep_length_and_case_and_the_same_becomes_the_same(self) -> None:
         pieces = Pieces(Random(1), lambda word: word.lower() == "apple", numbers=True)

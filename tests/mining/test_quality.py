@@ -158,7 +158,7 @@ class TestRuns:
         cut = cut_of({"calc.py": OLD}, {"calc.py": NEW}, {"test_calc.py": TESTS})
         validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
-        runs = run_partial_fixes(cut, validated, [], opened)
+        runs = run_partial_fixes(cut, validated, [])
         assert [len(run.tests) for run in runs] == [1, 0, 1]
         quality = measure_quality(validated, runs, exact_texts=2, statement_words=30)
         assert (quality.hunk_coverage, quality.hunks) == (0.6667, 3)  # no test asks for half
@@ -176,7 +176,7 @@ class TestRuns:
         validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
         texts = ("[-+]?\\d+", "12 pieces", "elsewhere")
-        assert asserted_texts(cut, validated, texts, opened) == ("12 pieces", "elsewhere")
+        assert asserted_texts(cut, validated, texts) == ("12 pieces", "elsewhere")
 
     @pytest.mark.full
     def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, opened: OpenSandbox) -> None:
@@ -192,9 +192,9 @@ class TestRuns:
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
-        found = find_examples(cut, validated, opened, public_text(cut), "seed")
+        found = find_examples(cut, validated, public_text(cut), "seed")
         small = [each for each in found if each.example.expected.endswith("small'")]
-        examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small, opened), list)
+        examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small), list)
         assert (len(examples), len(untold)) == (1, 0)
 
     def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, opened: OpenSandbox) -> None:
@@ -207,14 +207,14 @@ class TestRuns:
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
-        found = find_examples(cut, validated, opened, public_text(cut), "seed")
+        found = find_examples(cut, validated, public_text(cut), "seed")
         first = chosen(found)
-        examples, untold = examples_to_show(found, run_partial_fixes(cut, validated, found, opened), list)
+        examples, untold = examples_to_show(found, run_partial_fixes(cut, validated, found), list)
         assert (len(first), len(examples), len(untold)) == (1, 2, 0)
         alone = [each for each in found if replace(first[0], tests=()) == each.example][:1]
-        left = examples_to_show(alone, run_partial_fixes(cut, validated, alone, opened), list)[1]
-        assert undisclosed_tests(cut, validated, left, (), opened) == {"test_calc.py::test_link"}
+        left = examples_to_show(alone, run_partial_fixes(cut, validated, alone), list)[1]
+        assert undisclosed_tests(cut, validated, left, ()) == {"test_calc.py::test_link"}
         # What a test of the base notices is what works today.
         older = replace(cut, base=cut.base.overlay({"test_calc.py": TreeFile(tests.encode())}))
-        assert len(undisclosed_tests(older, validated, left, (), opened)) == 0
-        assert len(undisclosed_tests(older, validated, left, ("test_calc.py::test_link",), opened)) == 1
+        assert len(undisclosed_tests(older, validated, left, ())) == 0
+        assert len(undisclosed_tests(older, validated, left, ("test_calc.py::test_link",))) == 1

@@ -10,16 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import partial
 from typing import Final, TypeVar
 
-from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.languages.lines import MARK, Line
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import shows
-from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.suite import Tree, TreeFile
+from codegate.mining.proving.validation import Validated
+from codegate.suite import TreeFile
 
 Tried = TypeVar("Tried")
 Record = tuple[int, str, str]
@@ -200,18 +198,16 @@ def function_of(test: str) -> str:
     return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
 
 
-def overturned_tests(cut: Cut, validated: Validated, opened: OpenSandbox) -> frozenset[str]:
+def overturned_tests(cut: Cut, validated: Validated) -> frozenset[str]:
     """Return the functions of the base's tests that the fix breaks.
 
     The hidden tests have other expectations in their place: that is no more what works today. A test file to which
     new tests are added, and nothing else, is not run.
     """
     changed = tuple(path for path in cut.test_files if path in cut.base and _changes_tests(cut, path, validated))
-    selection = replace(validated.selection, files=changed)
     failing: set[str] = set()
     for tree, wanted in ((cut.base.overlay(cut.fix), {"failed", "error"}), (cut.base, {"passed"})):
-        limited = partial(opened, validated.limits)
-        results = run_tests(limited, tree, selection).results if selection.files else {}
+        results = validated.run(tree, changed).results if changed else {}
         found = {test for test, result in results.items() if result.status in wanted}
         failing = found & failing if failing else found
         if not failing:
@@ -248,22 +244,16 @@ class Probing:
         tests: those of ``files`` that the runner is given.
     """
 
-    def __init__(
-        self, cut: Cut, validated: Validated, opened: OpenSandbox, files: Mapping[str, str], tests: tuple[str, ...]
-    ) -> None:
+    def __init__(self, cut: Cut, validated: Validated, files: Mapping[str, str], tests: tuple[str, ...]) -> None:
         written = {path: TreeFile(text.encode("utf-8", "replace")) for path, text in files.items()}
         before = cut.base.overlay(cut.hidden).overlay(written)
         self._trees = {"before": before, "after": before.overlay(cut.fix)}
-        self._selection: TestSelection = replace(validated.selection, files=tests)
-        self._open = opened
-        self._limits = validated.limits
+        self._validated, self._tests = validated, tests
         self.errors = ""
 
     def run(self, state: str, isolated: tuple[str, ...] = (), hash_seed: int = 0) -> dict[str, list[Record]]:
         """Return the records by the id of the test that has them; ``errors`` says which files did not compile."""
-        tree: Tree = self._trees[state]
-        selection = replace(self._selection, isolated=isolated, hash_seed=hash_seed)
-        report: TestReport = run_tests(partial(self._open, self._limits), tree, selection)
+        report = self._validated.run(self._trees[state], self._tests, isolated, hash_seed)
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
         return {test: kept for test, kept in read if kept is not None}

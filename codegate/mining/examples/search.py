@@ -20,7 +20,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
 from codegate.mining.examples.literals import hidden_texts, is_secret, literals_to_hide
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
-from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.proving.validation import Validated
 from codegate.suite import Changes, TreeFile
 
 #: Values that come from a file tell a reader nothing.
@@ -135,7 +135,7 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[_File], run: Run) ->
     return {file.path: [numbered[number] for number in file.probes if number in same] for file in probing}
 
 
-def _both(cut: Cut, validated: Validated, opened: OpenSandbox, files: list[_File]) -> tuple[Seen, Seen]:
+def _both(cut: Cut, validated: Validated, files: list[_File]) -> tuple[Seen, Seen]:
     """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
     left = [file for file in files if file.probes]
     for _ in range(_MAX_COMPILED):
@@ -146,7 +146,7 @@ def _both(cut: Cut, validated: Validated, opened: OpenSandbox, files: list[_File
             for file in left
         ]
         written = {path: text for each in texts for path, text in each.items()}
-        runs = Probing(cut, validated, opened, written, tuple(file.path for file in left))
+        runs = Probing(cut, validated, written, tuple(file.path for file in left))
         seen = _seen(runs.run("before"))
         if seen:
             return seen, _seen(runs.run("after"))
@@ -161,12 +161,12 @@ def _both(cut: Cut, validated: Validated, opened: OpenSandbox, files: list[_File
     return {}, {}
 
 
-def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str) -> list[Found]:
+def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[Found]:
     """Return examples of what the fix changes, the clearest first.
 
     ``steady_examples`` says which may be shown. Literals of ``public``, the base's text, are not hidden.
     """
-    run = partial(_both, cut, validated, open_sandbox)
+    run = partial(_both, cut, validated)
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], Found] = {}
     for each in found:
@@ -174,14 +174,14 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
     return list(clearest.values())[:_MOST]
 
 
-def steady_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, found: Sequence[Found]) -> list[Found]:
+def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
     """Return the examples that give the same ten times in both states.
 
     The order of a map in Go is one of few.
     """
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}
-    runs = Probing(cut, validated, open_sandbox, files, tuple(dict.fromkeys(each.path for each in found)))
+    runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)))
     alone = tuple(
         f"{each.path}::{dialect.named(str(number), each.line)}"
         for number, each in enumerate(copies)

@@ -7,16 +7,14 @@ that the statement does not show.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
-from codegate.grading import run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, chosen, function_of
 from codegate.mining.examples.search import differing, with_examples
 from codegate.mining.proving.outcomes import status_in
 from codegate.mining.proving.parts import partial_fixes
-from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.proving.validation import Validated
 from codegate.mining.statements.gates import longest_words
 from codegate.suite import Changes, Quality
 
@@ -45,18 +43,15 @@ class PartialRun:
     examples: frozenset[Example]
 
 
-def run_partial_fixes(
-    cut: Cut, validated: Validated, found: Sequence[Found], open_sandbox: OpenSandbox
-) -> list[PartialRun]:
+def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
     """Return which tests and examples fail on partial fixes."""
-    selection, tests = validated.selection, validated.outcomes.fail_to_pass
-    files = tuple(file for file in selection.files if any(test.startswith(f"{file}::") for test in tests))
-    selection = replace(selection, files=files or selection.files)
+    tests = validated.outcomes.fail_to_pass
+    files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
     tree = cut.base.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True))
     most = (MAX_CHANGES, MAX_STATEMENTS) if found else (MAX_UNSHOWN, 0)
     runs: list[PartialRun] = []
     for changes in partial_fixes(cut.base, cut.fix, *most):
-        report = run_tests(partial(open_sandbox, validated.limits), tree.overlay(changes), selection)
+        report = validated.run(tree.overlay(changes), files or None)
         failed = frozenset(test for test in tests if status_in(report, test) not in {"passed", "unreached"})
         # No developer would leave an undefined name, or break a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
@@ -98,7 +93,7 @@ def _noticing(
 
 
 def undisclosed_tests(
-    cut: Cut, validated: Validated, left: Sequence[PartialRun], overturned: Collection[str], opened: OpenSandbox
+    cut: Cut, validated: Validated, left: Sequence[PartialRun], overturned: Collection[str]
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
@@ -111,15 +106,13 @@ def undisclosed_tests(
     for run in left:
         own = {test.partition("::")[0] for test in run.tests}
         files = tuple(path for path in cut.test_files if path in cut.base and path in own)
-        selection, failing = replace(validated.selection, files=files), False
-        if files:
-            report = run_tests(partial(opened, validated.limits), cut.base.overlay(run.changes), selection)
-            failing = any(status_in(report, test) in _BROKEN for test in known)
-        found |= frozenset() if failing else run.tests
+        report = validated.run(cut.base.overlay(run.changes), files) if files else None
+        if report is None or not any(status_in(report, test) in _BROKEN for test in known):
+            found |= run.tests
     return found
 
 
-def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sandbox: OpenSandbox) -> tuple[str, ...]:
+def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
     """Return those ``texts`` without which a fail-to-pass test fails.
 
     With another text in its place in the hidden tests, the fix fails them. A text that the tests only pass around, or
@@ -136,8 +129,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str], open_sa
         if not changed or number >= MAX_CHANGES:
             found.append(text)
             continue
-        tree = fixed.overlay({**cut.hidden, **changed})
-        report = run_tests(partial(open_sandbox, validated.limits), tree, validated.selection)
+        report = validated.run(fixed.overlay({**cut.hidden, **changed}))
         if any(status_in(report, test) != "passed" for test in validated.outcomes.fail_to_pass):
             found.append(text)
     return tuple(found)

@@ -48,6 +48,7 @@ class Validated:
     Attributes:
         selection: how the tests will be graded.
         command_clean: the exit status of every run of the fixed state agrees with its results.
+        opened: opens sandboxes of its environment.
     """
 
     outcomes: TestOutcomes
@@ -55,6 +56,15 @@ class Validated:
     selection: TestSelection
     command_clean: bool
     seconds: float
+    opened: OpenSandbox
+
+    def run(
+        self, tree: Tree, files: tuple[str, ...] | None = None, isolated: tuple[str, ...] = (), hash_seed: int = 0
+    ) -> TestReport:
+        """Run test files, by default those that are graded."""
+        selection = self.selection if files is None else replace(self.selection, files=files)
+        selection = replace(selection, isolated=isolated, hash_seed=hash_seed)
+        return run_tests(partial(self.opened, self.limits), tree, selection)
 
 
 def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings) -> TestSelection:
@@ -150,6 +160,7 @@ class Trial:
             selection=graded,
             command_clean=all(map(is_clean, self._reports("after"))),
             seconds=time.monotonic() - self._started,
+            opened=self._open,
         )
 
     def _reports(self, state: str) -> list[TestReport]:
