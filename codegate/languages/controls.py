@@ -26,6 +26,7 @@ HOLE: Final = "\0"
 """Stands in a test's name for what only a run can tell of it."""
 BLOCK: Final = 16
 """Members of a class of values, at most: the original and the texts that a control draws from."""
+_COMPARISONS: Final = (("==", "!="), ("<", ">="), (">", "<="))
 _MOST_SITES: Final = 400
 _DEEPEST: Final = 100
 _WEAK_SITES: Final = 6
@@ -187,8 +188,8 @@ class TestSyntax(ABC):
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
-    """Return by each text of a pair the other one."""
-    return {one: other for pair in pairs for one, other in (pair, pair[::-1])}
+    """Return by each text of a pair the other one, those of comparisons included."""
+    return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
 def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _TEST: Final = re.compile(r"(?!TestMain$)(Test|Fuzz|Example)([^a-z]|$)")
 _TOGGLES: Final = swapped(
-    ("==", "!="), ("<", ">="), (">", "<="), ("Equal", "NotEqual"), ("True", "False"), ("Nil", "NotNil"),
-    ("Error", "NoError"), ("ErrorIs", "NotErrorIs"), ("Empty", "NotEmpty"), ("Contains", "NotContains"),
+    ("Equal", "NotEqual"), ("True", "False"), ("Nil", "NotNil"), ("Error", "NoError"), ("ErrorIs", "NotErrorIs"),
+    ("Empty", "NotEmpty"), ("Contains", "NotContains"),
 )  # fmt: skip
 _ASSERTING: Final = re.compile(r"(?i)(.+\.)?(assert|require)(\(\))?")
 _PARTIAL: Final = re.compile(r"(?i)(contains|hasprefix|hassuffix|match|matchstring|regexp)f?(?=$|\()")

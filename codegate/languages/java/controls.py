@@ -14,7 +14,7 @@ _TESTS: Final = frozenset({"Test", "ParameterizedTest", "RepeatedTest", "TestTem
 _ROWS: Final = frozenset({"CsvSource", "ValueSource"})
 _OLD: Final = re.compile(r"import (static )?(org\.junit\.Assert|junit\.framework)\b")
 _TOGGLES: Final = swapped(
-    ("==", "!="), ("<", ">="), (">", "<="), ("assertTrue", "assertFalse"), ("assertNull", "assertNotNull"),
+    ("assertTrue", "assertFalse"), ("assertNull", "assertNotNull"),
     ("assertEquals", "assertNotEquals"), ("assertSame", "assertNotSame"), ("isTrue", "isFalse"),
     ("isNull", "isNotNull"), ("isEmpty", "isNotEmpty"), ("isEqualTo", "isNotEqualTo"), ("isSameAs", "isNotSameAs"),
     ("contains", "doesNotContain"), ("isPresent", "isNotPresent"),

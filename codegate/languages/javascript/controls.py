@@ -28,7 +28,7 @@ _BODIES: Final = frozenset(
 )
 _LOOPS: Final = frozenset({"for_statement", "for_in_statement"})
 _TOGGLES: Final = swapped(
-    ("===", "!=="), ("==", "!="), ("<", ">="), (">", "<="), ("equal", "notEqual"), ("strictEqual", "notStrictEqual"),
+    ("===", "!=="), ("equal", "notEqual"), ("strictEqual", "notStrictEqual"),
     ("deepEqual", "notDeepEqual"), ("deepStrictEqual", "notDeepStrictEqual"), ("throws", "doesNotThrow"),
     ("rejects", "doesNotReject"),
 )  # fmt: skip

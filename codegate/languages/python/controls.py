@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.controls import TestSyntax, Written, swapped
-from codegate.languages.syntax import field, text_of
+from codegate.languages.syntax import ancestors, field, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -14,8 +14,7 @@ _COMPOUND: Final = re.compile(r"(if|for|while|with|try|match)_statement|.*_defin
 _HOLDERS: Final = frozenset({"if_statement", "try_statement", "block", "else_clause", "except_clause"})
 _TOGGLES: Final = swapped(
     ("assertTrue", "assertFalse"), ("assertIn", "assertNotIn"), ("assertEqual", "assertNotEqual"), ("in", "not in"),
-    ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"), ("==", "!="), ("<", ">="),
-    (">", "<="),
+    ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"),
 )  # fmt: skip
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception|Exit|Warning|Interrupt|Iteration)")
 # No honest exception derives from one of these to stay compatible, as from KeyError or ValueError.
@@ -66,13 +65,11 @@ class PythonTests(TestSyntax):
                 return True  # names of parameters: without them, nothing of the file is collected
             if node.parent is not None and node.parent.type == "expression_statement":
                 return True  # a docstring
-        around = node
-        while around.parent is not None and around != test.node:
-            around = around.parent
-            swallows = around.type == "with_statement" and "suppress(" in text_of(around.named_children[0])
-            if around.type == "try_statement" or swallows:
-                return True
-        return False
+        return any(
+            around.type == "try_statement"
+            or (around.type == "with_statement" and "suppress(" in text_of(around.named_children[0]))
+            for around in ancestors(node, test.node)
+        )
 
     def is_part(self, node: "Node") -> bool:
         """See ``TestSyntax.is_part``."""

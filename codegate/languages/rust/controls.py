@@ -11,9 +11,7 @@ from codegate.languages.syntax import ancestors, field, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TOGGLES: Final = swapped(
-    ("==", "!="), ("<", ">="), (">", "<="), ("assert_eq", "assert_ne"), ("is_some", "is_none"), ("is_ok", "is_err"),
-)  # fmt: skip
+_TOGGLES: Final = swapped(("assert_eq", "assert_ne"), ("is_some", "is_none"), ("is_ok", "is_err"))
 _PARTIAL: Final = re.compile(r"(contains|starts_with|ends_with|find|match\w*|should_panic)$")
 _PLACEHOLDER: Final = re.compile(r"\{\w*(:[^{}\"]*)?\}")
 _SIGN: Final = re.compile(r"b?'[^A-Za-z0-9]*'")
