@@ -73,13 +73,10 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
     """
     base = load_base(suite, problem, repository)
     sandboxes.add(suite.environments[problem.manifest.environment])
-    proof = prove(problem, base, sandboxes, rounds=1)
-    if proof.oracle_resolved:
-        return None
-    # Once more: one bad run on a busy machine retires nothing.
-    proof = prove(problem, base, sandboxes, rounds=1)
-    if proof.oracle_resolved:
-        return None
+    for _ in range(2):  # one bad run on a busy machine retires nothing
+        proof = prove(problem, base, sandboxes, rounds=1)
+        if proof.oracle_resolved:
+            return None
     evidence = proof.quarantine.evidence if proof.quarantine else "the fix fails"
     if proof.cut_short:
         raise SandboxError(f"the fix ran out of time or memory: {evidence}")

@@ -108,17 +108,6 @@ class MineEvent:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """How many units reached a stage.
-
-    A unit that the budget left out counts as one with source and tests.
-    """
-
-    name: StageName
-    count: int
-
-
-@dataclass(frozen=True)
 class MineReport:
     """What ``mine`` did.
 
@@ -160,14 +149,14 @@ class MineReport:
         return f"{count_of(len(details), 'change')}: {why}" if details else ""
 
     @property
-    def funnel(self) -> tuple[Stage, ...]:
-        """Return the stages, each with the number of units."""
-        stages: tuple[tuple[StageName, Collection[str]], ...] = (
-            ("units", ()), ("source and tests", _BEFORE_CUT), ("environment", _BEFORE_ENVIRONMENT),
-            ("fail-to-pass", _BEFORE_FAIL_TO_PASS),
-        )  # fmt: skip
-        found = [Stage(name, sum(each.reason not in before for each in self.results)) for name, before in stages]
-        return (*found, Stage("validated", sum(each.problem is not None for each in self.results)))
+    def funnel(self) -> dict[StageName, int]:
+        """Return how many units reached each stage; those that the budget left out have source and tests."""
+        stages: dict[StageName, Collection[str]] = {
+            "units": (), "source and tests": _BEFORE_CUT, "environment": _BEFORE_ENVIRONMENT,
+            "fail-to-pass": _BEFORE_FAIL_TO_PASS,
+        }  # fmt: skip
+        found = {name: sum(each.reason not in before for each in self.results) for name, before in stages.items()}
+        return {**found, "validated": sum(each.problem is not None for each in self.results)}
 
     @property
     def seconds_per_problem(self) -> float | None:
@@ -182,7 +171,7 @@ class MineReport:
             "schema": MINING_SCHEMA,
             "suite": self.suite.name if self.suite is not None else None,
             "suite_digest": self.suite.digest if self.suite is not None else None,
-            "funnel": {stage.name: stage.count for stage in self.funnel},
+            "funnel": self.funnel,
             "reasons": self.reasons,
             "remembered": sum(result.remembered for result in self.results),
             "rewrites": self.rewrites,

@@ -110,7 +110,7 @@ def check_policy(policy: GatePolicy, suite: Suite) -> None:
 
 def mining_words(report: MineReport) -> list[str]:
     """Return the funnel, the reasons and the cost for people."""
-    funnel = " → ".join(f"{stage.count} {stage.name}" for stage in report.funnel)
+    funnel = " → ".join(f"{count} {name}" for name, count in report.funnel.items())
     reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items() if reason != "budget")
     each = report.seconds_per_problem
     cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
