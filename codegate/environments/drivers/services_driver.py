@@ -1,8 +1,7 @@
 """Starts servers in a sandbox, runs a command, stops them.
 
-This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
-(``-I -S -B``), so it uses the standard library only. The command gets standard input and all open descriptors; the
-servers get none of them. Argument 1 lists the servers as JSON; the command follows it.
+The command gets standard input and all open descriptors; the servers get none of them. Argument 1 lists the servers as
+JSON; the command follows it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Programs that run inside sandboxes.
 
-They are never imported: their text is sent there and run by an interpreter. Drivers that run tests are in the folders
-``drivers`` of the languages. A Python driver may import names from others: these are sent together with it.
+They are never imported: their text is sent there and run by an isolated interpreter (``-I -S -B``), so they use the
+standard library only, in syntax that Python 3.8 knows. Standard input brings their settings, and argument 1 is the
+descriptor of the pipe that they answer over. Drivers that run tests are in the folders ``drivers`` of the languages. A
+driver may import names from others: these are sent together with it.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""The pipe that a test driver reports over.
-
-Drivers bring this text along; ``records.py`` is its other end. Standard library only, in syntax of Python 3.8.
-"""
+"""The pipe that a test driver reports over; ``records.py`` is its other end."""
 
 from __future__ import annotations
 

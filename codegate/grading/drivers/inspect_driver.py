@@ -1,10 +1,10 @@
 """Compile and lint changed files inside a sandbox.
 
-Nothing of the repository runs there before. Like ``pytest_driver`` this text is sent into the sandbox, and run there by
-the interpreter that the tests have. The changed files are in the workspace's folders ``before`` and ``after``. Standard
-input brings ``{"files": {path: whether it was there before}, "modules": [...], "compiler": Node's program that compiles
-JavaScript}``; argument 1 is the pipe's descriptor, argument 2 the folder with ruff, argument 3 the environment's
-packages. It answers in lines of JSON as it goes, so that a file which ends the compiler is known by its absence.
+Nothing of the repository runs there before, and the interpreter is the one that the tests have. The changed files are
+in the workspace's folders ``before`` and ``after``. Standard input brings ``{"files": {path: whether it was there
+before}, "modules": [...], "compiler": Node's program that compiles JavaScript}``; argument 2 is the folder with ruff,
+argument 3 the environment's packages. It answers in lines of JSON as it goes, so that a file which ends the compiler is
+known by its absence.
 """
 
 from __future__ import annotations

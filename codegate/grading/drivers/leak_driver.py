@@ -1,8 +1,7 @@
 """Search a sandbox for the answer to its problem.
 
-It looks as code that a model has started could. This text is sent into the sandbox, with the base tree in the
-workspace. Standard input brings the search request (see ``_search_request`` in ``codegate.mining.proving.leak``);
-argument 1 is the pipe. It answers with one JSON document. Nothing of the repository or of a package is imported.
+It looks as code that a model has started could, with the base tree in the workspace. Standard input brings the search
+request (see ``_search_request`` in ``codegate.mining.proving.leak``). It answers with one JSON document.
 """
 
 from __future__ import annotations

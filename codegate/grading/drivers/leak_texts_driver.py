@@ -1,8 +1,7 @@
 """Recognise the answer to a problem in a file.
 
-As source, as a patch, packed, compiled, or by the names of its tests. This text is sent into a sandbox together with
-``leak_driver.py``, which walks there and asks about each file. It parses files and runs none of them: byte code is
-searched for names, archives are read with bounds. Standard library only, in syntax of Python 3.8.
+As source, as a patch, packed, compiled, or by the names of its tests. ``leak_driver.py`` walks there and asks about
+each file. Files are parsed, and none is run: byte code is searched for names, archives are read with bounds.
 """
 
 from __future__ import annotations

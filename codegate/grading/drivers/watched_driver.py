@@ -1,7 +1,6 @@
 """Check the workspace after a test process and its descendants.
 
-Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{path: sha256}``; argument 1 is the
-pipe's descriptor. It answers with the paths that have changed.
+Standard input brings ``{path: sha256}``. It answers with the paths that have changed.
 """
 
 from __future__ import annotations

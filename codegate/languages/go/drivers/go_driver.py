@@ -1,10 +1,8 @@
 """Compiles one Go package's tests inside a sandbox, runs those of the selected files, and reports each of them.
 
-This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated
-interpreter (``-I -S -B``), so it uses the standard library only. The tests run in processes of their own that never
-hold the records pipe; ``output_driver`` follows them. When a test takes the process down, the rest is run by another
-process. The compiler is the one on ``PATH``, with the caches and the options of the project. Standard input brings the
-settings.
+The tests run in processes of their own that never hold the records pipe; ``output_driver`` follows them. When a test
+takes the process down, the rest is run by another process. The compiler is the one on ``PATH``, with the caches and the
+options of the project.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Follows a Go test process by its output, and by the receipts that it writes to a pipe.
 
-``go_driver`` brings this text along. Tests report in the framing that ``go test -json`` uses itself
-(``-test.v=test2json``: every line of the framework's begins with the byte 0x16), so what a test prints is not taken for
-a result.
+Tests report in the framing that ``go test -json`` uses itself (``-test.v=test2json``: every line of the framework's
+begins with the byte 0x16), so what a test prints is not taken for a result.
 """
 
 from __future__ import annotations

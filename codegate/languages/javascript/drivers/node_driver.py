@@ -1,11 +1,10 @@
 """Runs one test file under a JavaScript test framework inside a sandbox and reports every test over the records pipe.
 
-Like ``pytest_driver`` this text is sent into the sandbox and run by an isolated interpreter. It starts Node with a
-reporter of ours, which is loaded before anything of the repository, reads its settings from a pipe that it then
-closes, and answers over another one; no process that the tests start inherits either. What comes back is passed on as
-it is. The end record is sent only when the framework came to its end and the process ended by itself.
+It starts Node with a reporter of ours, which is loaded before anything of the repository, reads its settings from a
+pipe that it then closes, and answers over another one; no process that the tests start inherits either. What comes back
+is passed on as it is. The end record is sent only when the framework came to its end and the process ended by itself.
 Node is the one on ``PATH``, packages are the tree's own, and the project's command says which of its scripts' options
-count. Standard input brings the settings; argument 1 is the records pipe, argument 2 the workspace.
+count. Argument 2 is the workspace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Runs a command that writes JUnit XML inside a sandbox, and sends its files over the records pipe when it has ended.
 
-Like ``pytest_driver`` this text is sent into the sandbox and run by an isolated interpreter. The files are read as
-bytes, by names that the settings held, and parsed on the host; one that is there before the command starts is removed,
-so that what comes back was written by it. Standard input brings the settings; argument 1 is the pipe's descriptor.
+The files are read as bytes, by names that the settings held, and parsed on the host; one that is there before the
+command starts is removed, so that what comes back was written by it.
 """
 
 from __future__ import annotations

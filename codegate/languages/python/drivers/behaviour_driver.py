@@ -1,14 +1,14 @@
 """Notes what the code under test tries to do: reach the network, forbidden files or other processes, start programs.
 
-This text is sent into the sandbox and run inside the driver of a Python test runner, before the repository can be
-imported. ``begin`` installs an audit hook (PEP 578), which the interpreter calls before the operation itself and which
-cannot be removed again; ``finish`` reports what has not been reported. The first event of each kind is reported at
-once, so that a process which is killed for it has left its record.
+The driver of a Python test runner executes this text before the repository can be imported. ``begin`` installs an audit
+hook (PEP 578), which the interpreter calls before the operation itself and which cannot be removed again; ``finish``
+reports what has not been reported. The first event of each kind is reported at once, so that a process which is killed
+for it has left its record.
 
 It is evidence and no proof. The hook is in the process that it watches: native code, a child process, or Python code
 that looks for these very objects goes unnoticed, and links are not followed. Nothing is refused here; the sandbox does
-that. Standard library only, in syntax of Python 3.8. The hook must not raise, and must not swallow what a signal
-handler raises inside it, so it catches nothing and looks at types instead.
+that. The hook must not raise, and must not swallow what a signal handler raises inside it, so it catches nothing and
+looks at types instead.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Runs one test file under pytest inside a sandbox and reports every phase of every test over its own pipe.
 
-This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated
-interpreter (``-I -S -B``), so it uses the standard library and the environment's pytest only, in syntax that
-Python 3.8 knows. pytest and its plugins are imported before the repository is on the path, so that no file of
-the repository can take their place. They are the project's own, and so are all options but those that would disturb a
-measurement. Standard input brings the settings; argument 1 is the pipe's descriptor, argument 2 the workspace.
-``records.py`` is the other end of the pipe.
+pytest and its plugins are imported before the repository is on the path, so that no file of the repository can take
+their place. They are the project's own, and so are all options but those that would disturb a measurement. Argument 2
+is the workspace.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What the drivers of pytest and unittest share: how they let packages in, facts about exceptions, marks, watching.
-
-They bring this text along. Standard library only, in syntax of Python 3.8.
-"""
+"""What the drivers of pytest and unittest share: how they let packages in, facts about exceptions, marks, watching."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """Runs one test file under unittest, or under Django's runner, inside a sandbox and reports every phase of every test.
 
-This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
-(``-I -S -B``), so it uses the standard library and what the environment has only, in syntax that Python 3.8 knows.
 Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. Of Django
-the project's own ``manage.py test`` runs, with its options. Standard input brings the settings; argument 1 is the
-pipe's descriptor, argument 2 the workspace. ``records.py`` is the other end of the pipe.
+the project's own ``manage.py test`` runs, with its options. Argument 2 is the workspace.
 """
 
 # ruff: noqa: N802 - a result's methods have unittest's names

@@ -1,7 +1,7 @@
 """What a run of tests may vary inside their own process: the clock, and the load on the processor.
 
-Like ``pytest_driver`` this text is sent into the sandbox; a driver of Python tests executes it when a selection asks
-for one of these, and calls its functions before the repository is imported.
+A driver of Python tests executes this text when a selection asks for one of these, and calls its functions before the
+repository is imported.
 """
 
 from __future__ import annotations

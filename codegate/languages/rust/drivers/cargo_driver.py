@@ -1,9 +1,7 @@
 """Has Cargo compile the test targets that selected files are in, and runs each of their tests in a process of its own.
 
-This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
-(``-I -S -B``), so it uses the standard library only. The tests never hold the records pipe. A test has passed when its
-process ended with status 0 and libtest reported that one test passed: a process that ends early proves nothing, and
-takes no other test along. Standard input brings the settings.
+The tests never hold the records pipe. A test has passed when its process ended with status 0 and libtest reported that
+one test passed: a process that ends early proves nothing, and takes no other test along.
 """
 
 from __future__ import annotations
