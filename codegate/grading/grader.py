@@ -8,7 +8,7 @@ from codegate.grading.classify import broken_collection, classify_failure
 from codegate.grading.controls.flips import cached_texts, find_flips
 from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, innermost, survivors, unsolved
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
-from codegate.grading.inspection import Inspection, inspect
+from codegate.grading.inspection import inspect
 from codegate.grading.policy import sort_patch, suspicious_signs
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.stderr import stderr_class
@@ -51,9 +51,13 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         # Inspection reads texts and runs none of them, so that a lease is enough.
         with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:
             inspection = inspect(lease, base, sorted_patch.applied, sorted_patch.new_modules)
-        refused = _refused(total, inspection, dropped)
-        if refused is not None:
-            return refused
+        if inspection.shadowed:
+            detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
+            return _failed(total, "tampering", detail, applied=False, dropped=dropped)
+        if inspection.errors:
+            detail = ": ".join(next(iter(inspection.errors.items())))
+            failed = _failed(total, "syntax_error", detail, applied=True, dropped=dropped)
+            return failed.model_copy(update={"compiled": False, "lint": inspection.lint})
         report, wrong, strong = _run_copies(problem, base, tree, sandboxes)
     except FilesRefused as error:
         # The reference fix fits into the sandbox, so the patch is at fault.
@@ -141,20 +145,6 @@ def _run_copies(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes) 
     return report, wrong, innermost(set(problem.tests.FAIL_TO_PASS) - set(calls)) <= strong
 
 
-def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:
-    """Return the grade of a patch refused for its text, or None if it is to be run."""
-    if inspection.shadowed:
-        detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
-        return _failed(total, "tampering", detail, applied=False, dropped=dropped)
-    if inspection.errors:
-        path, reason = next(iter(inspection.errors.items()))
-        return _failed(
-            total, "syntax_error", f"{path}: {reason}", applied=True, compiled=False,
-            dropped=dropped, lint=inspection.lint,
-        )  # fmt: skip
-    return None
-
-
 def _with_tampering(report: TestReport, tests: Sequence[str], what: str) -> TestReport:
     more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
     return replace(report, tampering=report.tampering or f"{tests[0]} {what}{more}")
@@ -199,20 +189,16 @@ def _failed(
     detail: str,
     *,
     applied: bool | None = None,
-    compiled: bool | None = None,
     dropped: tuple[str, ...] = (),
-    lint: LintResult | None = None,
 ) -> Grade:
     return Grade(
         resolved=False,
         score=0.0,
         applied=applied,
-        compiled=compiled,
         tests_total=total,
         failure=failure,
         detail=_plain(detail)[:4000],
         dropped=dropped,
-        lint=lint,
     )
 
 
