@@ -246,11 +246,9 @@ def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
 def _unstable(
     after: Sequence[str], before: Sequence[str], *, fails_before: bool
 ) -> Literal["flaky", "nop_resolves"] | None:
-    if "passed" in after and set(after) != {"passed"}:
+    if any("passed" in statuses and set(statuses) != {"passed"} for statuses in (after, before)):
         return "flaky"
-    if "passed" in before and set(before) != {"passed"}:
-        return "flaky"
-    if fails_before and set(before) == {"passed"} and set(after) == {"passed"}:
+    if fails_before and set(before) == set(after) == {"passed"}:
         return "nop_resolves"
     return None
 
