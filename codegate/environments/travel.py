@@ -105,8 +105,7 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
 def prune_built(days: int) -> tuple[int, int]:
     """Remove environments unused for ``days`` days, and their images.
 
-    Returns:
-        How many environments, and how many bytes on this machine and in the images.
+    Return how many environments, and how many bytes on this machine and in the images.
 
     Raises:
         InfrastructureError: the disk refused.

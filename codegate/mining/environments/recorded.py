@@ -20,13 +20,7 @@ from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
 from codegate.plugins import runner_places
 from codegate.sandbox import Layer
-from codegate.suite import (
-    Base,
-    Environment,
-    ProblemLimits,
-    RunnerName,
-    Tree,
-)
+from codegate.suite import Base, Environment, ProblemLimits, RunnerName, Tree
 
 _WALL: Final = 4
 """Seconds of the clock for each of the processor that a test run may take."""
