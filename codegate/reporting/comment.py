@@ -48,7 +48,6 @@ def render_comment(
     view: ReportView,
     *,
     run_url: str | None = None,
-    report_url: str | None = None,
     commit: str = "",
     claimed: bool = False,
     notes: Sequence[str] = (),
@@ -82,7 +81,7 @@ def render_comment(
         "left_out": len(left_out),
         "scores": _scores(view),
         "commit": commit[:12] if re.fullmatch(r"[0-9a-f]{40,64}", commit) else "",
-        "links": _links(run_url, report_url),
+        "links": _link(run_url),
         "first_failures": lambda verdict: _failure_second(newly_failing(view, verdict)),
     }
     template = markdown_template("comment.md.j2")
@@ -117,8 +116,8 @@ def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bo
     """
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}**", ">"]
     lines = [f"> {escape(one_line(line, SHORT))}" for line in text.splitlines()[:20] if line.strip()]
-    links = _links(run_url, None)
-    return "\n".join([*head, *lines, *(["", links] if links else [])]) + "\n"
+    link = _link(run_url)
+    return "\n".join([*head, *lines, *(["", link] if link else [])]) + "\n"
 
 
 def _scores(view: ReportView) -> Table:
@@ -158,6 +157,5 @@ def _mean_score(entry: CandidateView) -> Figure:
     return figures.UNKNOWN if score.value is None else Figure(f"{figures.number(score.value)} (n={score.n})")
 
 
-def _links(run_url: str | None, report_url: str | None) -> str:
-    named = (("All of the report", report_url), ("Workflow run", run_url))
-    return " · ".join(f"[{name}]({url})" for name, url in named if url and _ADDRESS.fullmatch(url))
+def _link(run_url: str | None) -> str:
+    return f"[Workflow run]({run_url})" if run_url and _ADDRESS.fullmatch(run_url) else ""

@@ -20,30 +20,21 @@ _ROWS = 40  # listed before the rest is only counted
 _COLUMNS = 8  # of a table that is printed in one piece; wider ones have a column for each candidate
 _PIECE = 4  # candidates of such a table side by side
 _IN_FILES = frozenset({"cohorts", "ranking", "turns", "weighted"})  # for which a terminal has no room; reports do
-_STYLES = {
-    "pass": "bold green",
-    "regressed": "bold red",
-    "inconclusive": "bold yellow",
-    "incomparable": "bold yellow",
-    "infrastructure": "bold magenta",
-}
-
-
+_STEP_SECONDS: Final = 5.0
 _SILENCE_SECONDS: Final = 20.0
 
 
 class ProgressLines:
-    """Writes important steps as lines, others after ``between`` silent seconds."""
+    """Writes important steps as lines, others after some silent seconds."""
 
-    def __init__(self, write: Callable[[str], None], between: float = 5.0) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._between = between
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
         """Write a step; one that is ``waiting`` only says what is under way."""
         silent = time.monotonic() - self._last
-        if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else self._between):
+        if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
             self._last = time.monotonic()
             self._write(f"[{done}/{total}] {one_line(text)}")
 
@@ -57,9 +48,9 @@ def inert(text: str) -> str:
     return re.sub(r":(?=:)", ": ", text).replace("##[", "# #[")
 
 
-def render_console(view: ReportView, *, width: int = 100, color: bool = False) -> str:
-    """Return the report for people at a terminal of ``width`` columns."""
-    out, console = _console(width, color=color)
+def render_console(view: ReportView, *, width: int = 100) -> str:
+    """Return the report for people at a terminal of ``width`` columns, without colours."""
+    out, console = _console(width)
     details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
     for shown in (*details, *table.warnings(view), _not_passed(view)):
         _print(console, shown)
@@ -78,22 +69,22 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
 
 def render_tables(tables: Iterable[Table], *, width: int = 100) -> str:
     """Return tables alone, without colours."""
-    out, console = _console(width, color=False)
+    out, console = _console(width)
     for shown in tables:
         _print(console, shown)
     return _lines(out)
 
 
-def _console(width: int, *, color: bool) -> "tuple[io.StringIO, Console]":
+def _console(width: int) -> "tuple[io.StringIO, Console]":
     from rich.console import Console  # noqa: PLC0415 - only what prints needs rich
 
     out = io.StringIO()
     return out, Console(
         file=out,
         width=max(width, 40),
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
+        force_terminal=False,
+        color_system=None,
+        no_color=True,
         legacy_windows=False,
         markup=False,
         emoji=False,
@@ -110,10 +101,7 @@ def _verdict(console: "Console", view: ReportView, verdict: Verdict) -> None:
     changed = (table.newly_failing(view, verdict), table.newly_passing(view, verdict))
     for shown in (table.mismatches(verdict), table.floors(verdict), *changed):
         _print(console, shown)
-    console.print(
-        inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"),
-        style=_STYLES[verdict.kind],
-    )
+    console.print(inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"))
     console.print(inert(f"  {verdict.reason}"))
     if verdict.looks > 1 or verdict.candidates > 1:
         console.print(inert(f"  look {figures.looks(verdict)}"))
@@ -143,7 +131,7 @@ def _print(console: "Console", shown: Table) -> None:
             last = start + _PIECE >= len(shown.header)
             _print(console, replace(shown, header=cut[0], rows=tuple(cut[1:]), note=shown.note if last else ""))
         return
-    drawn = RichTable(title=shown.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
+    drawn = RichTable(title=shown.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in shown.header:
         drawn.add_column(Text(inert(name)), overflow="fold")
     for cells in shown.rows[:_ROWS]:

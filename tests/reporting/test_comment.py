@@ -17,7 +17,7 @@ from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_markdown import SPAN, structure
 
 NOTICE = {f"{kind}_{end}" for kind in ("blockquote", "paragraph", "strong") for end in ("open", "close")} | {"inline"}
-RUN, REPORT = "https://git.acme.example/acme/demo/actions/runs/1", "https://git.acme.example/a/artifacts/2"
+RUN = "https://git.acme.example/acme/demo/actions/runs/1"
 
 
 @functools.cache
@@ -30,10 +30,10 @@ CHANGES = re.compile(r"\]\(https://github\.com/acme/shop/pull/\d+\)")
 
 
 def test_it_links_to_the_run_and_a_strangers_figures_decide_nothing() -> None:
-    text = render_comment(view(), run_url=RUN, report_url=REPORT, commit="a" * 40)
+    text = render_comment(view(), run_url=RUN, commit="a" * 40)
     assert text.startswith("> [!CAUTION]\n> **✗ codegate: regressed**")
     assert "at `aaaaaaaaaaaa`" in text
-    assert f"[All of the report]({REPORT}) · [Workflow run]({RUN})" in text
+    assert f"[Workflow run]({RUN})" in text
     assert "controlled" not in text
     claimed = render_comment(view(), claimed=True)
     assert "decide nothing" in claimed
@@ -148,7 +148,7 @@ def test_any_text_fits(text: str, limit: int) -> None:
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "https://x/) [y](https://z", "https://x y", "ftp://x", ""])
 def test_only_an_address_is_linked(url: str) -> None:
-    assert "](" not in CHANGES.sub("]", render_comment(view(), run_url=url, report_url=url))
+    assert "](" not in CHANGES.sub("]", render_comment(view(), run_url=url))
 
 
 def test_a_notice_says_why_there_is_no_report() -> None:

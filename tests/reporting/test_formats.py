@@ -112,10 +112,6 @@ def test_a_run_that_is_not_gated_ends_with_what_its_candidates_solve() -> None:
     assert text.splitlines()[-1] == "one solves 50.0% [9–91%] n=2; not gated"
 
 
-def test_console_colours_only_on_request() -> None:
-    assert "\x1b[1;31m" in render_console(example_view(), color=True)
-
-
 def test_console_shows_markup_as_it_is() -> None:
     text = render_console(example_view("[bold]x[/bold] :boom:", n=3), width=400)
     assert "good[bold]x[/bold] :boom:" in text
