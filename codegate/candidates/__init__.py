@@ -33,7 +33,6 @@ from codegate.candidates.sdk import Forwarded
 from codegate.candidates.short_form import answers_in_file
 from codegate.candidates.snapshots import check_snapshot, ending, names_one_model
 from codegate.candidates.spec import CandidateSpec, SolverName, parse_candidate
-from codegate.candidates.weights import ScoreWeights
 
 __all__ = [
     "EXAMPLE_CANDIDATE",
@@ -55,7 +54,6 @@ __all__ = [
     "Redactor",
     "ReplayProvider",
     "Sampling",
-    "ScoreWeights",
     "SolverName",
     "StopReason",
     "ToolCall",

@@ -55,7 +55,7 @@ def costs_of(
     seconds = 0.0
     completed = turns = 0
     for outcomes in found.values():
-        dollars = [_dollars(outcome, prices) for outcome in outcomes if outcome.attempt]
+        dollars = [cost(outcome.attempt.usage, prices) for outcome in outcomes if outcome.attempt]
         spent = math.fsum(_sandbox_seconds(outcome) for outcome in outcomes)
         solved = sum(outcome.grade is not None and outcome.grade.resolved for outcome in outcomes)
         rent = _rent(spent, sandbox_hour_usd) or 0.0
@@ -80,10 +80,6 @@ def costs_of(
         per_completed=ratio(pairs, completed, of="completed tasks") if whole else Estimate(of="completed tasks"),
         prices_from=prices.origin if prices is not None else None,
     )
-
-
-def _dollars(outcome: Outcome, prices: Prices | None) -> Decimal | None:
-    return cost(outcome.attempt.usage, prices) if outcome.attempt else None
 
 
 def _sandbox_seconds(outcome: Outcome) -> float:

@@ -8,13 +8,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal
 
-from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage, with_helpers
+from codegate.candidates import CandidateSpec, Prices, Usage, with_helpers
 from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, share
 from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, cohorts, failure_shares, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
 from codegate.reporting.costs import Costs, costs_of
 from codegate.reporting.weighted import WeightedScore, weighted_score
-from codegate.running import Outcome
+from codegate.running import Outcome, ScoreWeights
 from codegate.running.endings import limit_advice
 
 Outcomes = Mapping[str, Sequence[Outcome]]

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegate.candidates import ScoreWeights
 from codegate.gating.estimates import Estimate
+from codegate.running import ScoreWeights
 
 
 @dataclass(frozen=True)

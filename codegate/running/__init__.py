@@ -4,7 +4,7 @@ A suite, candidates and a sandbox backend go in; a ``Run`` comes out, and is on 
 command each: ``predictions``, ``expenses``, ``shards``, ``session``, ``readiness``.
 """
 
-from codegate.running.config import CONFIG_NAME, Config, config_schema, configuration, named_candidates
+from codegate.running.config import CONFIG_NAME, Config, ScoreWeights, config_schema, configuration, named_candidates
 from codegate.running.gate import Gate, candidate_samples, choose_candidate, gate_run, run_exit_code
 from codegate.running.journal import Journal, load_run
 from codegate.running.opening import interruptible, opened_backend
@@ -27,6 +27,7 @@ __all__ = [
     "RunManifest",
     "RunOptions",
     "RunSpec",
+    "ScoreWeights",
     "candidate_samples",
     "choose_candidate",
     "config_schema",

@@ -203,12 +203,8 @@ def _java(program: Path) -> MachineToolchain | None:
     folder = Path(home[1])
     number = version[1].removeprefix("1.").replace("_", ".")
     links = (path.resolve() for path in (*folder.glob("*"), *folder.glob("lib/*")) if path.is_symlink())
-    extra = sorted({_below_etc(path) for path in links if path.is_relative_to("/etc")})
+    extra = sorted({Path("/etc", path.parts[2]) for path in links if path.is_relative_to("/etc")})
     return MachineToolchain("java", number, folder, folder / "bin", tuple(extra), (("JAVA_HOME", str(folder)),))
-
-
-def _below_etc(path: Path) -> Path:
-    return Path("/etc", path.parts[2])
 
 
 def _maven(program: Path) -> MachineToolchain | None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage, cost, listed, worst_case_call_cost
+from codegate.candidates import CandidateSpec, Prices, Usage, cost, listed, worst_case_call_cost
 from codegate.candidates.prices import UNSEEN_TOKENS, LongPromptPrices
 
 PRICES = Prices(input=Decimal("1.25"), output=Decimal(10), cache_read=Decimal("0.125"))
@@ -79,12 +79,6 @@ def test_prices_are_no_part_of_who_a_candidate_is_and_survive_its_file() -> None
     priced = spec.model_copy(update={"prices": PRICES})
     assert priced.key() == spec.key()
     assert CandidateSpec.model_validate_json(priced.model_dump_json()) == priced
-
-
-def test_weights_that_count_nothing_are_refused() -> None:
-    assert ScoreWeights(correctness=1, latency=0, cost=0, context=0, reliability=0).correctness == 1
-    with pytest.raises(ValidationError, match="at least one weight is above 0"):
-        ScoreWeights(correctness=0, latency=0, cost=0, context=0, reliability=0)
 
 
 def test_tokens_written_to_a_cache_have_their_own_price() -> None:

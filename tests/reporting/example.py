@@ -5,12 +5,12 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from codegate.candidates import AgentPrompt, CandidateSpec, Message, Prices, ScoreWeights, Usage
+from codegate.candidates import AgentPrompt, CandidateSpec, Message, Prices, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
 from codegate.reporting import Evidence, ReportTerms, ReportView, build_view
-from codegate.running import Outcome, Run, RunManifest
+from codegate.running import Outcome, Run, RunManifest, ScoreWeights
 from codegate.running.outcome import Fault, PatchSize, ProblemOrigin, ProblemRecord
 from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
+from codegate.candidates import CandidateSpec, Prices, Usage
 from codegate.gating.estimates import Estimate
 from codegate.grading import Grade, OwnTests
 from codegate.reporting import ReportTerms, measure
@@ -16,7 +16,7 @@ from codegate.reporting.breakdown import cohorts, failure_shares
 from codegate.reporting.correctness import Graded, common_k, correctness
 from codegate.reporting.measures import Measures
 from codegate.reporting.weighted import weighted_score
-from codegate.running import Outcome
+from codegate.running import Outcome, ScoreWeights
 from codegate.running.outcome import Fault, PatchSize
 from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath

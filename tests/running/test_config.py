@@ -143,25 +143,21 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
     assert (config.samples, config.sandbox, config.baseline) == (None, "auto", "codegate.lock")
     with pytest.raises(UsageError, match="candidates: this key is missing"):
         load(tmp_path, "samples: 2")
-    with pytest.raises(UsageError, match="candidates: the list is too short"):
-        load(tmp_path, "candidates: []")
 
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("candidates: [reference]\nsample: 3", "sample: there is no such key"),
+        (
+            "candidates: [reference]\nscore: {correctness: 0, latency: 0, cost: 0, reliability: 0}",
+            "one weight is above 0",
+        ),
         ("candidates: [{provider: openai, modle: x}]", "candidates.0.modle: there is no such key"),
         ("candidates: [{provider: opneai, model: x}]", "provider: .*unknown provider 'opneai', did you mean openai"),
         ("candidates: [reference, 'opneai:x']", "candidates.1: .*unknown provider 'opneai'"),
         ("candidates: ['openai:x@http://example.org']", "candidates.0: .*unencrypted"),
-        ("candidates: [reference]\nsamples: yes", "samples: Input should be a valid integer"),
-        ("candidates: [reference]\nsandbox: chroot", "sandbox: .*'chroot' is no sandbox"),
-        ("candidates: [reference]\ngate: {margin: 10}", r"0\.25, not 10\. `margin` is: Largest tolerated drop"),
-        ("candidates: [reference]\nsamples: 1\nsamples: 2", "is given twice"),
         ("a: &x [1]\nb: *x", "anchors and aliases are not allowed"),
         ("candidates: [!!python/object:os.system {}]", "tags are not allowed"),
-        ("", "it has to be a table of keys: candidates"),
         (
             "candidates: [{provider: reference, solvr: x}]",
             r"candidates\.0\.solvr: there is no such key \(did you mean `solver`\?\)\.$",
@@ -183,23 +179,11 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
             "candidates: [reference]\nprices: {m: {input: 1, output: 1, marginn: 1}}",
             r"marginn: there is no such key\.$",
         ),
-        ("candidates: [reference", "not usable YAML"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_file_and_the_key(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(UsageError, match=rf"codegate\.yml.*{place}"):
         load(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    "candidate", ["openai:gpt-4o", "anthropic:claude-3-5-sonnet-latest", "openai:chatgpt-4o-latest"]
-)
-@pytest.mark.parametrize("form", ["[{!r}]", "[{{provider: {}, model: {}}}]"])
-def test_a_floating_alias_is_refused_and_the_dated_form_asked_for(tmp_path: Path, candidate: str, form: str) -> None:
-    listed = form.format(candidate) if "!r" in form else form.format(*candidate.split(":"))
-    with pytest.raises(UsageError, match=r"codegate\.yml: candidate .*floating alias") as caught:
-        load(tmp_path, f"candidates: {listed}")
-    assert "Pin the dated form, for example" in caught.value.remedy
 
 
 def test_a_missing_file_is_named_and_a_link_is_not_followed(tmp_path: Path) -> None:
