@@ -15,14 +15,7 @@ from docker import APIClient
 from docker.utils import kwargs_from_env
 from hypothesis import HealthCheck, settings
 
-from codegate.sandbox import (
-    Backend,
-    EnvironmentRecipe,
-    Layer,
-    PreparedEnvironment,
-    SandboxUnavailable,
-    cache_folder,
-)
+from codegate.sandbox import Backend, EnvironmentRecipe, Layer, PreparedEnvironment, SandboxUnavailable, cache_folder
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find

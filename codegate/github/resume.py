@@ -11,13 +11,7 @@ from typing import Final
 
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
-from codegate.github.artifacts import (
-    check_run,
-    default_branch,
-    download_artifact,
-    list_artifacts,
-    read_members,
-)
+from codegate.github.artifacts import check_run, default_branch, download_artifact, list_artifacts, read_members
 from codegate.github.inputs import AUTO
 from codegate.github.step import Job, Result
 from codegate.github.workflow import notes_summary

@@ -13,15 +13,7 @@ from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.operations.suites import check_policy
-from codegate.reporting import (
-    ReportTerms,
-    ReportView,
-    build_view,
-    collector,
-    gather,
-    send_trace,
-    write_reports,
-)
+from codegate.reporting import ReportTerms, ReportView, build_view, collector, gather, send_trace, write_reports
 from codegate.running import (
     Gate,
     Journal,

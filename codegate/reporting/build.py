@@ -17,14 +17,7 @@ from codegate.reporting.measures import Measures, ReportTerms, graded_samples, m
 from codegate.reporting.plain import one_line, plain
 from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view, with_counts
 from codegate.reporting.sweep import Sweep, sweep_of
-from codegate.reporting.view import (
-    BaselineView,
-    CandidateView,
-    FaultCount,
-    JudgeCounts,
-    ReportView,
-    RunView,
-)
+from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
 from codegate.running import Outcome, Run
 from codegate.running.judge import Judged
 from codegate.suite import Tree, TreeFile, make_patch

@@ -10,12 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import (
-    CandidateSpec,
-    Prices,
-    answers_in_file,
-    price_words,
-)
+from codegate.candidates import CandidateSpec, Prices, answers_in_file, price_words
 from codegate.errors import UsageError
 from codegate.grading import base_images
 from codegate.running.attempt import Engine, Setup
@@ -33,13 +28,7 @@ from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_pre
 from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, warn_of_expired
 from codegate.running.scheduler import execute
-from codegate.running.shards import (
-    ShardChoice,
-    ShardPlan,
-    plan_parts,
-    shard_manifest,
-    shared_options,
-)
+from codegate.running.shards import ShardChoice, ShardPlan, plan_parts, shard_manifest, shared_options
 from codegate.sandbox import Choice, check_choice
 from codegate.suite import Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions

@@ -8,14 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from codegate.sandbox.contract import (
-    Backend,
-    PreparedEnvironment,
-    Sandbox,
-    SandboxClosed,
-    SandboxError,
-    SandboxLimits,
-)
+from codegate.sandbox.contract import Backend, PreparedEnvironment, Sandbox, SandboxClosed, SandboxError, SandboxLimits
 
 _Kind = tuple[PreparedEnvironment, SandboxLimits]
 

@@ -8,15 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.statistics import (
-    beta_binomial_cdf,
-    exact_interval,
-    holm,
-    mcnemar,
-    newcombe,
-    stratified,
-    wilson,
-)
+from codegate.gating.statistics import beta_binomial_cdf, exact_interval, holm, mcnemar, newcombe, stratified, wilson
 
 Z = 1.959963984540054
 

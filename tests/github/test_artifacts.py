@@ -8,12 +8,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError, Gone
-from codegate.github.artifacts import (
-    Artifact,
-    DamagedArtifact,
-    download_artifact,
-    list_artifacts,
-)
+from codegate.github.artifacts import Artifact, DamagedArtifact, download_artifact, list_artifacts
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import Artifacts, Run, zipped
 

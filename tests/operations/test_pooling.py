@@ -7,16 +7,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.operations.pooling import pool_suites
-from codegate.suite import (
-    Base,
-    Suite,
-    Tree,
-    TreeFile,
-    load_base,
-    load_suite,
-    read_commit,
-    write_suite,
-)
+from codegate.suite import Base, Suite, Tree, TreeFile, load_base, load_suite, read_commit, write_suite
 from tests.kit.repository import make_repository, run_git
 from tests.suite import builders
 

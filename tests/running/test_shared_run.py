@@ -10,16 +10,7 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
-from codegate.running import (
-    Gate,
-    Run,
-    RunOptions,
-    RunSpec,
-    merge_shards,
-    plan_run,
-    run_exit_code,
-    run_suite,
-)
+from codegate.running import Gate, Run, RunOptions, RunSpec, merge_shards, plan_run, run_exit_code, run_suite
 from codegate.running.gate import gate_candidate
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_choice

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.sandbox import (
-    Command,
-    EnvironmentRecipe,
-    SandboxError,
-    SandboxLimits,
-    SandboxUnavailable,
-    control_group,
-)
+from codegate.sandbox import Command, EnvironmentRecipe, SandboxError, SandboxLimits, SandboxUnavailable, control_group
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.sandbox.bubblewrap_builds import BuildFolder
 from codegate.sandbox.bubblewrap_program import find_bubblewrap

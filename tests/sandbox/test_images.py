@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codegate.sandbox import (
-    Command,
-    EnvironmentRecipe,
-    SandboxError,
-    SandboxLimits,
-    preflight,
-)
+from codegate.sandbox import Command, EnvironmentRecipe, SandboxError, SandboxLimits, preflight
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
