@@ -19,16 +19,12 @@ from codegate.candidates.anthropic import AnthropicProvider
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.openai import OpenAIProvider
 from tests.candidates.conftest import CANARY
-from tests.candidates.test_providers import ask, opened
+from tests.candidates.test_providers import answer_of, ask, opened
 from tests.kit.model_server import Reply, as_json, chat_answer, messages_answer, wire_server
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 KEY = ProblemKey(problem="p", sample=0)
 MESSAGES = (Message(role="user", text="?"),)
-
-
-def answer_of(provider: str, **changes: Any) -> dict[str, Any]:
-    return chat_answer(**changes) if provider == "openai" else messages_answer(**changes)
 
 
 def fault_of(reply: Reply, provider: str, **changes: Any) -> ProviderError:
@@ -63,7 +59,7 @@ def error_body(message: str, kind: str = "some_error", code: str | None = None) 
         (529, "overloaded"),
     ],
 )
-def status_in(provider: str, status: int, fault: str) -> None:
+def test_each_status_is_one_fault(provider: str, status: int, fault: str) -> None:
     error = fault_of(as_json(error_body("Because."), status), provider)
     assert error.fault == fault
     assert f"status {status}: Because." in str(error)

@@ -71,6 +71,10 @@ def ask(
         client.close()
 
 
+def answer_of(provider: str, **changes: Any) -> dict[str, Any]:
+    return chat_answer(**changes) if provider == "openai" else messages_answer(**changes)
+
+
 def sent_key(request: Request) -> str:
     """Return the key that came with a request, in the header that the SDK's version uses."""
     (key,) = {request.headers[name] for name in ("authorization", "x-api-key") if name in request.headers}
@@ -82,10 +86,9 @@ def sent_key(request: Request) -> str:
 def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_allowed(
     private_address: str, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replies = {"openai": chat_answer(), "anthropic": messages_answer()}
     monkeypatch.delenv({"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[provider])
     monkeypatch.delenv("no_proxy", raising=False)
-    with wire_server() as proxy, wire_server(as_json(replies[provider]), host=private_address) as server:
+    with wire_server() as proxy, wire_server(as_json(answer_of(provider)), host=private_address) as server:
         monkeypatch.setenv("http_proxy", proxy.url)
         assert ask(server, provider, allow_http=True).text == "Hello."
         assert sent_key(server.received[0]) == "none", "a server of one's own may want no key"
@@ -229,8 +232,7 @@ def test_settings_that_an_api_lacks_are_refused(provider: str, settings: dict[st
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_what_is_not_configured_is_not_sent(provider: str) -> None:
-    answer = chat_answer() if provider == "openai" else messages_answer()
-    with wire_server(as_json(answer)) as server:
+    with wire_server(as_json(answer_of(provider))) as server:
         ask(server, provider)
         (request,) = server.received
     assert request.body.keys() == {"model", "messages", "max_tokens"}
@@ -239,8 +241,8 @@ def test_what_is_not_configured_is_not_sent(provider: str) -> None:
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = chat_answer() if provider == "openai" else messages_answer()
-    with wire_server(as_json(answer)) as server, wire_server(as_json(answer)) as other:
+    answer = as_json(answer_of(provider))
+    with wire_server(answer) as server, wire_server(answer) as other:
         # Neither the SDK's own variables nor a proxy may turn the call elsewhere.
         monkeypatch.setenv("OPENAI_BASE_URL", other.url)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", other.url)
@@ -255,8 +257,7 @@ def test_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_named_key_and_no_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = chat_answer() if provider == "openai" else messages_answer()
-    with wire_server(as_json(answer)) as server:
+    with wire_server(as_json(answer_of(provider))) as server:
         monkeypatch.setenv("TEAM_KEY", "team-secret-1")
         ask(server, provider, api_key_env="TEAM_KEY")
         monkeypatch.delenv("OPENAI_API_KEY")
@@ -270,8 +271,7 @@ def test_no_key_is_sent_where_none_may_be(provider: str, monkeypatch: pytest.Mon
     for sdk in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", f"X-Gateway-Pass: {CANARY}\nX-Other: {CANARY}")
     monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
-    answer = chat_answer() if provider == "openai" else messages_answer()
-    with wire_server(as_json(answer)) as server:
+    with wire_server(as_json(answer_of(provider))) as server:
         spec = CandidateSpec(provider=provider, model="m", base_url=f"{server.url}/v1")
         client = open_provider(spec, keyless=True)
         assert client is not None
@@ -304,39 +304,29 @@ def test_messages_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "expected"),
+    ("provider", "usage", "expected"),
     [
-        (None, (None, None, None)),
-        ("many", (None, None, None)),
-        ({}, (None, None, None)),
-        ({"prompt_tokens": 20, "completion_tokens": 151, "total_tokens": 553}, (20, 533, None)),
-        ({"prompt_tokens": -5, "completion_tokens": 3}, (None, 3, None)),
-        ({"prompt_tokens": 1e30, "completion_tokens": 10**12}, (None, None, None)),
-        ({"prompt_tokens": True, "completion_tokens": "3"}, (None, None, None)),
+        ("openai", None, (None, None, None)),
+        ("openai", "many", (None, None, None)),
+        ("openai", {}, (None, None, None)),
+        ("openai", {"prompt_tokens": 20, "completion_tokens": 151, "total_tokens": 553}, (20, 533, None)),
+        ("openai", {"prompt_tokens": -5, "completion_tokens": 3}, (None, 3, None)),
+        ("openai", {"prompt_tokens": 1e30, "completion_tokens": 10**12}, (None, None, None)),
+        ("openai", {"prompt_tokens": True, "completion_tokens": "3"}, (None, None, None)),
         (
+            "openai",
             {"prompt_tokens": 5, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 6}},
             (5, 3, None),
         ),
+        ("anthropic", None, (None, None, None)),
+        ("anthropic", {"input_tokens": -1, "output_tokens": 2}, (None, 2, None)),
+        ("anthropic", {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": -3}, (None, 2, None)),
+        ("anthropic", {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}, (1, 2, 0)),
     ],
 )
-def test_absurd_usage_is_unknown(usage: object, expected: tuple[int | None, ...]) -> None:
-    with wire_server(as_json(chat_answer(usage=usage))) as server:
-        done = ask(server, "openai").usage
-    assert (done.input_tokens, done.output_tokens, done.cached_tokens) == expected
-
-
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        (None, (None, None, None)),
-        ({"input_tokens": -1, "output_tokens": 2}, (None, 2, None)),
-        ({"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": -3}, (None, 2, None)),
-        ({"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}, (1, 2, 0)),
-    ],
-)
-def test_absurd_anthropic_usage_is_unknown(usage: object, expected: tuple[int | None, ...]) -> None:
-    with wire_server(as_json(messages_answer(usage=usage))) as server:
-        done = ask(server, "anthropic").usage
+def test_absurd_usage_is_unknown(provider: str, usage: object, expected: tuple[int | None, ...]) -> None:
+    with wire_server(as_json(answer_of(provider, usage=usage))) as server:
+        done = ask(server, provider).usage
     assert (done.input_tokens, done.output_tokens, done.cached_tokens) == expected
 
 
