@@ -94,7 +94,7 @@ def chosen(checks: tuple[Check, ...]) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("check", chosen(CHECKS))
+@pytest.mark.parametrize("check", chosen((*CHECKS, *BUILD_CHECKS)))
 @pytest.mark.requirement("S3")
 def test_a_rented_machine_conforms(
     check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
@@ -205,14 +205,6 @@ def test_a_missing_key_and_a_missing_sdk_are_named(name: str, variable: str, mon
         select_backend(name, "tests")
     assert raised.value.exit_code == ExitCode.USAGE
     assert raised.value.remedy == f'pip install "codegate-ci[{name}]"'
-
-
-@pytest.mark.parametrize("check", chosen(BUILD_CHECKS))
-@pytest.mark.requirement("S3")
-def test_a_rented_machine_conforms_in_recorded_builds(
-    check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
-) -> None:
-    check(Subject(rented, prepared, there, totals=rented.describe().totals))
 
 
 def test_a_recipes_image_and_system_packages_make_the_machine(

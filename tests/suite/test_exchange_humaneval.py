@@ -68,17 +68,6 @@ def test_what_mbpp_plus_compares_is_one_more_test() -> None:
     assert "def test_plus():\n    import numpy as np\n    inputs = [[8], ['a\\nb']]\n" in hidden.data.decode()
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("test", None), ("test", "for"),
-     ("task_id", "x"), ("code", "def f(:"), ("code", "x = 1"), ("test_list", []), ("test_list", ["assert other(1)"]),
-     ("test_list", ["assert halve(1\n"]), ("code", "(" * 100_000)],
-)  # fmt: skip
-def test_what_is_no_mbpp_task_is_named(field: str, value: object) -> None:
-    with pytest.raises(UsageError):
-        task_problem({**MBPP, field: value}, "row 3", ENVIRONMENT.manifest)
-
-
 def test_a_task_is_a_module_with_a_hidden_test() -> None:
     name, (problem, base) = task_problem(TASK, "row 1", ENVIRONMENT.manifest)
     assert name == problem.id == "Own-0"
@@ -94,16 +83,20 @@ def test_a_task_is_a_module_with_a_hidden_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("task", "field", "value"),
     [
-        ("task_id", "../.."), ("task_id", ""), ("prompt", 3), ("prompt", ""), ("prompt", "\udcff"), ("test", None),
-        ("test", "\ud800"), ("canonical_solution", ["x"]), ("entry_point", "a b"), ("entry_point", "a\n"),
-        ("entry_point", "x; import os"), ("entry_point", "class"), ("prompt", "x" * ((1 << 20) + 1)),
+        (MBPP, "test", None), (MBPP, "test", "for"), (MBPP, "task_id", "x"), (MBPP, "code", "def f(:"),
+        (MBPP, "code", "x = 1"), (MBPP, "code", "(" * 100_000), (MBPP, "test_list", []),
+        (MBPP, "test_list", ["assert other(1)"]), (MBPP, "test_list", ["assert halve(1\n"]),
+        (TASK, "task_id", "../.."), (TASK, "task_id", ""), (TASK, "prompt", 3), (TASK, "prompt", ""),
+        (TASK, "prompt", "\udcff"), (TASK, "prompt", "x" * ((1 << 20) + 1)), (TASK, "test", None),
+        (TASK, "test", "\ud800"), (TASK, "canonical_solution", ["x"]), (TASK, "entry_point", "a b"),
+        (TASK, "entry_point", "a\n"), (TASK, "entry_point", "x; import os"), (TASK, "entry_point", "class"),
     ],
 )  # fmt: skip
-def test_what_is_no_task_is_named(field: str, value: object) -> None:
+def test_what_is_no_task_is_named(task: dict[str, object], field: str, value: object) -> None:
     with pytest.raises(UsageError):
-        task_problem({**TASK, field: value}, "row 3", ENVIRONMENT.manifest)
+        task_problem({**task, field: value}, "row 3", ENVIRONMENT.manifest)
 
 
 def test_imported_tasks_have_their_base_trees_in_the_suite(tmp_path: Path) -> None:
