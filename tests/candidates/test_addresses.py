@@ -5,24 +5,14 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec, Message, ProblemKey, ProviderError, Sampling, open_provider
+from codegate.candidates import ProviderError
+from tests.candidates.test_clouds import ask
 from tests.kit.scripted_model import Say
 from tests.kit.stand_in import KEY, StandIn
 
 HAIKU = "claude-haiku-4-5-20251001"
 AZURE = "https://ours.openai.azure.com/openai/v1"
 PLACES = "/v1/projects/our-project/locations/us-east5/publishers/anthropic/models"
-
-
-def ask(**settings: Any) -> str:
-    client = open_provider(CandidateSpec.model_validate({"timeout_seconds": 20, **settings}))
-    assert client is not None
-    try:
-        return client.complete(
-            ProblemKey(problem="p", sample=0), (Message(role="user", text="?"),), (), Sampling()
-        ).text
-    finally:
-        client.close()
 
 
 @pytest.fixture
@@ -68,7 +58,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_provider_is_called_at_its_own_address_with_its_key(
     stand_in: StandIn, candidate: dict[str, str], host: str, path: str
 ) -> None:
-    assert ask(**candidate) == "Hello."
+    assert ask(**candidate).text == "Hello."
     (request,) = stand_in.model.requests
     assert (request.host, request.path.replace("%40", "@")) == (host, path)
     assert KEY in request.headers.get("x-api-key", request.headers.get("authorization", ""))

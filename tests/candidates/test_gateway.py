@@ -20,7 +20,6 @@ from codegate.candidates import (
     NO_USAGE,
     CandidateSpec,
     Completion,
-    Forwarded,
     Prices,
     ProviderError,
     Sampling,
@@ -32,6 +31,7 @@ from codegate.candidates.gateway.meter import Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from tests.candidates.conftest import CANARY
 from tests.kit.scripted_model import INPUT_TOKENS, Part, Run, Say, ScriptedModel, Turn, Use, fixing
+from tests.solving.worlds import KeepsNothing
 
 MODEL = "scripted-2026-01-01"
 FIXING = fixing("sed -i s/a/b/ x.py")
@@ -71,16 +71,6 @@ class Door:
         return int(first.split()[1]), json.loads(answer)
 
 
-class Nothing:
-    """Keeps no answers."""
-
-    def take(self, turn: str) -> Forwarded | None:
-        return None
-
-    def keep(self, turn: str, answer: Forwarded) -> None:
-        pass
-
-
 def _simple_call(action: Callable[[], Completion], _size: int) -> Completion:
     return action()
 
@@ -103,7 +93,7 @@ def door(
         chosen = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20, **(spec or {}))
         provider: Any = open_provider(chosen)
         ended: list[bool] = []
-        made = Gateway(chosen, protocol, provider, call, limits, lambda: ended.append(True), Nothing())
+        made = Gateway(chosen, protocol, provider, call, limits, lambda: ended.append(True), KeepsNothing())
 
         def serve(connection: socket.socket) -> None:
             with connection, contextlib.suppress(OSError):

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,16 @@ def init(*words: str) -> int:
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one."""
+    """An empty folder, which is the current one and where a cache would be."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "cache"))
     return tmp_path
+
+
+def enter(folder: Path, files: Mapping[str, str]) -> None:
+    """Make a repository of these files, and that the current folder."""
+    make_repository(folder / "own", {path: text.encode() for path, text in files.items()})
+    os.chdir(folder / "own")
 
 
 @pytest.fixture
@@ -149,14 +157,9 @@ def test_a_second_time_changes_nothing(repository: Path, capsys: pytest.CaptureF
     ids=["python", "javascript", "go", "java", "rust", "ruby"],
 )  # fmt: skip
 def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
-    empty: Path,
-    files: dict[str, str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    empty: Path, files: dict[str, str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_repository(empty / "own", {path: text.encode() for path, text in files.items()})
-    monkeypatch.chdir(empty / "own")
+    enter(empty, files)
     init()
     out = capsys.readouterr().out.splitlines()
     assert out[0] == f"here: {words}"
@@ -187,11 +190,8 @@ MONOREPO = {
 }
 
 
-def test_a_recipe_that_nobody_tried_is_a_comment_and_shown(
-    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_repository(empty / "own", {path: text.encode() for path, text in MONOREPO.items()})
-    monkeypatch.chdir(empty / "own")
+def test_a_recipe_that_nobody_tried_is_a_comment_and_shown(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    enter(empty, MONOREPO)
     init()
     out = capsys.readouterr().out
     assert load_config(Path("codegate.yml")).environment is None, "mining takes the first that works"
@@ -206,11 +206,8 @@ def test_a_recipe_that_nobody_tried_is_a_comment_and_shown(
     assert "  `.github/workflows/ci.yml`, job `web`: `vitest run`\n" in out
 
 
-def test_a_part_of_a_repository_has_its_own_recipe(
-    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_repository(empty / "own", {path: text.encode() for path, text in MONOREPO.items()})
-    monkeypatch.chdir(empty / "own")
+def test_a_part_of_a_repository_has_its_own_recipe(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    enter(empty, MONOREPO)
     with pytest.raises(UsageError, match="HEAD has no folder app"):
         init("--path", "app")
     init("--path", "web/")
@@ -236,12 +233,8 @@ class Own(unittest.TestCase):
 
 
 @pytest.mark.sandbox
-def test_a_try_says_what_passes_or_what_is_missing(
-    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_repository(empty / "own", {"tests/test_own.py": OWN_TESTS.encode()})
-    monkeypatch.chdir(empty / "own")
-    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+def test_a_try_says_what_passes_or_what_is_missing(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    enter(empty, {"tests/test_own.py": OWN_TESTS})
     text = "candidates: [reference]\nenvironment: {tests: python -m unittest, setup: [mkdir data%s]}\n"
     Path("codegate.yml").write_text(text % "")
     assert init("--try", "--sandbox", "bwrap", "--json") == 0
@@ -268,14 +261,10 @@ def test_a_try_says_what_passes_or_what_is_missing(
 
 
 @pytest.mark.sandbox
-def test_a_try_names_the_files_that_the_recipe_does_not_run(
-    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fast = b"import pytest\n\n@pytest.mark.%s\ndef test_a():\n    pass\n"
-    files = {f"tests/test_{name}.py": fast % name.encode() for name in ("fast", "slow", "web")}
-    make_repository(empty / "own", {**files, "pytest.ini": b"[pytest]\nmarkers = fast\n  slow\n  web\n"})
-    monkeypatch.chdir(empty / "own")
-    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+def test_a_try_names_the_files_that_the_recipe_does_not_run(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fast = "import pytest\n\n@pytest.mark.%s\ndef test_a():\n    pass\n"
+    files = {f"tests/test_{name}.py": fast % name for name in ("fast", "slow", "web")}
+    enter(empty, {**files, "pytest.ini": "[pytest]\nmarkers = fast\n  slow\n  web\n"})
     recipe = "{tests: python -m pytest -m fast, setup: [uv pip install pytest], tools: {python: '3.11'}}"
     Path("codegate.yml").write_text(f"candidates: [reference]\nenvironment: {recipe}\n")
     assert init("--try", "--sandbox", "bwrap") == 2
@@ -286,14 +275,9 @@ def test_a_try_names_the_files_that_the_recipe_does_not_run(
 
 @pytest.mark.sandbox
 def test_a_recipe_whose_tests_have_an_interpreter_of_their_own_is_told_where_to_install(
-    empty: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    empty: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    make_repository(empty / "own", {f"tests/test_{name}.py": OWN_TESTS.encode() for name in ("a", "b", "c")})
-    monkeypatch.chdir(empty / "own")
-    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    enter(empty, {f"tests/test_{name}.py": OWN_TESTS for name in ("a", "b", "c")})
     text = (
         "candidates: [reference]\nenvironment: {tests: venv/bin/python -m pytest, setup: ['mkdir data\n\n  touch a']}\n"
     )
@@ -311,14 +295,10 @@ def test_a_recipe_whose_tests_have_an_interpreter_of_their_own_is_told_where_to_
 
 
 @pytest.mark.sandbox
-def test_a_step_that_fails_and_is_not_needed_is_left_out(
-    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_fails_and_is_not_needed_is_left_out(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     steps = "[{run: mkdir data}, {run: touch page; echo no pages; false}, {run: python -m unittest}]"
     text = f"on: push\njobs: {{test: {{runs-on: ubuntu-latest, steps: {steps}}}}}\n"
-    make_repository(empty / "own", {"tests/test_own.py": OWN_TESTS.encode(), ".github/workflows/ci.yml": text.encode()})
-    monkeypatch.chdir(empty / "own")
-    monkeypatch.setenv("CODEGATE_CACHE", str(empty / "cache"))
+    enter(empty, {"tests/test_own.py": OWN_TESTS, ".github/workflows/ci.yml": text})
     init()
     capsys.readouterr()
     init("--try", "--sandbox", "bwrap")
@@ -333,10 +313,9 @@ def test_a_step_that_fails_and_is_not_needed_is_left_out(
 
 
 def test_a_configuration_without_a_recipe_is_left_alone_and_the_recipe_is_shown(
-    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    empty: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_repository(empty / "own", {"uv.lock": b"", "tests/test_a.py": b""})
-    monkeypatch.chdir(empty / "own")
+    enter(empty, {"uv.lock": "", "tests/test_a.py": ""})
     Path("codegate.yml").write_text("candidates: [reference]\n")
     init()
     assert "codegate.yml has no recipe; this one was found:\nenvironment:\n" in capsys.readouterr().out

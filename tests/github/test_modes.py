@@ -84,6 +84,13 @@ class World:
     def workspace(self) -> Path:
         return self.folder / "workspace"
 
+    def configure(self, candidates: str, more: str = "") -> Path:
+        """Write the suite and a configuration with these candidates; return the configuration."""
+        write_suite(self.workspace / "suite")
+        path = self.workspace / "codegate.yml"
+        path.write_text(f"suite: suite\ncandidates: [{candidates}]\n{more}")
+        return path
+
     def commit(self) -> str:
         """Commit what is there, tell the GitHub, and return the commit."""
         commit = commit_all(self.workspace)
@@ -166,9 +173,7 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    write_suite(world.workspace / "suite")
-    config = world.workspace / "codegate.yml"
-    config.write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
+    world.configure("'openai:m-2025-01-01'")
     base = world.commit()
     step = world.step("pull_request", pull(base, FORK), token="ghs_reader")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
@@ -231,8 +236,7 @@ def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
 
 
 def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
-    write_suite(world.workspace / "suite")
-    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    world.configure("reference")
     lock = {
         "schema": "codegate.lock/1", "baseline": "baseline.json", "sha256": "1" * 64, "digest": "2" * 64,
         "suite_digest": "3" * 64, "model": "m",
@@ -248,8 +252,7 @@ def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
 
 
 def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
-    write_suite(world.workspace / "suite")
-    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    world.configure("reference")
     (world.workspace / "kept" / "answers").mkdir(parents=True)
     (world.workspace / "kept" / "answers" / "x.json").write_text("{}")
     world.commit()
@@ -262,8 +265,7 @@ def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    write_suite(world.workspace / "suite")
-    (world.workspace / "codegate.yml").write_text("suite: suite\nengine: ray\ncandidates: [reference]\n")
+    world.configure("reference", "engine: ray\n")
     world.commit()
     step = world.step("push", pushed())
     assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
@@ -274,13 +276,9 @@ def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
 class TestRuns:
     """With a suite of three problems, really run."""
 
-    @pytest.fixture(autouse=True)
-    def _suite(self, world: World) -> None:
-        write_suite(world.workspace / "suite")
-
     def pinned(self, world: World, candidates: str, **inputs: str) -> None:
         """Make a baseline in the action and commit its lock, with the baseline as an artifact."""
-        (world.workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [{candidates}]\n{LENIENT}")
+        world.configure(candidates, LENIENT)
         done = world.step(
             "workflow_dispatch", pushed(), mode="baseline", candidates=candidates, samples="5",
             artifact_name="codegate-baseline", **inputs,
@@ -463,9 +461,7 @@ class TestRuns:
     def test_a_gate_reuses_the_answers_that_were_kept_for_it(self, world: World, quick_sandboxes: None) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(21)]
         with wire_server(*replies) as wire:
-            (world.workspace / "codegate.yml").write_text(
-                "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
-            )
+            world.configure(f"openai:local-model@{wire.url}/v1")
             base = world.commit()
             for _ in range(2):
                 done = world.step("push", pushed(), cache="answers")
@@ -531,9 +527,7 @@ class TestRuns:
     ) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(15)]
         with wire_server(*replies) as wire:
-            (world.workspace / "codegate.yml").write_text(
-                "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
-            )
+            world.configure(f"openai:local-model@{wire.url}/v1")
             world.commit()
             making = {"mode": "baseline", "candidates": "local-model", "samples": "5"}
             stopped = world.step("workflow_dispatch", pushed(), max_model_calls="4", **making)
@@ -564,9 +558,7 @@ class TestRuns:
     ) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(18)]
         with wire_server(*replies) as wire:
-            (world.workspace / "codegate.yml").write_text(
-                "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
-            )
+            world.configure(f"openai:local-model@{wire.url}/v1")
             base = world.commit()
             world.github.store(Rest).add_pull(7, HEAD, head=HOME)
             stopped = world.step("pull_request", pull(base), samples="2", max_model_calls="4", resume="auto")
@@ -600,9 +592,7 @@ class TestRuns:
             return as_json(chat_answer(message={"content": f"I do not know, {len(asked)}."}))
 
         server = http.Server(reply)
-        (world.workspace / "codegate.yml").write_text(
-            "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + server.url + "/v1'}\n"
-        )
+        world.configure(f"openai:local-model@{server.url}/v1")
         base = world.commit()
         world.github.store(Rest).add_pull(7, HEAD, head=HOME)
         given = {"samples": "2", "max_concurrency": "1", "resume": "auto"}
@@ -624,7 +614,7 @@ class TestRuns:
         assert len(asked) == 6 + 1, "six samples, one of which was under way"
 
     def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World, quick_sandboxes: None) -> None:
-        (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [empty]\n")
+        world.configure("empty")
         world.commit()
         run = Run(55, event="pull_request", head_repository_id=2000)
         theirs = world.workspace / world.step("push", pushed()).outputs["report-path"]
@@ -640,8 +630,7 @@ class TestRuns:
 
 
 def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
-    write_suite(world.workspace / "suite")
-    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    world.configure("reference")
     spec = CandidateSpec(provider="predictions", model="ours@sha256:0", name="ours")
     run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=spec)
     baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
@@ -653,8 +642,7 @@ def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
 
 
 def test_the_pinned_baseline_is_kept_from_expiring(world: World) -> None:
-    write_suite(world.workspace / "suite")
-    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    world.configure("reference")
     world.commit()
     for mode in ("baseline", "nightly"):
         step = world.step("schedule", pushed(), mode=mode)

@@ -9,14 +9,7 @@ import pytest
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError
 from codegate.github.event import Event
-from codegate.github.posts import (
-    BOT,
-    conclusion_of,
-    marker,
-    post_check,
-    post_comment,
-    post_issue,
-)
+from codegate.github.posts import BOT, conclusion_of, marker, post_check, post_comment, post_issue
 from codegate.github.report import pull_number
 from tests.github.conftest import HEAD
 from tests.github.test_event import FORK as STRANGERS
@@ -280,8 +273,7 @@ def test_the_name_of_a_check_is_short(server: FakeGitHub) -> None:
 
 
 def tell(server: FakeGitHub, body: str, *, regressed: bool, token: str = "ghs_workflow") -> Any:
-    github = GitHub(server.api_url, "acme/demo", token, pause_seconds=0.01)
-    return post_issue(github, "nightly", body, regressed)
+    return post_issue(client(server, token), "nightly", body, regressed)
 
 
 def test_it_is_opened_updated_and_closed(server: FakeGitHub) -> None:

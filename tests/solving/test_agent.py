@@ -7,7 +7,7 @@ import platform
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import Completion, ProviderError, open_provider
+from codegate.candidates import Completion, ProviderError
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.gateway import gateway
 from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
-from codegate.sandbox import Backend, Command, EnvironmentRecipe, Sandbox, SandboxLimits
+from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxLimits
 from codegate.service import Answer, Route, Service
-from codegate.solving import Attempt, agent_attempt, collecting
+from codegate.solving import Attempt, collecting
 from codegate.solving.agent import AgentFailed
 from codegate.solving.attempt import ModelCall
-from codegate.suite import Environment, Problem, TreeFile, apply_patch
-from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
+from codegate.suite import Problem, TreeFile, apply_patch
+from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.layer import make_layer
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
@@ -36,8 +36,8 @@ from tests.solving.worlds import (
     FIXED,
     MODEL,
     PLAIN_TREE,
-    KeepsNothing,
     agent_spec,
+    attempt_in,
     fixing_by_blocks,
     once,
     small_problem,
@@ -96,19 +96,10 @@ END
 """
 
 
-@contextlib.contextmanager
-def opened_boxes(backend: Backend) -> Iterator[Sandboxes]:
-    found = sandboxes_of(backend, PLAIN)
-    try:
-        yield found
-    finally:
-        found.close()
-
-
 @pytest.fixture
 def both(backend: Backend) -> Iterator[Sandboxes]:
     """Each kind of sandboxes: for what hangs on its walls, its signals or its files."""
-    with opened_boxes(backend) as found:
+    with contextlib.closing(sandboxes_of(backend, PLAIN)) as found:
         yield found
 
 
@@ -120,7 +111,7 @@ def both(backend: Backend) -> Iterator[Sandboxes]:
 )
 def boxes(request: pytest.FixtureRequest) -> Iterator[Sandboxes]:
     """Bubblewrap's sandboxes, and Docker's by night."""
-    with opened_boxes(request.getfixturevalue(f"{request.param}_backend")) as found:
+    with contextlib.closing(sandboxes_of(request.getfixturevalue(f"{request.param}_backend"), PLAIN)) as found:
         yield found
 
 
@@ -148,22 +139,7 @@ def attempt(
 ) -> Attempt:
     own = {"command": ["{python}", "-c", AGENT]} if agent == "command" else {}
     spec = agent_spec(agent, model, **{"minutes": 3, **own, **settings})
-    opened = open_provider(spec)
-    assert opened is not None
-
-    @contextlib.contextmanager
-    def open_for_agent(
-        problem: Problem, packages: Sequence[Environment], seconds: float
-    ) -> Iterator[tuple[Sandbox, str | None]]:
-        with boxes.open_for_agent(problem.environment, packages, seconds) as opened:
-            yield opened
-
-    try:
-        return agent_attempt(
-            asked or small_problem(), PLAIN_TREE, spec, opened, 0, PYTHON, open_for_agent, call, KeepsNothing()
-        )
-    finally:
-        opened.close()
+    return attempt_in(boxes, spec, call=call, asked=asked)
 
 
 def changed(done: Attempt) -> dict[str, bytes | None]:

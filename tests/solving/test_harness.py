@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -12,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec, open_provider
+from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, server_packages
 from codegate.candidates.harness import Harness, fits
 from codegate.environments import recipe_of
 from codegate.environments.store import kept_layers
 from codegate.errors import UsageError
-from codegate.sandbox import Backend, Sandbox
-from codegate.solving import Attempt, agent_attempt, installing, read_harness
+from codegate.sandbox import Backend
+from codegate.solving import Attempt, installing, read_harness
 from codegate.solving.harness import lay_harness
 from codegate.solving.installing import agent_environment, server_environments
-from codegate.suite import Environment, Problem, Tree, TreeFile, apply_patch
+from codegate.suite import Tree, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
 from tests.kit.problem import changes
 from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, INPUT_TOKENS, Run, Say, ScriptedModel, Turn, Use
-from tests.solving.worlds import FIX, FIXED, PLAIN_TREE, KeepsNothing, agent_spec, fixing_by_blocks, once, small_problem
+from tests.solving.worlds import FIX, FIXED, PLAIN_TREE, agent_spec, attempt_in, fixing_by_blocks, small_problem
 
 # A server of the model context protocol, with one tool.
 SERVER = """\
@@ -129,21 +128,9 @@ def repository(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def attempt(backend: Backend, model: ScriptedModel, spec: CandidateSpec, base: Tree = BASE) -> Attempt:
-    boxes, opened = sandboxes_of(backend, PLAIN), open_provider(spec)
-    assert opened is not None
-
-    @contextlib.contextmanager
-    def open_for_agent(
-        problem: Problem, packages: Sequence[Environment], seconds: float
-    ) -> Iterator[tuple[Sandbox, str | None]]:
-        with boxes.open_for_agent(problem.environment, packages, seconds) as opened:
-            yield opened
-
-    with contextlib.closing(boxes), contextlib.closing(opened):
-        return agent_attempt(
-            small_problem(), base, spec, opened, 0, PYTHON, open_for_agent, once, KeepsNothing()
-        )  # fmt: skip
+def attempt(backend: Backend, spec: CandidateSpec, base: Tree = BASE) -> Attempt:
+    with contextlib.closing(sandboxes_of(backend, PLAIN)) as boxes:
+        return attempt_in(boxes, spec, base)
 
 
 def sent(model: ScriptedModel, mark: str) -> set[str]:
@@ -166,7 +153,7 @@ def test_a_model_is_sent_the_candidates_harness_and_nothing_of_the_base(
     steps = [*USES[agent], Run(leave), Say("Fixed.")]
     with ScriptedModel(lambda turn: steps[min(turn.results, len(steps) - 1)]) as model:
         spec = read_harness(agent_spec(agent, model, minutes=3, harness="."), here)
-        done = attempt(bwrap_backend, model, spec)
+        done = attempt(bwrap_backend, spec)
     assert apply_patch(PLAIN_TREE, done.patch) == {"src/pkg/maths.py": TreeFile(FIXED.encode())}
     assert sent(model, "mine") == SENT[agent]
     assert sent(model, "base") == set()
@@ -211,7 +198,7 @@ def test_servers_of_npm_and_pypi_start_from_packages_that_lie_beside_the_agent(
     ]
     with ScriptedModel(lambda turn: steps[min(turn.results, len(steps) - 1)]) as model:
         spec = read_harness(agent_spec("claude-code", model, minutes=3, harness="."), here)
-        done = attempt(backend, model, spec)
+        done = attempt(backend, spec)
     assert done.patch
     assert done.agent is not None
     assert set(done.agent.used) == {"MCP server memory", "MCP server clock"}
@@ -305,7 +292,7 @@ def test_an_agent_asks_the_model_that_its_harness_names_for_a_role(
     with ScriptedModel(play) as model:
         harness = {"models": {role: "tiny-2026"}}
         spec = read_harness(agent_spec(agent, model, minutes=3, harness=harness), here)
-        done = attempt(bwrap_backend, model, spec)
+        done = attempt(bwrap_backend, spec)
     asked = [request.body["model"] for request in model.requests]
     assert (set(asked), asked.count("tiny-2026")) == ({spec.model, "tiny-2026"}, 1)
     assert done.usage.helpers["tiny-2026"].input_tokens == INPUT_TOKENS
@@ -320,7 +307,7 @@ def test_without_a_harness_nothing_of_the_base_is_there(agent: str, bwrap_backen
     own = {"command": ["{python}", "-c", AGENT]} if agent == "command" else {}
     look = "cat AGENTS.md CLAUDE.md; ls -A .claude .agents .codex .opencode .mcp.json opencode.json"
     with ScriptedModel(lambda turn: Say("ok") if turn.results else Run(look)) as model:
-        done = attempt(bwrap_backend, model, agent_spec(agent, model, minutes=3, **own))
+        done = attempt(bwrap_backend, agent_spec(agent, model, minutes=3, **own))
     assert (sent(model, "base"), done.patch, done.dropped) == (set(), "", ())
 
 
@@ -349,7 +336,7 @@ def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
     }
     with ScriptedModel(lambda turn: Say("ok") if turn.results else Run("ls /tmp/*-hook")) as model:
         spec = read_harness(agent_spec(agent, model, minutes=3, harness=named), here)
-        done = attempt(bwrap_backend, model, spec)
+        done = attempt(bwrap_backend, spec)
     assert sent(model, "mine") == shown
     assert done.agent is not None
     assert {"CLAUDE.md", "MCP server own"} <= set(done.agent.used)
@@ -361,7 +348,7 @@ def test_servers_and_skills_of_another_format_are_laid_where_the_agent_looks(
 def test_aider_is_given_its_files_to_read(bwrap_backend: Backend, tmp_path: Path) -> None:
     here = repository(tmp_path / "here", marked("mine"))
     with ScriptedModel(fixing_by_blocks) as model:
-        done = attempt(bwrap_backend, model, read_harness(agent_spec("aider", model, minutes=3, harness="."), here))
+        done = attempt(bwrap_backend, read_harness(agent_spec("aider", model, minutes=3, harness="."), here))
     assert apply_patch(PLAIN_TREE, done.patch) == {"src/pkg/maths.py": TreeFile(FIXED.encode())}
     # The base's program is a source file like any other, which no MCP server of its harness names.
     assert (sent(model, "mine"), sent(model, "base")) == ({"agents"}, {"tool", "result"})

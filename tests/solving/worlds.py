@@ -3,14 +3,18 @@
 import json
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from codegate.candidates import CandidateSpec, Completion, Forwarded, SolverName
+from codegate.candidates import CandidateSpec, Completion, Forwarded, SolverName, open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.replay import ReplayProvider
+from codegate.grading import Sandboxes
+from codegate.solving import Attempt, agent_attempt
+from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, Tree, TreeFile
-from tests.kit.environment import PLAIN
+from tests.kit.environment import PLAIN, PYTHON
 from tests.kit.problem import changes, problem
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn
 
@@ -111,3 +115,17 @@ class KeepsNothing:
 
     def keep(self, request: str, answer: Forwarded) -> None:
         pass
+
+
+def attempt_in(
+    boxes: Sandboxes, spec: CandidateSpec, base: Tree = PLAIN_TREE, call: ModelCall = once, asked: Problem | None = None
+) -> Attempt:
+    """Return the attempt of an agent at the small problem, or at ``asked``."""
+    opened = open_provider(spec)
+    assert opened is not None
+    with closing(opened):
+        return agent_attempt(
+            asked or small_problem(), base, spec, opened, 0, PYTHON,
+            lambda problem, packages, seconds: boxes.open_for_agent(problem.environment, packages, seconds),
+            call, KeepsNothing(),
+        )  # fmt: skip
