@@ -20,7 +20,7 @@ from codegate.suite import Tree, load_base, load_suite
 pytestmark = [pytest.mark.bwrap, pytest.mark.full]
 
 PASSING, FAILING = 6.0, 4.0
-"""Three times the ratios that docs/performance.md has with one job: a busy machine may double them."""
+"""Far above the ratios that docs/performance.md has: a busy machine may double them."""
 
 
 def test_an_attempt_takes_a_few_times_as_long_as_its_bare_tests(
