@@ -23,7 +23,7 @@ class SecretKept(SandboxError):
 
 
 def check_lengths(secrets: Mapping[str, str]) -> None:
-    """Refuse secrets that are too short to be searched for, by a ``UsageError``."""
+    """Raise ``UsageError`` for secrets that are too short to be searched for."""
     if short := [name for name, value in secrets.items() if len(value) < SHORTEST]:
         raise UsageError(
             f"environment.secrets: {', '.join(short)} has fewer than {SHORTEST} characters.",

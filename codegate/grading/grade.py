@@ -1,4 +1,4 @@
-"""What execution showed about a patch; its text shows nothing."""
+"""What execution, and not its text, showed about a patch."""
 
 from typing import Literal
 

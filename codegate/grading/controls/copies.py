@@ -110,7 +110,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """One run's test: the real one has no flips."""
+    """A test of a run; without flips, the real one."""
 
     unit: Unit
     flips: Flips = ()
@@ -141,7 +141,7 @@ class Copies:
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
-        """Return a driver's settings, which do not identify real tests."""
+        """Return settings for a driver; they tell no copies apart."""
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
@@ -165,12 +165,12 @@ class Copies:
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return which statements of a word or unit left marks."""
+        """Return the statements that left marks, by word or unit."""
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return each test's own tokens where runners report all together."""
+        """Return each test's own tokens, for runners that mix them."""
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
@@ -188,7 +188,7 @@ class Copies:
 
 
 def statements_of(left: Iterable[str]) -> frozenset[int]:
-    """Return the statements whose marks were left, without known copies."""
+    """Return the statements that left marks, whatever the copies."""
     numbers = (token.rpartition("_")[2] for token in left)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 

@@ -308,7 +308,7 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Flip, one by one, few sites of tests without copies."""
+        """Flip tests themselves, site by site, where no copy counts."""
         units = self.real.units if self.real else {}
         left = {
             key: test
@@ -328,7 +328,7 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the flips that the fix fails; ``unfit`` files aside."""
+        """Return the flips that the fix fails, without ``unfit`` files."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._counting_sites(key)}

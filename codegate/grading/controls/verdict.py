@@ -140,7 +140,7 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return ``tests`` that contain no others, which would fail them."""
+    """Return the innermost tests: outer ones fail with them."""
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
@@ -160,7 +160,7 @@ class Drawn:
 
 
 def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Draw copies of fail-to-pass tests that the fix fails."""
+    """Return random copies of each fail-to-pass test."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)

@@ -22,7 +22,7 @@ _OWN: Final = "codegate.grading.drivers"
 
 @cache
 def driver_source(file: str, package: str = _OWN) -> str:
-    """Return a package's program by name (``.py`` may be omitted)."""
+    """Return the text of a program of a package."""
     name = file if "." in file else f"{file}.py"
     return resources.files(package).joinpath(name).read_text("utf-8")
 

@@ -57,9 +57,9 @@ class Runner(Protocol):
         ...
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """Return one batch's command; the caller sets limits and pipe."""
+        """Return the command for a batch, without limits and pipe."""
         ...
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """Return a command's report, whatever was written, raising nothing."""
+        """Return the report of a completed command; never raise."""
         ...
