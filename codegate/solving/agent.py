@@ -4,7 +4,6 @@ What it leaves in the tree is its answer. Neither its exit status nor what it sa
 """
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -91,7 +90,6 @@ def agent_attempt(
     gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid, parts)
     service = problem.manifest.service
     relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
-    started = time.monotonic()
     try:
         with open_for_agent(problem, packages, settings.minutes * 60) as (sandbox, lock):
             sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in given.items()))
@@ -108,7 +106,6 @@ def agent_attempt(
             variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
             table = server_table(candidate)
             done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
-            seconds = time.monotonic() - started
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
     finally:
         relay.close()
@@ -121,7 +118,7 @@ def agent_attempt(
             "Check the agent's version and, for `command`, that it finds its model where CODEGATE_MODEL and "
             "OPENAI_BASE_URL or ANTHROPIC_BASE_URL say.",
         )
-    if done.timed_out and gateway.waited > _MOST_WAITING * seconds:
+    if done.timed_out and gateway.waited > _MOST_WAITING * done.wall_seconds:
         raise AgentFailed(
             f"{settings.name} ran out of its {settings.minutes:g} minutes and had waited {gateway.waited / 60:.1f} "
             "of them for its provider or for its turn.",
@@ -152,7 +149,7 @@ def agent_attempt(
             ended_by=ended_by,
             refused=dict(gateway.refused + Counter(_warnings(agent, done))),
             lock=lock[:16] if lock is not None else None,
-            seconds=seconds,
+            seconds=done.wall_seconds,
             used=tuple(sorted(gateway.used | ran & parts.keys())),
         ),
         **counted(completions),

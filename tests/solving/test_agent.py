@@ -7,6 +7,7 @@ import platform
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -457,6 +458,21 @@ def test_time_in_a_queue_is_no_time_of_the_sandbox(boxes: Sandboxes) -> None:
         done = attempt(boxes, model, call=queued)
     assert done.agent is not None
     assert done.tool_seconds <= done.agent.seconds - sum(waited)
+
+
+def test_the_wait_for_a_free_sandbox_is_no_time_of_the_agent(boxes: Sandboxes, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead, real, opened = Counter[str](), time.monotonic, boxes.open_for_agent
+
+    def crowded(*args: Any) -> Any:
+        ahead["seconds"] += 10_000
+        return opened(*args)
+
+    monkeypatch.setattr(time, "monotonic", lambda: real() + ahead["seconds"])
+    monkeypatch.setattr(boxes, "open_for_agent", crowded)
+    with ScriptedModel(fixing(FIX)) as model:
+        done = attempt(boxes, model)
+    assert done.agent is not None
+    assert 0 < done.agent.seconds < 10_000
 
 
 OWN = """\
