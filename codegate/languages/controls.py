@@ -188,7 +188,7 @@ class TestSyntax(ABC):
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
-    """Return by each text of a pair the other one, those of comparisons included."""
+    """Return the opposite of each text of the pairs and of comparisons."""
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 

@@ -328,7 +328,7 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the flips that the fix fails, without ``unfit`` files."""
+        """Return the flips that the fix fails; ``unfit`` files have none."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._counting_sites(key)}

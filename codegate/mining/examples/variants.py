@@ -154,8 +154,8 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
                 kept.insert(0, replace(before, text=text, checked=()))
         steps = dialect.tidy(tuple(kept), expression)
         mentioned = dialect.used("\n".join(text for step in steps for text in (step.text, *step.checked)))
-        left = tuple(name for name in line.fixtures if fixtures or name in mentioned)
-        shorter = replace(line, steps=steps, fixtures=left)
+        kept_fixtures = tuple(name for name in line.fixtures if fixtures or name in mentioned)
+        shorter = replace(line, steps=steps, fixtures=kept_fixtures)
         found += [shorter] if shorter not in found else []
     return found
 

@@ -80,7 +80,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
     The best text comes first, each with its source; the statement has the text ``known`` already.
     """
     found: list[Quotation] = []
-    told = _stems(known)
+    stems = _stems(known)  # of all that the statement says so far
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
@@ -94,13 +94,13 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 quoted = [*sentences_of(found), *kept]
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
-                new = not _stems(each) <= told
+                new = not _stems(each) <= stems
                 # A sentence that lost words or its end to scrubbing is not quoted.
                 key = f" {_key(each)}"
                 whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
                 if not full and new and whole and is_sentence(each, source) and not refused(each, source):
                     kept.append(each)
-                    told |= _stems(each)
+                    stems |= _stems(each)
             if kept:
                 found.append(Quotation(source, tuple(kept), _joined(sentences, kept)))
     return found
