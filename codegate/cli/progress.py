@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from codegate.cli.output import is_quiet, note, notes_through, on_terminal
-from codegate.mining import MineEvent
 from codegate.reporting import ProgressLines, one_line
 from codegate.running import Progress
+
+if TYPE_CHECKING:
+    from codegate.mining import MineEvent
 
 
 class _Show(Protocol):
@@ -27,11 +29,11 @@ def run_progress() -> Iterator[Callable[[Progress], None]]:
 
 
 @contextmanager
-def mine_progress() -> Iterator[Callable[[MineEvent], None]]:
+def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
     """Give a function that shows what becomes of each unit, and what is tried meanwhile."""
     with _shown() as show:
 
-        def step(event: MineEvent) -> None:
+        def step(event: "MineEvent") -> None:
             show(event.done, event.total, event.words, important=event.important, waiting=event.kind == "trying")
 
         yield step

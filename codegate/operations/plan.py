@@ -11,7 +11,6 @@ from codegate.gating import Baseline, GatePolicy
 from codegate.gating.estimates import Estimate
 from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
 from codegate.operations.requests import PlanRequest, asked_run, project_here
-from codegate.operations.suites import check_policy
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
 from codegate.running.expenses import (
     Prompts,
@@ -21,6 +20,7 @@ from codegate.running.expenses import (
     sample_dollars,
     sample_expense,
 )
+from codegate.running.gate import check_policy
 from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
 from codegate.running.shards import ShardPlan

@@ -12,7 +12,6 @@ from codegate.candidates import CandidateSpec, transcript_header
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict
-from codegate.operations.suites import check_policy
 from codegate.reporting import ReportTerms, ReportView, build_view, collector, gather, send_trace, write_reports
 from codegate.running import (
     Gate,
@@ -26,7 +25,7 @@ from codegate.running import (
     run_exit_code,
     run_suite,
 )
-from codegate.running.gate import check_cutoffs
+from codegate.running.gate import check_cutoffs, check_policy
 from codegate.running.judge import judge_run
 from codegate.solving import record_attempt
 from codegate.suite import load_suite

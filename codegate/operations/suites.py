@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -11,17 +10,13 @@ from codegate import mining
 from codegate.environments import Recipe, parse_recipe
 from codegate.errors import UsageError
 from codegate.forge import GitHub
-from codegate.gating import GatePolicy
-from codegate.gating.cohorts import unseen_floors
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.statements.scrub import scrub_text
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
-from codegate.running.gate import is_older
-from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
 from codegate.sandbox import Choice
 from codegate.strict import read_text
-from codegate.suite import Suite, git, load_suite, parse_yaml, place_words, proved_places
+from codegate.suite import git, load_suite, parse_yaml, place_words, proved_places
 from codegate.suite.reader import MAX_YAML_BYTES
 from codegate.wording import count_of
 
@@ -84,28 +79,6 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     if not text:
         raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
     return " ".join(title.split()), text
-
-
-def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError if the policy names an unknown problem or cohort."""
-    tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
-    problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
-    newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
-    if newer and not problems:
-        raise UsageError(f"suite {suite.name} has no active problem{newer}.", "Correct the day, or mine more problems.")
-    for name in policy.must_pass:
-        if name not in problems:
-            raise UsageError(
-                f"`gate.must_pass` names {name!r}, which is no active problem of suite {suite.name}{newer}.",
-                f"Did you mean {near[0]}?" if (near := get_close_matches(name, problems, 1)) else "Remove it.",
-            )
-    carried = {tag for own in problems.values() for tag in own}
-    for tag, meant in unseen_floors(carried, policy).items():
-        raise UsageError(
-            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name}{newer} "
-            f"carries{meant}",
-            "`codegate mine report SUITE` counts the problems by tag.",
-        )
 
 
 def mining_words(report: MineReport) -> list[str]:

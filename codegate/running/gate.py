@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, CandidateSamples, GatePolicy, Sample, Verdict, compare, confirm, worst_first
 from codegate.gating.baseline import EXPIRE_DAYS, Age
+from codegate.gating.cohorts import unseen_floors
 from codegate.gating.comparability import only_stored_answers, without_problems
 from codegate.gating.floors import against_floors
 from codegate.gating.verdict import Exclusion
 from codegate.running.endings import limit_advice
 from codegate.running.faults import lost_answers
 from codegate.running.outcome import Outcome, Run, RunManifest
-from codegate.running.plan import candidate_settings
+from codegate.running.plan import candidate_settings, tags_of
+from codegate.suite import Suite
 from codegate.wording import count_of
 
 
@@ -125,6 +128,28 @@ def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
     """Return whether the policy excludes a problem by its date, or lack of one."""
     day = policy.newer_than
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
+
+
+def check_policy(policy: GatePolicy, suite: Suite) -> None:
+    """Raise UsageError if the policy names an unknown problem or cohort."""
+    tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
+    problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
+    newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
+    if newer and not problems:
+        raise UsageError(f"suite {suite.name} has no active problem{newer}.", "Correct the day, or mine more problems.")
+    for name in policy.must_pass:
+        if name not in problems:
+            raise UsageError(
+                f"`gate.must_pass` names {name!r}, which is no active problem of suite {suite.name}{newer}.",
+                f"Did you mean {near[0]}?" if (near := get_close_matches(name, problems, 1)) else "Remove it.",
+            )
+    carried = {tag for own in problems.values() for tag in own}
+    for tag, meant in unseen_floors(carried, policy).items():
+        raise UsageError(
+            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name}{newer} "
+            f"carries{meant}",
+            "`codegate mine report SUITE` counts the problems by tag.",
+        )
 
 
 def _excluded_by_age(run: Run, policy: GatePolicy) -> dict[str, str]:

@@ -10,8 +10,8 @@ from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy, pin
 from codegate.operations.baselines import samples_of
-from codegate.operations.suites import check_policy
 from codegate.running import Gate, Run, gate_run
+from codegate.running.gate import check_policy
 from codegate.suite import Provenance, load_suite
 from tests.kit.runs import manifest, outcome
 
