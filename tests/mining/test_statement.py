@@ -141,6 +141,8 @@ class TestHeadings:
             ("Fix #12", "`total([])` raises `IndexError`"),
             ("Do what #12 says of totals", "`total([])` raises `IndexError`"),
             ("Fix tests", "`total([])` raises `IndexError`"),
+            ("Test and fix for #12", "`total([])` raises `IndexError`"),
+            ("Totals of nothing are wrong, fixes #12", "Totals of nothing are wrong"),
             ("Add empty_amount for lists", "`total([])` raises `IndexError`"),
             (f"Let it {LINE}", "`total([])` raises `IndexError`"),
         ],

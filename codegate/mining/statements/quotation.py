@@ -34,6 +34,8 @@ _CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b
 _ASIDE: Final = re.compile(
     r",?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
 )
+#: What a title ends with that has it for an object: "Test and fix for #12".
+_NUMBER: Final = re.compile(r" #\d")
 _TARGET: Final = re.compile(r"\]\([^()\n]{0,500}\)")
 _INTRODUCTIONS: Final = {
     "issue": "The issue says:",
@@ -61,14 +63,15 @@ class Quotation:
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
     """Return the first title that may be shown, with source.
 
-    Empty strings if there is none; if ``short``, one of a word or two will do where there is no other.
+    Empty strings if there is none; if ``short``, one of a word or two, or one that ended with a number, will do where
+    there is no other.
     """
     few = ("", "")
     for title, source in titles:
         text = scrub_text(_ASIDE.sub("", without_type(title)), "")
-        words = len(_WORD.findall(text))
-        if words and _key(text) in _key(normalise(title)) and not refused(text, source):
-            if words >= _MIN_HEADING:
+        words, written = len(_WORD.findall(text)), normalise(title)
+        if words and _key(text) in _key(written) and not refused(text, source):
+            if words >= _MIN_HEADING and not _NUMBER.match(written.partition(text)[2]):
                 return text, source
             few = few if few[0] else (text, source)
     return few if short else ("", "")
