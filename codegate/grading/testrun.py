@@ -59,8 +59,8 @@ def run_tests(
 ) -> TestReport:
     """Run the selected files on ``tree``; return the report.
 
-    ``opened`` opens an empty sandbox for each batch of files. The run ends early when its time is up, when memory ran
-    out, or when a command before the tests fails.
+    ``opened`` opens an empty sandbox for each batch of files. The run ends early when its time is up, or when a command
+    before the tests fails.
 
     Raises:
         FilesRefused: the tree cannot be put: it is too large, or its own paths are in each other's way.
@@ -91,10 +91,10 @@ def run_tests(
                     seconds=prepared.seconds + report.seconds,
                     cpu_seconds=prepared.cpu_seconds + report.cpu_seconds,
                 )
-            if report is prepared or report.timed_out or report.memory_exceeded:
-                reports.append(report)
-                break  # the sandbox itself may be gone
-            reports.append(_with_rewritten_files(sandbox, report, watched))
+            gone = report is prepared or report.timed_out or report.memory_exceeded  # the sandbox itself may be
+            reports.append(report if gone else _with_rewritten_files(sandbox, report, watched))
+            if report is prepared or report.timed_out:
+                break
     add_to_count(runs=1, cpu_seconds=sum(report.cpu_seconds for report in reports))
     return _with_calls(_merge(reports, len(batches)), service)
 

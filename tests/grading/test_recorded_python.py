@@ -194,6 +194,13 @@ def test_it():
     assert count == 2
 
 
+def test_a_file_that_takes_all_memory_keeps_no_other_from_running(opened: Opener) -> None:
+    files = {"test_a.py": "def test_it(): assert 'x' * (2 << 30)\n", "test_b.py": "def test_other(): pass\n"}
+    report = run(opened, files, "", *files)
+    assert not report.passes("test_a.py::test_it")
+    assert report.passes("test_b.py::test_other")
+
+
 @pytest.mark.full
 def test_a_process_that_a_test_starts_has_the_environment_too(opened: Opener) -> None:
     text = """\
