@@ -106,6 +106,7 @@ def agent_attempt(
             variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
             table = server_table(candidate)
             done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
+            called, waited = gateway.seconds()
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
     finally:
         relay.close()
@@ -118,9 +119,9 @@ def agent_attempt(
             "Check the agent's version and, for `command`, that it finds its model where CODEGATE_MODEL and "
             "OPENAI_BASE_URL or ANTHROPIC_BASE_URL say.",
         )
-    if done.timed_out and gateway.waited > _MOST_WAITING * done.wall_seconds:
+    if done.timed_out and waited > _MOST_WAITING * done.wall_seconds:
         raise AgentFailed(
-            f"{settings.name} ran out of its {settings.minutes:g} minutes and had waited {gateway.waited / 60:.1f} "
+            f"{settings.name} ran out of its {settings.minutes:g} minutes and had waited {waited / 60:.1f} "
             "of them for its provider or for its turn.",
             "Lower `concurrency`, or raise `minutes`.",
         )
@@ -141,7 +142,7 @@ def agent_attempt(
         contains_code=bool(frozen.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),
         tool_calls=sum(len(completion.tool_calls) for completion in completions),
-        tool_seconds=max(0.0, done.wall_seconds - gateway.waited - sum(one.seconds for one in completions)),
+        tool_seconds=max(0.0, done.wall_seconds - called),
         messages=gateway.conversation,
         prompt=gateway.prompt,
         agent=AgentRecord(

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -678,3 +679,37 @@ def test_requests_under_way_together_hold_a_bounded_sum_of_bytes(monkeypatch: py
         first.join()
         assert codes == [200]
         assert opened.post("/v1/chat/completions", large)[0] == 200, "what was answered is given back"
+
+
+def test_seconds_in_which_several_calls_wait_count_once() -> None:
+    turn, answering = threading.Lock(), 0.2
+
+    def in_turn(action: Callable[[], Completion], _size: int) -> Completion:
+        with turn:
+            return action()
+
+    def slowly(_turn: Turn) -> Say:
+        time.sleep(answering)
+        return Say("Done.")
+
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "?"}]}
+    began = time.monotonic()
+    with door("chat", slowly, call=in_turn) as opened, ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: opened.post("/v1/chat/completions", body), range(8)))
+        called, waited = opened.gateway.seconds()
+        assert 8 * answering <= called <= time.monotonic() - began
+        assert waited <= called - 8 * answering, "while one is being answered, the agent does not wait for its turn"
+
+
+def test_seconds_of_failed_tries_and_the_pauses_behind_them_are_waiting() -> None:
+    def again(action: Callable[[], Completion], _size: int) -> Completion:
+        with contextlib.suppress(ProviderError):
+            return action()
+        time.sleep(0.3)
+        return action()
+
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "?"}]}
+    with door("chat", call=again, failures=1) as opened:
+        assert opened.post("/v1/chat/completions", body)[0] == 200
+        called, waited = opened.gateway.seconds()
+        assert 0.3 <= waited < called

@@ -460,6 +460,29 @@ def test_time_in_a_queue_is_no_time_of_the_sandbox(boxes: Sandboxes) -> None:
     assert done.tool_seconds <= done.agent.seconds - sum(waited)
 
 
+ASKING_AT_ONCE = """\
+import json, os, threading, time, urllib.request
+def ask():
+    body = {"model": os.environ["CODEGATE_MODEL"], "messages": [{"role": "user", "content": "?"}]}
+    urllib.request.urlopen(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode()).read()
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for step in [thread.start for thread in threads] + [thread.join for thread in threads]:
+    step()
+time.sleep(2)
+"""
+
+
+def test_calls_that_wait_at_once_take_no_more_of_an_agents_time_than_passes(boxes: Sandboxes) -> None:
+    def queued(action: Callable[[], Completion], _size: int) -> Completion:
+        time.sleep(1)
+        return action()
+
+    with ScriptedModel(lambda _: Say("Done.")) as model:
+        done = attempt(boxes, model, call=queued, command=["{python}", "-c", ASKING_AT_ONCE])
+    assert done.agent is not None
+    assert 2 <= done.tool_seconds <= done.agent.seconds - 1
+
+
 def test_the_wait_for_a_free_sandbox_is_no_time_of_the_agent(boxes: Sandboxes, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead, real, opened = Counter[str](), time.monotonic, boxes.open_for_agent
 

@@ -7,13 +7,14 @@ before the first byte of it goes on: what failed half-way can be tried again.
 
 import contextlib
 import json
+import math
 import platform
 import re
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -123,10 +124,15 @@ class Gateway:
         """Return whether the agent asked for any answer of its model."""
         return bool(self._calls) or self.limited is not None
 
-    @property
-    def waited(self) -> float:
-        """Return the seconds that calls waited for their turn, for a provider's retries and the like."""
-        return sum(call.waited for call in list(self._calls))
+    def seconds(self) -> tuple[float, float]:
+        """Return the seconds in which calls were under way, and those of them in which every such call waited.
+
+        They wait for their turn, a provider's retries and the like. Seconds of several calls at once count once.
+        """
+        now = time.monotonic()
+        calls = [(call.begun, call.sent, call.ended or now) for call in list(self._calls)]
+        whole = _covered((begun, ended) for begun, _, ended in calls)
+        return whole, whole - _covered((sent, ended) for _, sent, ended in calls if sent is not None)
 
     @property
     def conversation(self) -> tuple[Message, ...]:
@@ -260,7 +266,7 @@ class Gateway:
                 self._count("a request that the provider declined")
             return declined
         finally:
-            timed.sent = timed.sent or time.monotonic()
+            timed.ended = time.monotonic()
         self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.completions.append(completion)
@@ -284,14 +290,20 @@ class Gateway:
 
 @dataclass
 class _Timed:
-    """When a call began, and when its last request was sent; None while it waits for one."""
+    """When a call began, its last request was sent (None while it waits for one), and it ended."""
 
     begun: float = field(default_factory=time.monotonic)
     sent: float | None = None
+    ended: float | None = None
 
-    @property
-    def waited(self) -> float:
-        return (self.sent or time.monotonic()) - self.begun
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Return the length of the union of time spans."""
+    length, reached = 0.0, -math.inf
+    for begin, end in sorted(spans):
+        length += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return length
 
 
 class _Waiting:
