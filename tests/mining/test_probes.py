@@ -166,6 +166,25 @@ class TestExamples:
         assert (found.expression, found.observed, found.expected) == ("shorter(1)", "'4 weeks'", "'a month'")
         assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes) == []
 
+    def test_a_call_whose_expectation_is_corrected_is_not_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "def mark(points):\n    return 'A' if points > 90 else 'B'\n"
+        right = wrong.replace("> 90", ">= 90")
+        tests = "from lists import mark\n\ndef test_edge():\n    assert mark(90) == 'A'\n"
+        old = {"test_lists.py": tests.replace("'A'", "'B'")}
+        cut = cut_of({"lists.py": wrong, **old}, {"lists.py": right}, {"test_lists.py": tests})
+        assert examples(cut, sandboxes) == []
+
+    def test_no_other_row_of_a_hidden_table_is_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "def area(side):\n    return side * 2\n"
+        table = "@pytest.mark.parametrize(('side', 'found'), [(3, 9), (4, 16), (5, 25)])\n"
+        test = "def test_area(side, found):\n    assert area(side) == found\n"
+        tests = f"import pytest\nfrom lists import area\n\n{table}{test}"
+        cut = cut_of(
+            {"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, {"test_lists.py": tests}
+        )
+        [found] = examples(cut, sandboxes)
+        assert found.expected not in {"9", "16", "25"}
+
     def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, sandboxes: Sandboxes) -> None:
         base = "from unittest import TestCase\nfrom lists import join\n\nclass Joins(TestCase):\n    pass\n"
         helper = "    def of(self, *words):\n        found = join(list(words))\n        return found\n\n"

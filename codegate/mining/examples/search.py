@@ -51,6 +51,7 @@ class _File:
     Attributes:
         source: as it is after the fix.
         base: the file before the fix; empty where there is none.
+        rows: what each line of its tests consists of; those aside that the base's file has as they are.
         literals: those that only it has.
         hidden: those of them that may not be shown.
         unseen: modules that no reader has.
@@ -61,6 +62,7 @@ class _File:
     path: str
     source: str
     base: str
+    rows: tuple[frozenset[str], ...]
     dialect: Dialect
     literals: frozenset[str]
     hidden: frozenset[str]
@@ -239,13 +241,19 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             source = decode(hidden.data)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             base = decode(cut.base[path].data) if path in cut.base else ""
-            lines = dialect.lines(source, names, base, _beside(cut, path))
+            lines = list(dialect.lines(source, names, base, _beside(cut, path)))
+            added = "\n".join(added_lines(hidden, cut.base.get(path)).values())
+            steps = [frozenset(_texts(line.steps)) for line in lines]
+            # Such as a test that was expected to fail: the base has its call for all to read.
+            rows = tuple(row for row in steps if any(appears(each, added) or not appears(each, base) for each in row))
             found = probes_of(dialect, lines, known, seed)
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
             words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
-            files += [_File(path, source, base, dialect, own, texts, unseen, others, words, probes)] if probes else []
+            files += (
+                [_File(path, source, base, rows, dialect, own, texts, unseen, others, words, probes)] if probes else []
+            )
     return files
 
 
@@ -346,11 +354,13 @@ def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
 
 
 def _example(file: _File, difference: _Difference) -> Example | None:
-    """Return a difference as an example; None where it is the hidden test's own call, or needs what cannot be shown."""
+    """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown."""
     dialect, line = file.dialect, difference.line
     text, own = f"{line.code}\n{difference.expression}", _texts(line.own)
-    known = all(appears(each, file.base) for each in own)  # such as in a test that was expected to fail
-    if not known and literals_of(dialect, text) <= literals_of(dialect, "\n".join(own)):
+    parts = frozenset(filter(None, [*_texts(line.steps), difference.expression]))
+    if any(parts <= row for row in file.rows):
+        return None
+    if frozenset(own) in file.rows and literals_of(dialect, text) <= literals_of(dialect, "\n".join(own)):
         return None
     asked = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
     asked = {each for each in asked if not appears(each, file.base)}
@@ -363,10 +373,10 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     given = dialect.given(file.source, line)
     bound = frozenset(name for step in line.steps for name in dialect.bound(step.text)) | set(given or ())
     bound -= {name for name in line.fixtures if dialect.context(file.source, frozenset({name})) is not None}
-    parts = dialect.context(file.source, dialect.used(text) - bound)
-    if parts is None or given is None:
+    needed = dialect.context(file.source, dialect.used(text) - bound)
+    if needed is None or given is None:
         return None
-    context = _shortened(file, parts)
+    context = _shortened(file, needed)
     shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
     unseen = unseen or any(re.search(rf"\bdef {name}\(", file.others) for name in given)
