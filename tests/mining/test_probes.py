@@ -195,6 +195,16 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes)
         assert found.expression.startswith("self.of(")
 
+    @pytest.mark.parametrize("place", ["{}def test_pay():", "{}class TestPay:\n    def test_pay(self):"])
+    def test_what_a_decorator_sets_decides_no_example(self, sandboxes: Sandboxes, place: str) -> None:
+        wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
+        test = place.format("@patch('lists.LIMIT', 50)\n") + "\n        assert order(44) == '2200 items'\n"
+        head = "from unittest.mock import patch\nfrom lists import order\n\n"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": head + test})
+        [found] = examples(cut, sandboxes)
+        count = int(found.expression.removeprefix("order(").removesuffix(")"))
+        assert (found.observed, found.expected) == (f"'{2 * count}'", f"'{2 * count} items'")
+
     def test_a_mock_is_named_by_what_it_replaces(self, sandboxes: Sandboxes) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')

@@ -158,10 +158,11 @@ class PythonTests(Dialect):
         if line.steps and _is_header(line.steps[-1].text):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
-        needed = {*line.fixtures, *(_mocks(test) or ())}  # mocks come by position, so that a probe takes each
-        given += [each for each in parameters_of(test) or () if each in needed]
+        mocks, used = _mocks(test) or {}, self.used(_text(line))
+        unused = mocks.keys() - used  # a reader is not told of them
+        given += [each for each in parameters_of(test) or () if each in line.fixtures and each not in unused]
         asynchronous = "async " if test.children[0].type == "async" else ""
-        own = [text_of(node) for node in _decorators(test) if not _is_table(node)]
+        own = _kept(test, [mocks[name] for name in mocks if name in used])
         return "\n".join([
             *own, f"{asynchronous}def {self.probe}{name}({', '.join(given)}):",
             "    _codegate = CodegateProbe()", "    try:", *(written or ["        pass"]),
@@ -176,12 +177,14 @@ class PythonTests(Dialect):
     def given(self, source: str, line: Line) -> dict[str, str] | None:
         """See ``Dialect.given``: fixtures of pytest, mocks, and the test case itself."""
         test = dict(_functions(self.parse(source)))[line.frame]
-        text = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
-        used, mocks = self.used(text), _mocks(test)
+        used, mocks = self.used(_text(line)), _mocks(test)
         fixtures = [name for name in line.fixtures if name in used]
         if fixtures and mocks is None:
             return None  # what other decorators give has no name
-        found = {name: f"{MOCK}`{mocks[name]}`" if mocks and name in mocks else "a pytest fixture" for name in fixtures}
+        found = {
+            name: f"{MOCK}`{_target(mocks[name])}`" if mocks and name in mocks else "a pytest fixture"
+            for name in fixtures
+        }
         around = _class_of(test)
         if around is not None and "self" in used:
             found["self"] = f"a test case of `{text_of(field(around, 'name'))}{text_of(field(around, 'superclasses'))}`"
@@ -228,6 +231,10 @@ def _functions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str,
             yield from _functions(inner, names)
 
 
+def _text(line: Line) -> str:
+    return "\n".join(text for step in line.steps for text in (step.text, *step.checked))
+
+
 def _decorators(definition: "Node") -> "list[Node]":
     outer = definition.parent
     if outer is None or outer.type != "decorated_definition":
@@ -235,25 +242,39 @@ def _decorators(definition: "Node") -> "list[Node]":
     return [node for node in outer.named_children if node.type == "decorator"]
 
 
-def _mocks(test: "Node") -> dict[str, str] | None:
-    """Return which parameters of a test are mocks, and for what; None if another decorator may give it arguments."""
+def _kept(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
+    """Return decorators for a probe: marks, ``mocks``, and those without arguments.
+
+    Any other may decide what the code gives, and a reader does not see it.
+    """
+    own = [node for node in _decorators(definition) if not _is_table(node)]
+    plain = (node for node in own if _is_mark(node) or node.named_children[0].type != "call" or node in mocks)
+    return [text_of(node) for node in plain]
+
+
+def _mocks(test: "Node") -> "dict[str, Node] | None":
+    """Return the decorators that give a test's parameters mocks; None if another one may give it arguments."""
     around = _class_of(test)
     above = _giving(around) if around is not None else []
-    targets = [_target(node.named_children[0]) for node in reversed(_giving(test))]
-    if above or not all(targets):
+    own = _giving(test)[::-1]
+    if above or not all(map(_target, own)):
         return None
     parameters = [name for name in parameters_of(test) or () if name not in {"self", "cls"}]
-    return dict(zip(parameters, targets, strict=False))
+    return dict(zip(parameters, own, strict=False))
 
 
 def _giving(definition: "Node") -> "list[Node]":
     """Return the decorators that may give arguments: all but pytest's marks and tables."""
-    own = _decorators(definition)
-    return [node for node in own if not text_of(node).startswith("@pytest.mark.") and not _is_table(node)]
+    return [node for node in _decorators(definition) if not _is_mark(node) and not _is_table(node)]
 
 
-def _target(call: "Node") -> str:
-    """Return what ``patch`` or ``patch.object`` replaces by a mock, or an empty string for any other call."""
+def _is_mark(decorator: "Node") -> bool:
+    return text_of(decorator).startswith("@pytest.mark.")
+
+
+def _target(decorator: "Node") -> str:
+    """Return what ``patch`` or ``patch.object`` replaces by a mock, or an empty string for any other decorator."""
+    call = decorator.named_children[0]
     arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
     kinds = [node.type for node in arguments]
     target = ".".join(text_of(node).strip("\"'") for node in arguments)
@@ -321,7 +342,7 @@ def _head(test: "Node") -> str:
         and not (method := text_of(field(bare(node), "name"))).startswith("test") and method not in _SETUPS
     ]  # fmt: skip
     head = "\n".join([
-        "", *(text_of(node) for node in _decorators(around)),
+        "", *_kept(around),
         f"class TestCodegate{name}{text_of(field(around, 'superclasses'))}:",
     ])  # fmt: skip
     return "\n".join([head, *(shifted(f"\n{dedented(node)}", _INDENT) for node in own)])
