@@ -205,6 +205,13 @@ class TestExamples:
         count = int(found.expression.removeprefix("order(").removesuffix(")"))
         assert (found.observed, found.expected) == (f"'{2 * count}'", f"'{2 * count} items'")
 
+    def test_a_value_of_the_day_is_not_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "from datetime import date\n\ndef stamp(word):\n    return f'{date.today():%Y}:{word}'\n"
+        test = "def test_stamp():\n    assert stamp('milk') == f'{date.today():%Y}, milk'\n"
+        tests = f"from datetime import date\nfrom lists import stamp\n\n{test}"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace(":{word}", ", {word}")}, {"test_lists.py": tests})
+        assert examples(cut, sandboxes) == []
+
     def test_a_mock_is_named_by_what_it_replaces(self, sandboxes: Sandboxes) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')

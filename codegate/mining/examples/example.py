@@ -251,9 +251,9 @@ class Probing:
         self._validated, self._tests = validated, tests
         self.errors = ""
 
-    def run(self, state: str, isolated: tuple[str, ...] = (), hash_seed: int = 0) -> dict[str, list[Record]]:
+    def run(self, state: str, isolated: tuple[str, ...] = (), *, later: bool = False) -> dict[str, list[Record]]:
         """Return the records by the id of the test that has them; ``errors`` says which files did not compile."""
-        report = self._validated.run(self._trees[state], self._tests, isolated, hash_seed)
+        report = self._validated.run(self._trees[state], self._tests, isolated, later=later)
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
         return {test: kept for test, kept in read if kept is not None}

@@ -17,7 +17,7 @@ from typing import Final
 from codegate.grading import Copies, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
-from codegate.mining.proving.flakes import Cause, Varied, find_causes, flaky_tests, varied_runs
+from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, find_causes, flaky_tests, varied_runs
 from codegate.mining.proving.outcomes import (
     TestOutcomes,
     classify_tests,
@@ -34,6 +34,7 @@ from codegate.wording import count_of
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 Narrowing = Callable[[Mapping[str, TreeFile | None], str], Mapping[str, TreeFile]]
 
+_LATER_SEED: Final = 7
 _SLOWNESS: Final = 10.0
 _SLEEPINESS: Final = 3.0
 _MOST_NARROWINGS: Final = 4
@@ -59,11 +60,12 @@ class Validated:
     opened: OpenSandbox
 
     def run(
-        self, tree: Tree, files: tuple[str, ...] | None = None, isolated: tuple[str, ...] = (), hash_seed: int = 0
+        self, tree: Tree, files: tuple[str, ...] | None = None, isolated: tuple[str, ...] = (), *, later: bool = False
     ) -> TestReport:
-        """Run test files, by default those that are graded."""
-        selection = self.selection if files is None else replace(self.selection, files=files)
-        selection = replace(selection, isolated=isolated, hash_seed=hash_seed)
+        """Run test files, by default those that are graded; ``later`` is on another day, with another hash seed."""
+        selection = replace(self.selection, files=self.selection.files if files is None else files, isolated=isolated)
+        if later:
+            selection = replace(selection, hash_seed=_LATER_SEED, clock_days=CLOCK_DAYS)
         return run_tests(partial(self.opened, self.limits), tree, selection)
 
 
