@@ -15,6 +15,7 @@ from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
+from codegate.mining.statements.quotation import quote_texts, sentences_of
 from codegate.mining.statements.statement import StatementText, count_words, write_statement
 from codegate.mining.statements.vocabulary import FixVocabulary, gives_fix_away, vocabulary
 from codegate.suite import Tree
@@ -268,15 +269,26 @@ class TestSources:
         )
         assert found.sources == ("commit", "changelog")
 
-    def test_an_entry_with_the_words_of_the_title_says_nothing_more(self) -> None:
+    @pytest.mark.parametrize("entry", ["[FIXED] Fixed the month limits of totals.", "Bugfix: month limits in totals."])
+    def test_an_entry_with_the_words_of_the_title_says_nothing_more(self, entry: str) -> None:
         cut = cut_of(
             {**BASE, "CHANGES.md": "# 1.0\n\n- Begin.\n"},
             {"pkg/sums.py": FIXED},
-            {"CHANGES.md": "# 1.1\n\n- [FIXED] Fixed the month limits of totals.\n\n# 1.0\n\n- Begin.\n"},
+            {"CHANGES.md": f"# 1.1\n\n- {entry}\n\n# 1.0\n\n- Begin.\n"},
         )
         unit = unit_of("fix total month limits of the totals", changed=["CHANGES.md"])
         found = write_statement(unit, cut, outcomes_of(TEST, None))
         assert found == "no probe shows a difference, and fewer than two sentences say what is wrong"
+
+    @pytest.mark.parametrize(
+        ("title", "sentence"),
+        [
+            ("Dates after 2021 parse as dates before", "Dates before 2024 parse as dates after 2029."),
+            ("当列表为空时，函数返回错误", "当列表只有一个元素时，函数返回空值。"),
+        ],
+    )
+    def test_a_sentence_with_the_first_letters_of_others_may_say_more(self, title: str, sentence: str) -> None:
+        assert sentences_of(quote_texts([(sentence, "issue")], title, lambda _text, _source: "")) == [sentence]
 
     def test_a_release_note_in_yaml_says_what_its_texts_say(self) -> None:
         note = "---\nfixes:\n  - |\n    Prevent `total()` from raising an error\n    when a list has no items.\n"

@@ -18,10 +18,12 @@ _MIN_HEADING: Final = 3  # words
 _MAX_SENTENCES: Final = 10
 _ENOUGH: Final = 2
 _STEM: Final = 3  # letters
+_SHORT: Final = re.compile(r"[a-z]{1,2}")
 _BULLETS: Final = "-*+• "
 _MESSAGES: Final = frozenset({"commit", "pull request"})
 _FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
 _OMITTED: Final = "[…]"
+_SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00-\ud7af]+")
 #: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 _END: Final = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)")
@@ -83,7 +85,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
     The best text comes first, each with its source; the statement has the text ``known`` already.
     """
     found: list[Quotation] = []
-    stems = _stems(known)  # of all that the statement says so far
+    said = [_stems(known)]
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
@@ -97,13 +99,14 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 quoted = [*sentences_of(found), *kept]
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
-                new = not _stems(each) <= stems
+                stems = _stems(without_type(each.lstrip(_BULLETS)))
+                new = not any(stems <= one for one in said)
                 # A sentence that lost words or its end to scrubbing is not quoted.
                 key = f" {_key(each)}"
                 whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
                 if not full and new and whole and is_sentence(each, source) and not refused(each, source):
                     kept.append(each)
-                    stems |= _stems(each)
+                    said.append(stems)
             if kept:
                 found.append(Quotation(source, tuple(kept), _joined(sentences, kept)))
     return found
@@ -157,8 +160,9 @@ def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the first letters of the words: "fix" and "Fixed" say the same."""
-    return {word[:_STEM] for word in _key(text).split()}
+    """Return the first letters of words, and numbers: "fix" and "Fixed" say the same, and "in" says nothing."""
+    words = _SIGN.findall(_key(text))
+    return {word[:_STEM] if word.isalpha() else word for word in words if not _SHORT.fullmatch(word)}
 
 
 def _key(text: str) -> str:
