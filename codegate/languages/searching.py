@@ -35,11 +35,17 @@ _WHOLE: Final = b"whole\n"
 """Ends an answer: what is cut off before is none."""
 _FAILED: Final = b"failed: "
 """Begins an answer that says why there is none; no record does."""
+_BEGUN: Final = b"begun\n"
+"""Begins each answer of a search: whatever ends it from then on, the texts have done."""
 _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
 class SearchError(Exception):
-    """The search did not come to its end."""
+    """The search did not come to its end, by what is in the texts."""
+
+
+class SearchUnavailable(Exception):
+    """This machine cannot search now, whatever is in the texts."""
 
 
 def search_tests(
@@ -55,6 +61,7 @@ def search_tests(
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
+        SearchUnavailable: no search began.
     """
     if not controls_of(runner) or not texts:
         return b""
@@ -64,27 +71,36 @@ def search_tests(
             message = f"{path} has more than {_MAX_BYTES >> 20} MiB"
             raise SearchError(message)
     request = {"files": dict(texts), "older": older, "runner": runner, "cpu_seconds": cpu_seconds}
-    answer = bytearray()
+    answer, broken = bytearray(), "no answer"
     try:
         with _SERVER.connect() as connection:
             connection.settimeout(_SECONDS + _SPARE_SECONDS)
-            connection.sendall(json.dumps(request).encode("ascii"))
-            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionError):  # who takes no request may still say why
+                connection.sendall(json.dumps(request).encode("ascii"))
+                connection.shutdown(socket.SHUT_WR)
             while len(answer) <= _MAX_RECORDS and (received := connection.recv(1 << 16)):
                 answer += received
     except OSError as error:
-        message = f"the search of tests ended: {error}"
-        raise SearchError(message) from error
+        broken = str(error)
+    if not answer.startswith(_BEGUN):
+        message = f"no search of tests began: {_words(answer.removeprefix(_FAILED)) or broken}"
+        raise SearchUnavailable(message)
+    del answer[: len(_BEGUN)]
     if len(answer) > _MAX_RECORDS:
         message = f"the tests have more than {_MAX_RECORDS >> 20} MiB of units"
         raise SearchError(message)
     if answer.startswith(_FAILED):
-        raise SearchError(answer.removeprefix(_FAILED)[-300:].decode("utf-8", "replace"))
+        raise SearchError(_words(answer.removeprefix(_FAILED)))
     if not answer.endswith(_WHOLE):
         limits = f"{cpu_seconds} s of CPU time, {_MEMORY_BYTES >> 30} GiB of memory, {_SECONDS} s"
         message = f"the search of tests did not come to its end, within {limits}"
         raise SearchError(message)
     return bytes(answer.removesuffix(_WHOLE))
+
+
+def _words(text: bytes | bytearray) -> str:
+    """Return the end of a message, as one line."""
+    return " ".join(text.decode("utf-8", "replace").split())[-300:]
 
 
 class _Server:
@@ -152,7 +168,13 @@ def serve() -> None:
             if not request:
                 return
             with socket.socket(fileno=connections[0]) as connection:
-                if not os.fork():
+                try:
+                    child = os.fork()
+                except OSError as error:  # searches that wait for their turn must not end with this one
+                    with contextlib.suppress(OSError):
+                        connection.sendall(_failure(error))
+                    continue
+                if not child:
                     try:
                         control.close()
                         _answer(connection)
@@ -169,10 +191,16 @@ def _answer(connection: socket.socket) -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"]))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
             sys.setrecursionlimit(_MAX_DEPTH)
+            file.write(_BEGUN)
+            file.flush()
             answer = b"".join(_records(request)) + _WHOLE
         except BaseException as error:  # the client raises it
-            answer = _FAILED + repr(error).encode("utf-8", "backslashreplace")
+            answer = _failure(error)
         file.write(answer)
+
+
+def _failure(error: BaseException) -> bytes:
+    return _FAILED + repr(error).encode("utf-8", "backslashreplace")
 
 
 def _records(request: Mapping[str, Any]) -> list[bytes]:

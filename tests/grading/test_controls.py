@@ -1,21 +1,26 @@
 """Marks and copies beside hidden tests: what they change, what they catch, and whom they leave alone."""
 
 import ast
+import errno
+import os
 import random
 import re
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from codegate.grading import RunCount, counted_runs, grader, run_hidden_tests
+from codegate.grading import Once, RunCount, counted_runs, grader, mark_tests, run_hidden_tests
 from codegate.grading.controls.copies import Copies, SiteFlip, Texts, make_copies, read_texts
 from codegate.grading.controls.flips import cached_texts
 from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, marked_units, most_copies, unsolved
 from codegate.grading.testreport import test_selection as selection_of
+from codegate.languages import searching
 from codegate.sandbox import SandboxError
 from codegate.suite import ControlAudit, ProblemLimits
 from tests.grading.conftest import MakeWorld
-from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, World, tree
+from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, World, tree
 
 SOURCES = r"""
 import inspect
@@ -391,6 +396,19 @@ def test_people_see_the_test_as_it_was_written_and_no_copy(world: World, validat
 def test_a_reading_that_fails_is_no_reading_that_finds_nothing() -> None:
     with pytest.raises(SandboxError, match="more than 1 MiB"):
         read_texts(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
+
+
+def test_a_machine_that_cannot_read_tests_costs_no_problem_its_controls(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(searching._SERVER, "connect", refuse)
+    no_sandboxes: Any = SimpleNamespace(texts=Once())
+    world = World(no_sandboxes)
+    with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):
+        mark_tests(tree({TESTS: TEST}), (TESTS,), "pytest")
+    with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):
+        world.validated()
 
 
 UNEVEN = """\

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from codegate.languages import searching
 from codegate.languages.controls import Unit
-from codegate.languages.searching import SearchError, find, search_tests
+from codegate.languages.searching import SearchError, SearchUnavailable, find, search_tests
 from codegate.suite import RunnerName
 
 JAVASCRIPT = "it('adds', () => { expect(f(1)).toBe(2) })\n"
@@ -112,11 +113,55 @@ def test_an_answer_that_was_cut_short_is_none(monkeypatch: pytest.MonkeyPatch) -
     def cut_short() -> socket.socket:
         own, other = socket.socketpair()
         with other:
-            other.sendall(b'{"file": "b.test.js"}\n')
+            other.sendall(b'begun\n{"file": "b.test.js"}\n')
         return own
 
     monkeypatch.setattr(searching._SERVER, "connect", cut_short)
     with pytest.raises(SearchError):
+        search_tests({"b.test.js": JAVASCRIPT}, "node")
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Have a server of its own run lines ahead of its searches."""
+    server = searching._Server()
+    monkeypatch.setattr(searching, "_SERVER", server)
+    yield lambda lines: monkeypatch.setattr(searching, "_PROGRAM", f"{lines}\n{searching._PROGRAM}")
+    if server._control is not None and server._process is not None:
+        server._control.close()
+        server._process.wait()
+
+
+FORKING_AT_LAST = """\
+import os
+fork, fails = os.fork, [1, 2]
+def failing():
+    if fails and fails.pop():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return fork()
+os.fork = failing
+"""
+
+
+def test_a_server_that_cannot_fork_says_so_and_goes_on(serve: Callable[[str], None]) -> None:
+    serve(FORKING_AT_LAST)
+    large = {"a.test.js": JAVASCRIPT + "//" + " " * 900_000}
+    for text in (large, {"b.test.js": JAVASCRIPT}):
+        with pytest.raises(SearchUnavailable, match="Resource temporarily unavailable"):
+            search_tests(text, "node")
+    assert search_tests({"b.test.js": JAVASCRIPT}, "node")
+
+
+@pytest.mark.parametrize("lines", ["import absent", "import os; os.abort()"])
+def test_a_server_that_does_not_start_is_no_fault_of_the_text(lines: str, serve: Callable[[str], None]) -> None:
+    serve(lines)
+    with pytest.raises(SearchUnavailable):
+        search_tests({"b.test.js": JAVASCRIPT}, "node")
+
+
+def test_a_search_that_crashes_is_ended_by_its_text(serve: Callable[[str], None]) -> None:
+    serve("import os; from codegate.languages import searching; searching.find = lambda *_: os.abort()")
+    with pytest.raises(SearchError, match="did not come to its end"):
         search_tests({"b.test.js": JAVASCRIPT}, "node")
 
 

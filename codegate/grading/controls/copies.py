@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from codegate.grading.records import Phase
 from codegate.languages import path_language
 from codegate.languages.controls import Site, Unit, edited
-from codegate.languages.searching import SearchError, search_tests
+from codegate.languages.searching import SearchError, SearchUnavailable, search_tests
 from codegate.sandbox import SandboxError
 from codegate.suite import RunnerName, Tree
 
@@ -66,6 +66,7 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree
 
     Raises:
         UnitsUnknown: the search for them failed.
+        SandboxError: this machine cannot search.
     """
     data, before = (
         {path: one[path].data for path in files if path in one and not one[path].is_link}
@@ -77,6 +78,11 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree
         ]
     except (SearchError, ValidationError) as error:
         raise UnitsUnknown(f"the hidden tests could not be read: {error}.") from error
+    except SearchUnavailable as error:
+        raise SandboxError(
+            f"the hidden tests could not be read: {error}.",
+            "Lower `jobs`, or raise this machine's limits of processes and memory.",
+        ) from error
     return Texts(data, {(unit.file, unit.name): unit for unit in units})
 
 

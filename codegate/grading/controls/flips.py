@@ -51,6 +51,7 @@ def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
 
     Raises:
         UnitsUnknown: the search for them failed.
+        SandboxError: this machine cannot search.
     """
     audit = problem.manifest.controls
     files = [file for file in problem.manifest.test_files if audit is None or file not in audit.unfit]
@@ -92,7 +93,11 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: Tes
 
 
 def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies | None:
-    """Return marked test files without copies; None if unreadable."""
+    """Return marked test files without copies; None if unreadable.
+
+    Raises:
+        SandboxError: this machine cannot read them.
+    """
     with suppress(UnitsUnknown):
         texts = read_texts(tree, files, runner)
         return make_copies(texts, texts.units.values(), {}) if texts.units else None
