@@ -151,6 +151,8 @@ class TestExamples:
         )
         hidden = {"test_lists.py": tests, "conftest.py": fixture}
         assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes) == []
+        beside = {"test_lists.py": f"{fixture}\n{tests}"}
+        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), sandboxes) == []
         old = {"conftest.py": fixture}
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
@@ -191,6 +193,9 @@ class TestExamples:
         test = "    def test_join(self):\n        self.assertEqual(self.of('milk', 'bread'), 'milk and bread')\n"
         old, hidden = {"test_lists.py": base}, {"test_lists.py": base.replace("    pass\n", helper + test)}
         assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes) == []
+        mapped = test.replace("self.of('milk', 'bread')", "list(map(self.of, ['milk'], ['bread']))[0]")
+        other = {"test_lists.py": base.replace("    pass\n", helper + mapped).replace("Joins", "Others")}
+        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, other), sandboxes) == []
         old = {"test_lists.py": base.replace("    pass\n", helper)}
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes)
         assert found.expression.startswith("self.of(")

@@ -26,7 +26,7 @@ from codegate.suite import Changes, TreeFile
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
-_METHOD: Final = re.compile(r"\bself\.(\w+)\(")
+_OWN_NAME: Final = re.compile(r"\bself\.(\w+)")
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
@@ -54,7 +54,7 @@ class _File:
         literals: those that only it has.
         hidden: those of them that may not be shown.
         unseen: modules that no reader has.
-        others: what only other hidden files have, which no reader has either.
+        added: what only hidden files have, this one and others, which no reader has either.
         known: words of the base's sources and of its paths.
     """
 
@@ -66,7 +66,7 @@ class _File:
     literals: frozenset[str]
     hidden: frozenset[str]
     unseen: tuple[str, ...]
-    others: str
+    added: str
     known: frozenset[str]
     probes: dict[int, Line]
 
@@ -229,8 +229,8 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             tests.setdefault(path, []).append(name)
     new = [path.rpartition(".")[0] for path in cut.hidden if path not in cut.base and path not in tests]
     unseen = tuple(name for path in new for name in {path, path.replace("/", ".")})
-    others = "\n".join(
-        line for path, file in cut.hidden.items() if path not in tests and file is not None
+    added = "\n".join(
+        line for path, file in cut.hidden.items() if file is not None
         for line in added_lines(file, cut.base.get(path)).values()
     )  # fmt: skip
     files: list[_File] = []
@@ -241,7 +241,6 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             base = decode(cut.base[path].data) if path in cut.base else ""
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
-            added = "\n".join(added_lines(hidden, cut.base.get(path)).values())
             steps = [frozenset(_texts(line.steps)) for line in lines]
             # Such as a test that was expected to fail: the base has its call for all to read.
             rows = tuple(row for row in steps if any(appears(each, added) or not appears(each, base) for each in row))
@@ -251,7 +250,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             texts = literals_to_hide(cut, own)
             words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
             files += (
-                [_File(path, source, base, rows, dialect, own, texts, unseen, others, words, probes)] if probes else []
+                [_File(path, source, base, rows, dialect, own, texts, unseen, added, words, probes)] if probes else []
             )
     return files
 
@@ -378,9 +377,7 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     context = _shortened(file, needed)
     shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
-    unseen = unseen or any(re.search(rf"\bdef {name}\(", file.others) for name in given)
-    own_methods = (f"def {name}(" for name in _METHOD.findall(text))
-    unseen = unseen or any(each in file.source and each not in file.base for each in own_methods)
+    unseen = unseen or any(re.search(rf"\bdef {name}\(", file.added) for name in {*given, *_OWN_NAME.findall(text)})
     mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # is there before the fix
     unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(each)) for each in mocked)
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
