@@ -12,10 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final, cast
+from typing import IO, Any, Final, cast
 
 from codegate.languages import grammar_of
 from codegate.languages.controls import TestSyntax, read_units, with_known
@@ -31,6 +32,7 @@ _SECONDS: Final = 300
 _MEMORY_BYTES: Final = 2 << 30
 _MAX_DEPTH: Final = 10_000
 _SPARE_SECONDS: Final = 30
+_MOST_WORDS: Final = 300
 _WHOLE: Final = b"whole\n"
 """Ends an answer: what is cut off before is none."""
 _FAILED: Final = b"failed: "
@@ -83,7 +85,8 @@ def search_tests(
     except OSError as error:
         broken = str(error)
     if not answer.startswith(_BEGUN):
-        message = f"no search of tests began: {_words(answer.removeprefix(_FAILED)) or broken}"
+        why = _words(answer.removeprefix(_FAILED)) or _words(_SERVER.last_words()) or broken
+        message = f"no search of tests began: {why}"
         raise SearchUnavailable(message)
     del answer[: len(_BEGUN)]
     if len(answer) > _MAX_RECORDS:
@@ -100,7 +103,7 @@ def search_tests(
 
 def _words(text: bytes | bytearray) -> str:
     """Return the end of a message, as one line."""
-    return " ".join(text.decode("utf-8", "replace").split())[-300:]
+    return " ".join(text.decode("utf-8", "replace").split())[-_MOST_WORDS:]
 
 
 class _Server:
@@ -131,6 +134,15 @@ class _Server:
                 raise
         return own
 
+    def last_words(self) -> bytes:
+        """Return the end of what the server wrote to standard error."""
+        with self._lock:
+            if self._errors is None:
+                return b""
+            # Not by the file's position, which the server writes at.
+            size = os.fstat(self._errors.fileno()).st_size
+            return os.pread(self._errors.fileno(), _MOST_WORDS, max(0, size - _MOST_WORDS))
+
     def _send(self, connection: socket.socket) -> None:
         assert self._control is not None  # noqa: S101 (it was started)
         socket.send_fds(self._control, [b"?"], [connection.fileno()])
@@ -139,10 +151,17 @@ class _Server:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
+        self._errors: IO[bytes] | None = None
 
     def _start(self) -> None:
         if self._control is not None:
             self._control.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        if self._errors is not None:
+            self._errors.close()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lasts as long as the server)
         self._control, other = socket.socketpair()
         with other:
             self._process = subprocess.Popen(
@@ -151,7 +170,7 @@ class _Server:
                 cwd="/",
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._errors,
                 start_new_session=True,  # Ctrl-C must not end it
             )
 
@@ -177,6 +196,7 @@ def serve() -> None:
                 if not child:
                     try:
                         control.close()
+                        os.dup2(sys.stdout.fileno(), sys.stderr.fileno())  # a text may make a parser warn without end
                         _answer(connection)
                     finally:
                         os._exit(0)

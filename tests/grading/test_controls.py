@@ -394,7 +394,7 @@ def test_people_see_the_test_as_it_was_written_and_no_copy(world: World, validat
 
 
 def test_a_reading_that_fails_is_no_reading_that_finds_nothing() -> None:
-    with pytest.raises(SandboxError, match="more than 1 MiB"):
+    with pytest.raises(SandboxError, match=r"more than 1 MiB\. Remove `controls` .* run `codegate validate`"):
         read_texts(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
 
 

@@ -152,11 +152,24 @@ def test_a_server_that_cannot_fork_says_so_and_goes_on(serve: Callable[[str], No
     assert search_tests({"b.test.js": JAVASCRIPT}, "node")
 
 
-@pytest.mark.parametrize("lines", ["import absent", "import os; os.abort()"])
-def test_a_server_that_does_not_start_is_no_fault_of_the_text(lines: str, serve: Callable[[str], None]) -> None:
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [("import absent", "No module named 'absent'$"), ("import os; os.abort()", "Connection reset|no answer")],
+)
+def test_a_server_that_does_not_start_is_no_fault_of_the_text(
+    lines: str, words: str, serve: Callable[[str], None]
+) -> None:
     serve(lines)
-    with pytest.raises(SearchUnavailable):
-        search_tests({"b.test.js": JAVASCRIPT}, "node")
+    for _ in range(2):
+        with pytest.raises(SearchUnavailable, match=words):
+            search_tests({"b.test.js": JAVASCRIPT}, "node")
+
+
+def test_words_of_a_search_are_none_of_the_server(serve: Callable[[str], None]) -> None:
+    printing = "import sys; from codegate.languages import searching"
+    serve(f"{printing}; searching.find = lambda *_: sys.stderr.write('x' * 9000) and []")
+    assert search_tests({"b.test.js": JAVASCRIPT}, "node") == b""
+    assert searching._SERVER.last_words() == b""
 
 
 def test_a_search_that_crashes_is_ended_by_its_text(serve: Callable[[str], None]) -> None:

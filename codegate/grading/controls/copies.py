@@ -77,7 +77,10 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree
             _UNIT.validate_json(line) for line in search_tests(_decoded(data), runner, _decoded(before)).splitlines()
         ]
     except (SearchError, ValidationError) as error:
-        raise UnitsUnknown(f"the hidden tests could not be read: {error}.") from error
+        raise UnitsUnknown(
+            f"the hidden tests could not be read: {error}.",
+            "Remove `controls` from problem.yml, if it is there, and run `codegate validate`: it records such files.",
+        ) from error
     except SearchUnavailable as error:
         raise SandboxError(
             f"the hidden tests could not be read: {error}.",
