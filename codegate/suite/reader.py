@@ -185,8 +185,8 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
         return f"it has to be a table of keys: {', '.join(wanted)}"
     if kind == "extra_forbidden":
-        near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], model), 1)
-        return f"{place}: there is no such key" + (f" (did you mean `{near[0]}`?)" if near else "")
+        near = _nearest_key(fault, model)
+        return f"{place}: there is no such key" + (f" (did you mean `{near}`?)" if near else "")
     # YAML makes other types of `no`, `1.10` and `2024-01-01`.
     is_scalar = given is not None and not isinstance(given, dict | list)
     end = " (put it in quotes)" if kind == "string_type" and is_scalar else ""
@@ -199,11 +199,18 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
     """Return what the key with a wrong value means; empty where the fault's own words or the model do not say."""
+    if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
+        return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."
     if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:
         return ""
     *table, key = fault["loc"]
     found = (one.get("properties", {}).get(key, {}) for one in _tables_at(table, model.model_json_schema()))
     return next((f"`{key}` is: {one['description']}" for one in found if one.get("description")), "")
+
+
+def _nearest_key(fault: ErrorDetails, model: type[BaseModel]) -> str:
+    near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], model), 1)
+    return near[0] if near else ""
 
 
 def _keys_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:

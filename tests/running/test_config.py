@@ -169,15 +169,15 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
         ("candidates: [reference]\nprices: {m: {input: 1, output: 1, cache_rea: 1}}", "did you mean `cache_read`"),
         ("candidates: [reference]\ngate: {cohorts: {a: {floo: 1}}}", "did you mean `floor`"),
         # Keys of other tables are no keys here.
-        ("candidates: [reference]\nmodle: x", r"modle: there is no such key\.$"),
+        ("candidates: [reference]\nmodle: x", r"modle: there is no such key\. "),
         (
             "candidates: [{provider: reference, sampels: 2}]",
             r"sampels: there is no such key \(did you mean `sampling`\?\)",
         ),
-        ("candidates: [reference]\ngate: {solvr: x}", r"gate\.solvr: there is no such key\.$"),
+        ("candidates: [reference]\ngate: {solvr: x}", r"gate\.solvr: there is no such key\. "),
         (
             "candidates: [reference]\nprices: {m: {input: 1, output: 1, marginn: 1}}",
-            r"marginn: there is no such key\.$",
+            r"marginn: there is no such key\. ",
         ),
     ],
 )

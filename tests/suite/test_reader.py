@@ -175,6 +175,12 @@ def test_a_wrong_value_names_file_and_key_in_one_line(tmp_path: Path, text: str,
     assert len(str(caught.value)) < 3000
 
 
+def test_a_key_of_another_version_comes_with_a_remedy() -> None:
+    with pytest.raises(UsageError) as caught:
+        check_model({"name": "a", "killed": 1}, Outer, "problem.yml")
+    assert "another version of codegate" in caught.value.remedy
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
