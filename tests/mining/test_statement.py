@@ -110,6 +110,10 @@ class TestQuotations:
         body = "Sums are lost in all lists. They are lost in [#12](https://a.b/12) by @sum\n\n- Lists are lost in #12"
         assert "says:\n\n> Sums are lost in all lists.\n\nThe commit" in reported(body)
 
+    def test_what_a_text_quotes_itself_is_left_out(self) -> None:
+        text = reported("Sums are lost in all lists. They are empty.\n\n> The sum of a list is that of its items.")
+        assert ("Sums are lost" in text, "The sum of a list" in text) == (True, False)
+
     def test_a_text_that_never_ends_is_quoted_in_part(self) -> None:
         body = " ".join(f"The total of {number} lists is lost." for number in range(40))
         assert reported(body).count("The total of") == 10
@@ -126,7 +130,7 @@ class TestQuotations:
         assert "> Sums are lost here. They are lost and gone.\n" in reported(body)
 
     def test_a_quotation_cannot_leave_its_block(self) -> None:
-        text = reported("This ends here and now\n# And more of that\n> And what is more.\n\n> # That is not all.")
+        text = reported("This ends here and now\n# And more of that\n> And what is more.\n\nThat > is not all of it.")
         quoted = text.partition("says:\n\n")[2].partition("\n\nWhat works")[0]
         assert all(line.startswith(">") for line in quoted.splitlines())
 

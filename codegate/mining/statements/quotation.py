@@ -138,6 +138,7 @@ def is_sentence(text: str, source: str) -> bool:
     prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
     return (
         prose
+        and not text.startswith(">")  # the words of somebody else, of something else
         and _MIN_WORDS <= len(_WORD.findall(text)) <= _MAX_WORDS
         and not text.endswith(":")
         and not text.count("`") % 2
