@@ -163,7 +163,7 @@ class SandboxSession:
                     relay=command.relay,
                 )
         except _OutOfMemory:
-            return replace(KILLED, memory_exceeded=True)
+            return replace(KILLED, memory_exceeded=True, wall_seconds=time.monotonic() - began)
         self._check(reply)
         words = shown(" ".join(part if len(part) < _LONG_PART else "…" for part in command.argv))
         _LOG.debug("%s: exit %s, %.2f s", words, reply.header["exit_code"], time.monotonic() - began)
@@ -270,7 +270,7 @@ KILLED: Final = Completed(
     cpu_seconds=0.0,
     peak_memory_bytes=0,
 )
-"""The supervisor itself was killed for what the command took, of which nothing else is known."""
+"""The supervisor itself was killed for what the command took; of that, only the time that passed is known."""
 
 
 def _chunks(files: tuple[SandboxFile, ...]) -> Iterator[tuple[list[list[object]], bytes]]:

@@ -64,14 +64,14 @@ class WatchedSandbox:
         """See ``Sandbox.run``. A command that wrote too much ends as a killed one, and the sandbox with it."""
         if self._over:
             return self._session.run(command)  # which says that it is closed
-        ended = threading.Event()
+        ended, began = threading.Event(), time.monotonic()
         watch = threading.Thread(target=self._watch, args=(ended,), name="codegate-disk", daemon=True)
         watch.start()
         try:
             done = self._session.run(command)
         except SandboxError:
             if self._over or self._fault:
-                return self._killed()
+                return self._killed(time.monotonic() - began)
             raise
         finally:
             ended.set()
@@ -79,17 +79,17 @@ class WatchedSandbox:
         if done.memory_exceeded and not self._over:
             return done  # which may have ended the machine, and then nobody can look
         self._look()  # a short command ends before anyone looks
-        return self._killed() if self._over or self._fault else done
+        return self._killed(done.wall_seconds) if self._over or self._fault else done
 
     def close(self) -> None:
         """See ``Sandbox.close``."""
         self._session.close()
 
-    def _killed(self) -> Completed:
+    def _killed(self, seconds: float) -> Completed:
         if self._fault is not None:
             raise self._fault
         text = f"sandbox: more than {self._limit >> 20} MiB were written to disk; the sandbox was ended.\n"
-        return replace(KILLED, stderr=text.encode("ascii"))
+        return replace(KILLED, stderr=text.encode("ascii"), wall_seconds=seconds)
 
     def _watch(self, ended: threading.Event) -> None:
         pause = _LOOK_SECONDS

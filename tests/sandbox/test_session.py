@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,9 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.ownership import Owner, current_owner, parse_owner
+from codegate.sandbox.session import Enclosure, SandboxSession, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, workspace_bytes
+from codegate.sandbox.stream import Reply, StreamBroken, SupervisorStream
 
 SMALL = SandboxLimits(lifetime_seconds=60, memory_bytes=128 << 20)
 
@@ -190,3 +193,37 @@ def test_files_alone_never_use_up_the_memory(memory: int, disk: int) -> None:
     assert 0 < sum(sizes) <= memory * 9 // 16
     assert workspace_bytes(limits) <= disk
     assert all(inodes(size) >= 4096 for size in sizes)
+
+
+class _Broken:
+    """A supervisor's stream that breaks 0.3 s into a command."""
+
+    def start(self, *_: object) -> Reply:
+        armed = dict.fromkeys(("undumpable", "no_new_privileges", "seccomp"), True)
+        return Reply({**armed, "version": [3, 11, 0], "python": "/usr/bin/python3"}, b"")
+
+    def request(self, *_: object, **__: object) -> Reply:
+        time.sleep(0.3)
+        raise StreamBroken("the stream broke.")
+
+    def close(self) -> None:
+        pass
+
+
+class _OutOfMemory(Enclosure):
+    def destroy(self) -> None:
+        pass
+
+    def died_of_memory(self) -> bool:
+        return True
+
+    def post_mortem(self) -> str:
+        return ""
+
+
+def test_a_command_that_took_all_memory_took_the_time_that_passed() -> None:
+    session = SandboxSession(cast("SupervisorStream", _Broken()), _OutOfMemory(), Scope({}), SMALL)
+    began = time.monotonic()
+    done = session.run(Command(("true",)))
+    assert done.memory_exceeded
+    assert 0.3 <= done.wall_seconds <= time.monotonic() - began
