@@ -68,8 +68,9 @@ class RunSpans(IdGenerator):
         # The outcome's time is in whole seconds, and grading does not begin before the last answer.
         answered = [call.started + call.seconds for call in calls if call.started is not None]
         grading = max([_time(outcome.finished) - outcome.grading_seconds, *answered])
-        began = min([grading, *(call.started for call in calls if call.started is not None)])
         ended = grading + outcome.grading_seconds
+        started = [call.started for call in calls if call.started is not None]
+        began = min([grading, ended - (outcome.seconds or 0.0), *started])
         error = fault.cause if fault is not None else None
         about: _Attributes = {
             "codegate.problem": outcome.problem,

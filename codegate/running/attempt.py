@@ -204,6 +204,7 @@ class Attempts:
             harness_recall=harness_recall(base, problem.fix, job.candidate.harness),
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(sum(spent), 3),
+            seconds=round(time.monotonic() - began, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         self._setup.time_limit.record(kind, began)

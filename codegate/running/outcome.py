@@ -107,6 +107,11 @@ class Outcome(Strict):
         description="Assurance of the sandboxes, as `verified (docker, runc 1.3.5)`.",
     )
     grading_seconds: float = 0.0
+    seconds: float | None = Field(
+        default=None,
+        exclude_if=lambda seconds: seconds is None,
+        description="Time from the beginning of the attempt to its grade or fault, waiting included.",
+    )
     finished: str = Field(default="", description="UTC time, ISO 8601.")
 
     @model_validator(mode="after")

@@ -106,6 +106,7 @@ def test_a_result_has_no_time_and_no_id(tmp_path: Path) -> None:
             update={
                 "finished": "2030",
                 "grading_seconds": 9.0,
+                "seconds": 9.0,
                 "sandbox": "another",
                 "grade": outcome.grade and outcome.grade.model_copy(update={"seconds": 9.0, "peak_memory_bytes": 9}),
             }

@@ -431,6 +431,7 @@ def test_the_wait_for_a_sandbox_is_in_no_attempts_time(
     monkeypatch.setattr("codegate.running.attempt.grade", take)
     run = run_here(suite, tmp_path / "r", REFERENCE, jobs=1, models=3)
     assert [int(one.grading_seconds) // 20 for one in run.outcomes] == [1, 1, 1]
+    assert max(int(one.seconds or 0) // 20 for one in run.outcomes) == 3, "but in that of its span"
 
 
 @pytest.mark.requirement("C2")

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ def children(spans: list[Span], parent: Span) -> list[Span]:
 def solving(name: str, turn: int, request: dict[str, Any]) -> Said:
     """Look into the tree, then answer: one call with a tool, one without; the last problem's provider is down."""
     if name == "square":
+        time.sleep(1)
         return Said(status=400)
     if any(message["role"] == "tool" for message in request["messages"]):
         return Said(f"The secret answer is {SECRET}.", tokens=7)
@@ -134,7 +136,10 @@ def test_a_run_is_a_tree_of_attempts_calls_and_gradings(
     told = attributes(last)
     assert (told["gen_ai.response.finish_reasons"], told["gen_ai.usage.output_tokens"]) == (["stop"], 7)
     assert first.start_time_unix_nano < first.end_time_unix_nano <= last.start_time_unix_nano
-    assert double.start_time_unix_nano == first.start_time_unix_nano
+    (took,) = [one.seconds for one in run.outcomes if one.problem == "calc-double"]
+    assert took is not None
+    assert double.start_time_unix_nano <= first.start_time_unix_nano
+    assert (double.end_time_unix_nano - double.start_time_unix_nano) / 1e9 == pytest.approx(took, abs=0.01)
     assert last.end_time_unix_nano <= grading.start_time_unix_nano < grading.end_time_unix_nano
     assert attributes(grading)["codegate.resolved"] is True
 
@@ -147,6 +152,8 @@ def test_a_run_is_a_tree_of_attempts_calls_and_gradings(
         "bad_request",
     )
     assert call.status.code == Status.STATUS_CODE_ERROR
+    for span in (lost, call):
+        assert span.end_time_unix_nano - span.start_time_unix_nano >= 1e9, "as long as it took to fail"
     assert "gen_ai.response.model" not in attributes(call)
 
     names = {name for span in spans for name in attributes(span) if name.startswith("gen_ai.")}
