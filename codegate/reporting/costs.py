@@ -18,7 +18,7 @@ class Costs:
         attempts: that a model answered, graded or not: all of them were paid for, reused ones in an earlier run.
         priced: those of them whose cost is known.
         model_usd: what the priced ones cost; None when there are none.
-        sandbox_seconds: in the sandboxes of grading and of the model's own test runs, waiting for one included.
+        sandbox_seconds: in the sandboxes of grading and of the model's own test runs, without the wait for a free one.
         sandbox_usd: None without a declared rate.
         total_usd: model and sandbox; None unless every attempt is priced. Without a declared rate the model alone.
         lost_calls: model calls that no attempt accounts for: failed tries and conversations that came to nothing.

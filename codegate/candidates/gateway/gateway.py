@@ -125,9 +125,10 @@ class Gateway:
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds in which calls were under way, and those of them in which every such call waited.
+        """Return the seconds of calls, and those spent waiting.
 
-        They wait for their turn, a provider's retries and the like. Seconds of several calls at once count once.
+        A call waits for its turn, a provider's retries and the like; seconds count as waiting while no call is being
+        answered. Seconds of several calls at once count once.
         """
         now = time.monotonic()
         calls = [(call.begun, call.sent, call.ended or now) for call in list(self._calls)]
