@@ -448,6 +448,15 @@ class TestExamples:
         assert found
         assert all("register(" in text for text in found if "render(" in text)
 
+    def test_of_many_statements_the_last_few_that_matter_are_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "class Basket(list):\n    def last(self):\n        return self[-1]\n"
+        right = f"{wrong[:-1]} + ' twice' * (self[-1:] == self[-2:-1])\n"
+        puts = "".join(f"    basket.append('{word}')\n" for word in ("tea", "rum", "ale", "figs", "milk", "milk"))
+        test = f"def test_last():\n    basket = Basket()\n{puts}    assert basket.last() == 'milk twice'\n"
+        tests = f"from lists import Basket\n\n{test}"
+        [found] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
+        assert found.code.count("append(") == 2
+
     def test_what_hangs_without_a_part_is_shown_with_it(self, sandboxes: Sandboxes) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['milk']\n    while len(words) < 2:\n"

@@ -32,6 +32,7 @@ _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
 _MAX_COMPILED: Final = 4
 _MAX_SHORTENED: Final = 4
+_LAST: Final = (0, 1, 2, 4)
 _APART: Final = 1000
 """How far the numbers of the probes of two files are apart: they may be of one package."""
 _MOST: Final = 8
@@ -337,11 +338,12 @@ def _try(file: _File, difference: _Difference, long: int) -> _Try | None:
 
 
 def _without_some(file: _File, tried: _Try) -> Iterator[_Try]:
-    """Yield a try without all statements whose names no later one uses, and without each of them."""
+    """Yield a try without statements whose names no later one uses: without all, all but the last few, or one."""
     line = tried.difference.line
-    steps = dict(without_each(file.dialect, line))
-    kept = tuple(step for at, step in enumerate(line.steps) if at not in steps)
-    for each in (replace(line, steps=kept), *steps.values()) if len(steps) > 1 else steps.values():
+    single = dict(without_each(file.dialect, line))
+    several = [set(sorted(single)[: len(single) - last]) for last in _LAST if len(single) - last > 1]
+    kept = (tuple(step for at, step in enumerate(line.steps) if at not in left_out) for left_out in several)
+    for each in (*(replace(line, steps=steps) for steps in kept), *single.values()):
         shorter = replace(tried.difference, line=each, step=len(each.steps) - 1)
         yield from filter(None, [_try(file, shorter, tried.rank[0])])
 
