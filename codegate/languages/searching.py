@@ -161,6 +161,7 @@ class _Server:
             self._process.wait()
         if self._errors is not None:
             self._errors.close()
+            self._errors = None  # there may be no room for another file
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lasts as long as the server)
         self._control, other = socket.socketpair()
         with other:
