@@ -461,11 +461,16 @@ def test_helpers_that_ask_for_another_model_are_named() -> None:
         assert len(opened.gateway.refused) <= 51, "the agent decides how many there are"
 
 
+HELPED = {
+    "agent": {"name": "opencode", "version": "1.18.33"},
+    "solver": "agent",
+    "harness": {"models": {"small": "tiny-2026"}},
+}
+
+
 def test_a_helper_of_the_harness_is_asked_and_counted_apart() -> None:
-    harness = {"models": {"small": "tiny-2026"}}
-    agent = {"agent": {"name": "opencode", "version": "1.18.33"}, "solver": "agent", "harness": harness}
     sampling = Sampling(temperature=0.5, max_output_tokens=100)
-    with door("chat", spec={**agent, "sampling": sampling}) as opened:
+    with door("chat", spec={**HELPED, "sampling": sampling}) as opened:
         for model in ("tiny-2026", MODEL):
             assert opened.post("/v1/chat/completions", {**ASKED, "model": model})[0] == 200
         assert opened.post("/v1/chat/completions", {**ASKED, "model": "other-2026"})[0] == 400
@@ -713,3 +718,39 @@ def test_seconds_of_failed_tries_and_the_pauses_behind_them_are_waiting() -> Non
         assert opened.post("/v1/chat/completions", body)[0] == 200
         called, waited = opened.gateway.seconds()
         assert 0.3 <= waited < called
+
+
+@pytest.mark.parametrize(("waiting", "answered"), [(MODEL, "tiny-2026"), ("tiny-2026", MODEL)])
+def test_a_helpers_answer_hides_no_wait_of_the_candidates_own_call(waiting: str, answered: str) -> None:
+    answering, first, go = 0.3, threading.Event(), threading.Event()
+
+    def first_waits(action: Callable[[], Completion], _size: int) -> Completion:
+        if not first.is_set():
+            first.set()
+            assert go.wait(20)
+        return action()
+
+    def slowly(_turn: Turn) -> Say:
+        time.sleep(answering)
+        return Say("Done.")
+
+    with door("chat", slowly, call=first_waits, spec=HELPED) as opened, ThreadPoolExecutor(1) as threads:
+        waits = threads.submit(opened.post, "/v1/chat/completions", {**ASKED, "model": waiting})
+        assert first.wait(20)
+        assert opened.post("/v1/chat/completions", {**ASKED, "model": answered})[0] == 200
+        called, waited = opened.gateway.seconds()
+        go.set()
+        assert waits.result()[0] == 200
+    assert (called - waited >= answering) == (answered == MODEL)
+
+
+def test_a_helper_waits_while_no_call_of_the_candidates_own_is_under_way() -> None:
+    def after_a_pause(action: Callable[[], Completion], _size: int) -> Completion:
+        time.sleep(0.2)
+        return action()
+
+    with door("chat", call=after_a_pause, spec=HELPED) as opened:
+        for model in (MODEL, "tiny-2026"):
+            assert opened.post("/v1/chat/completions", {**ASKED, "model": model})[0] == 200
+        _, waited = opened.gateway.seconds()
+    assert waited >= 2 * 0.2

@@ -84,8 +84,7 @@ class Gateway:
         refused: how often something was not passed on to the model, by what it was: the agent wrote parts of it.
         completions: the answers, in order.
         used: parts of the harness that requests have shown.
-        prompt: system prompt and tools of the first request to the candidate's model that offers tools, or else of the
-            first: no answer of the model came before it.
+        prompt: system prompt and tools of the candidate's model's first request that offers tools, or else its first.
     """
 
     def __init__(
@@ -127,13 +126,16 @@ class Gateway:
     def seconds(self) -> tuple[float, float]:
         """Return the seconds of calls, and those spent waiting.
 
-        A call waits for its turn, a provider's retries and the like; seconds count as waiting while no call is being
-        answered. Seconds of several calls at once count once.
+        A call waits for its turn, a provider's retries and the like. Seconds of several calls at once count once, as
+        waiting while no call is being answered; during a call of the candidate's own model, no helper's answer counts.
         """
         now = time.monotonic()
-        calls = [(call.begun, call.sent, call.ended or now) for call in list(self._calls)]
-        whole = _covered((begun, ended) for begun, _, ended in calls)
-        return whole, whole - _covered((sent, ended) for _, sent, ended in calls if sent is not None)
+        calls = [(call.own, call.begun, call.sent, call.ended or now) for call in list(self._calls)]
+        whole = _covered((begun, ended) for _, begun, _, ended in calls)
+        own = [(begun, ended) for is_own, begun, _, ended in calls if is_own]
+        answered = [(sent, ended) for is_own, _, sent, ended in calls if is_own and sent is not None]
+        helped = [(sent, ended) for is_own, _, sent, ended in calls if not is_own and sent is not None]
+        return whole, _covered(own) - _covered(answered) + whole - _covered(own + helped)
 
     @property
     def conversation(self) -> tuple[Message, ...]:
@@ -229,8 +231,8 @@ class Gateway:
     ) -> Forwarded | None:
         """Return the answer to a call that was begun; None: it failed, and ``failure`` says how."""
         answers: list[Forwarded] = []
-        timed = _Timed()
         model = cleaned["model"]
+        timed = _Timed(own=model == self._candidate.model)
         unwanted = self._unwanted.setdefault(model, set())
         self._calls.append(timed)
 
@@ -242,7 +244,7 @@ class Gateway:
             except ProviderError:
                 timed.sent = None
                 raise
-            answers.append(answer if model == self._candidate.model else _by_helper(answer, model))
+            answers.append(answer if timed.own else _by_helper(answer, model))
             unwanted.update(answer.without)
             for name in unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
@@ -271,7 +273,7 @@ class Gateway:
         self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.completions.append(completion)
-            if len(conversation) >= len(self._conversation) and model == self._candidate.model:
+            if len(conversation) >= len(self._conversation) and timed.own:
                 self._conversation = conversation
         return answers[-1]
 
@@ -293,6 +295,7 @@ class Gateway:
 class _Timed:
     """When a call began, its last request was sent (None while it waits for one), and it ended."""
 
+    own: bool
     begun: float = field(default_factory=time.monotonic)
     sent: float | None = None
     ended: float | None = None
@@ -354,20 +357,15 @@ def _document(request: HttpRequest) -> dict[str, Any]:
 
 
 def _lasting(text: str, model: str) -> tuple[str, ...]:
-    """Return the lines of a text, but those that name the day, the kernel or the model.
-
-    Agents write these into their prompts. They are the run's or the candidate's, and equal in all attempts of a day.
-    """
+    """Return the lines that do not name the day, the kernel or the model, which agents write into their prompts."""
     names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
     left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
     return tuple(line for line in text.split("\n") if not left_out.search(line))
 
 
 def _date_pattern(now: datetime) -> str:
-    """Return a pattern of one whole date, in the orders that programs write: 2026-11-28, Sat Nov 28 20:03:06 UTC 2026.
-
-    Numbers that stand apart are no date: a line with them would be left out on one day, and differ on the next.
-    """
+    """Return a pattern of one whole date as programs write it, such as Sat Nov 28 20:03:06 UTC 2026."""
+    # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
     year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
     between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"
     orders = (
