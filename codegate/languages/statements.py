@@ -145,7 +145,12 @@ def is_fresh(node: "Node", base: str) -> bool:
 
 def appears(text: str, base: str) -> bool:
     """Return whether a file has code, whatever its layout."""
-    return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
+    return without_blanks(text) in without_blanks(base)
+
+
+def without_blanks(code: str) -> str:
+    """Return code without blanks and ends of lines."""
+    return re.sub(r"\s", "", code)
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":

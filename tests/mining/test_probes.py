@@ -151,8 +151,9 @@ class TestExamples:
         )
         hidden = {"test_lists.py": tests, "conftest.py": fixture}
         assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes) == []
-        beside = {"test_lists.py": f"{fixture}\n{tests}"}
-        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), sandboxes) == []
+        beside = {"test_lists.py": f"import pytest\n\n@pytest.fixture\ndef last():\n    return 'or'\n\n{tests}"}
+        [found] = examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), sandboxes)
+        assert "def last():" in found.code
         old = {"conftest.py": fixture}
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
@@ -187,6 +188,45 @@ class TestExamples:
         [found] = examples(cut, sandboxes)
         assert found.expected not in {"9", "16", "25"}
 
+    @pytest.mark.parametrize(
+        "others",
+        [
+            "".join(f"def test_{n}():\n    number = {n}\n    assert area(number) == {n * n}\n\n" for n in range(4, 10)),
+            "".join(f"def test_{n}():\n    assert area(\n        {n}\n    ) == {n * n}\n\n" for n in range(4, 10)),
+            "".join(f"def test_{n}():\n    area(1)\n    assert area({n}) == {n * n}\n\n" for n in range(4, 10)),
+        ],
+        ids=["by a name", "over several lines", "after another call"],
+    )
+    def test_no_call_of_another_hidden_test_is_shown(self, sandboxes: Sandboxes, others: str) -> None:
+        wrong = "def area(side):\n    return side * 2\n"
+        head = "from lists import area\n\n"
+        first = f"{head}def test_area():\n    assert area(3) == 9\n\n"
+        for hidden in ({"test_lists.py": first + others}, {"test_lists.py": first, "test_other.py": head + others}):
+            cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, hidden)
+            shown = {found.expected for found in examples(cut, sandboxes)}
+            assert shown.isdisjoint({str(n * n) for n in range(3, 10)})
+
+    def test_a_table_of_what_tests_expect_is_not_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "def area(side):\n    return side * 2\n"
+        test = "def test_area():\n    for side in WANTED:\n        assert area(side) == WANTED[side]\n"
+        tests = f"from lists import area\n\nWANTED = {{3: 9, 4: 16}}\n\n{test}"
+        cut = cut_of(
+            {"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, {"test_lists.py": tests}
+        )
+        assert examples(cut, sandboxes) == []
+
+    def test_a_helper_does_not_read_what_a_line_gives_its_names(self, sandboxes: Sandboxes) -> None:
+        wrong = "def area(side):\n    return side * 2\n"
+        helper = "def doubled(n):\n    return area(n + LIMIT)\n\n"
+        test = "def test_area():\n    LIMIT = 12\n    assert doubled(LIMIT) == 600\n"
+        old = {"test_lists.py": f"from lists import area\n\nLIMIT = 13\n\n{helper}"}
+        cut = cut_of(
+            {"lists.py": wrong, **old},
+            {"lists.py": wrong.replace("side * 2", "side * side - 25")},
+            {"test_lists.py": old["test_lists.py"] + test},
+        )
+        assert examples(cut, sandboxes) == []
+
     def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, sandboxes: Sandboxes) -> None:
         base = "from unittest import TestCase\nfrom lists import join\n\nclass Joins(TestCase):\n    pass\n"
         helper = "    def of(self, *words):\n        found = join(list(words))\n        return found\n\n"
@@ -200,11 +240,22 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes)
         assert found.expression.startswith("self.of(")
 
-    @pytest.mark.parametrize("place", ["{}def test_pay():", "{}class TestPay:\n    def test_pay(self):"])
-    def test_what_a_decorator_sets_decides_no_example(self, sandboxes: Sandboxes, place: str) -> None:
+    @pytest.mark.parametrize(
+        "place",
+        [
+            "@patch('lists.LIMIT', 50)\ndef test_pay():",
+            "@patch('lists.LIMIT', 50)\nclass TestPay:\n    def test_pay(self):",
+            "@pytest.fixture\ndef limit():\n    with patch('lists.LIMIT', 50):\n        yield\n\n"
+            "@pytest.mark.usefixtures('limit')\ndef test_pay():",
+            "@pytest.fixture(autouse=True)\ndef limit():\n    with patch('lists.LIMIT', 50):\n        yield\n\n"
+            "def test_pay():",
+        ],
+        ids=["test", "class", "usefixtures", "autouse"],
+    )
+    def test_what_a_reader_does_not_see_decides_no_example(self, sandboxes: Sandboxes, place: str) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
-        test = place.format("@patch('lists.LIMIT', 50)\n") + "\n        assert order(44) == '2200 items'\n"
-        head = "from unittest.mock import patch\nfrom lists import order\n\n"
+        test = f"{place}\n        assert order(44) == '2200 items'\n"
+        head = "import pytest\nfrom unittest.mock import patch\nfrom lists import order\n\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": head + test})
         [found] = examples(cut, sandboxes)
         count = int(found.expression.removeprefix("order(").removesuffix(")"))

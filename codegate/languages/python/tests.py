@@ -126,7 +126,8 @@ class PythonTests(Dialect):
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
         tests = dict(_functions(self.parse(source)))
-        parts = [source if beside else _TEST.sub(r"\1codegate_", source), _HELPERS]
+        # A reader has no fixtures that he does not name.
+        parts = [source if beside else _TEST.sub(r"\1codegate_", source).replace("autouse=True", ""), _HELPERS]
         classes: dict[str, list[str]] = {}
         for name, line in probes.items():
             test = tests[line.frame]
@@ -248,8 +249,13 @@ def _kept(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
     Any other may decide what the code gives, and a reader does not see it.
     """
     own = [node for node in _decorators(definition) if not _is_table(node)]
-    plain = (node for node in own if _is_mark(node) or node.named_children[0].type != "call" or node in mocks)
+    plain = (node for node in own if _is_harmless(node) or node in mocks)
     return [text_of(node) for node in plain]
+
+
+def _is_harmless(decorator: "Node") -> bool:
+    mark = _is_mark(decorator) and "usefixtures" not in text_of(decorator)
+    return mark or decorator.named_children[0].type != "call"
 
 
 def _mocks(test: "Node") -> "dict[str, Node] | None":

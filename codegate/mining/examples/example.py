@@ -46,7 +46,7 @@ _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_cou
 _INSIDE: Final = re.compile(r'FieldByName\("[a-z_]')
 #: What stands between the names in a test's id.
 _TITLES: Final = re.compile(r"::| > ")
-_POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
+POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
 #: A number of things is no example: what they are would be.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
 
@@ -89,7 +89,7 @@ class Example:
     def poor(self) -> bool:
         """Return whether its value says only that something is there, or what is left after an error."""
         counted = _COUNTS.fullmatch(self.expression) and not re.match("raises |throws ", self.observed)
-        return bool(counted) or any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
+        return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
 
     def echoes(self, names: Iterable[str]) -> bool:
         """Return whether it shows only that one of ``names`` is new.

@@ -14,10 +14,11 @@ from typing import Final
 
 from codegate.grading import TestReport
 from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, dialect_of, literals_of
-from codegate.languages.statements import appears
+from codegate.languages.statements import appears, without_blanks
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
+from codegate.mining.examples.hidden import inlined, is_asserted, is_hidden_value, is_new, parts_of
 from codegate.mining.examples.literals import hidden_texts, is_secret, literals_to_hide
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
 from codegate.mining.proving.validation import Validated
@@ -51,7 +52,7 @@ class _File:
     Attributes:
         source: as it is after the fix.
         base: the file before the fix; empty where there is none.
-        rows: what each line of its tests consists of; those aside that the base's file has as they are.
+        rows: what each line of the hidden tests consists of, without blanks; those that the base has are left out.
         literals: those that only it has.
         hidden: those of them that may not be shown.
         unseen: modules that no reader has.
@@ -242,18 +243,20 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             base = decode(cut.base[path].data) if path in cut.base else ""
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
-            steps = [frozenset(_texts(line.steps)) for line in lines]
+            fresh, old = without_blanks(added), without_blanks(base)
             # Such as a test that was expected to fail: the base has its call for all to read.
-            rows = tuple(row for row in steps if any(appears(each, added) or not appears(each, base) for each in row))
+            steps = [line.steps for line in lines]
+            asked = [each for each in steps if any(one in fresh or one not in old for one in parts_of(each))]
+            rows = tuple(parts_of(each) | parts_of(inlined(each)) for each in asked)
             found = probes_of(dialect, lines, known, seed)
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
             words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
-            files += (
-                [_File(path, source, base, rows, dialect, own, texts, unseen, added, words, probes)] if probes else []
-            )
-    return files
+            file = _File(path, source, base, rows, dialect, own, texts, unseen, added, words, probes)
+            files += [file] if probes else []
+    every = tuple(row for file in files for row in file.rows)
+    return [replace(file, rows=every) for file in files]
 
 
 def _beside(cut: Cut, path: str) -> Iterator[str]:
@@ -304,6 +307,8 @@ def _differences(
 
 def _value(kept: Values, number: int, step: int) -> Value | None:
     """Return what an expression gave, or the error that ended the probe before it."""
+    if len({value for place, value in kept if place == number}) > 1:
+        return None  # of a loop, which a reader sees once
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
     return next(matching, None)
 
@@ -357,10 +362,12 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown."""
     dialect, line = file.dialect, difference.line
     text, own = f"{line.code}\n{difference.expression}", _texts(line.own)
-    parts = frozenset(filter(None, [*_texts(line.steps), difference.expression]))
+    parts = parts_of(inlined([*line.steps, Step(difference.expression)]))
     if any(parts <= row for row in file.rows):
         return None
-    if frozenset(own) in file.rows and literals_of(dialect, text) <= literals_of(dialect, "\n".join(own)):
+    if any(parts_of(line.own) <= row for row in file.rows) and literals_of(dialect, text) <= literals_of(
+        dialect, "\n".join(own)
+    ):
         return None
     asked = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
     asked = {each for each in asked if not appears(each, file.base)}
@@ -372,14 +379,20 @@ def _example(file: _File, difference: _Difference) -> Example | None:
         return None  # what was replaced has no effect, and what has one is the test's own
     given = dialect.given(file.source, line)
     bound = frozenset(name for step in line.steps for name in dialect.bound(step.text)) | set(given or ())
-    bound -= {name for name in line.fixtures if dialect.context(file.source, frozenset({name})) is not None}
-    needed = dialect.context(file.source, dialect.used(text) - bound)
-    if needed is None or given is None:
+    defined = {name for name in line.fixtures if dialect.context(file.source, frozenset({name})) is not None}
+    needed = dialect.context(file.source, dialect.used(text) - (bound - defined))
+    if needed is None or given is None or any(is_hidden_value(dialect, part, file.base) for part in needed):
+        return None
+    helpers = "\n".join(needed)  # which have their names from the file, and not from the steps
+    if (dialect.used(helpers) | dialect.declared(helpers)) & dialect.bound(line.code):
         return None
     context = _shortened(file, needed)
     shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
-    unseen = unseen or any(re.search(rf"\bdef {name}\(", file.added) for name in {*given, *_OWN_NAME.findall(text)})
+    unseen = unseen or any(
+        is_new(name, file.source, file.base, file.added) for name in {*given, *_OWN_NAME.findall(text)} - defined
+    )
+    unseen = unseen or is_asserted(file.added, literals_of(dialect, text), shown.expected)
     mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # is there before the fix
     unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(each)) for each in mocked)
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
