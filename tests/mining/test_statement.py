@@ -111,7 +111,9 @@ class TestQuotations:
         assert "says:\n\n> Sums are lost in all lists.\n\nThe commit" in reported(body)
 
     def test_what_a_text_quotes_itself_is_left_out(self) -> None:
-        text = reported("Sums are lost in all lists. They are empty.\n\n> The sum of a list is that of its items.")
+        text = reported(
+            "Sums are lost in all lists. They are empty.\n\n> Lists are old. The sum of a list is that of its items."
+        )
         assert ("Sums are lost" in text, "The sum of a list" in text) == (True, False)
 
     def test_a_text_that_never_ends_is_quoted_in_part(self) -> None:
@@ -147,7 +149,10 @@ class TestHeadings:
             ("Do what #12 says of totals", "`total([])` raises `IndexError`"),
             ("Fix tests", "`total([])` raises `IndexError`"),
             ("Test and fix for #12", "`total([])` raises `IndexError`"),
+            ("Test and fix for: GH-12", "`total([])` raises `IndexError`"),
             ("Totals of nothing are wrong, fixes #12", "Totals of nothing are wrong"),
+            ("Fix crash of the totals #12", "Fix crash of the totals"),
+            ("Fix totals of a list (#12)", "Fix totals of a list"),
             ("Add empty_amount for lists", "`total([])` raises `IndexError`"),
             (f"Let it {LINE}", "`total([])` raises `IndexError`"),
         ],

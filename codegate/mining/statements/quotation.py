@@ -27,6 +27,8 @@ _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00
 #: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 _END: Final = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)")
+#: Lines that a text quotes itself: the words of somebody else, of something else.
+_OTHERS: Final = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
 _PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")
 _INDENTED: Final = re.compile(r"(?:(?: {4}|\t).*(?:\n|\Z))+")
 #: Source code, a prompt, or a row of a table.
@@ -36,8 +38,9 @@ _CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b
 _ASIDE: Final = re.compile(
     r",?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
 )
-#: What a title ends with that has it for an object: "Test and fix for #12".
-_NUMBER: Final = re.compile(r" #\d")
+#: What a title ends with whose object was a number: "Test and fix for #12".
+_CONNECTS: Final = re.compile(r"\b[a-z]{1,4}$")
+_NUMBER: Final = re.compile(r"[\s:]*(?:[\w.-]+/[\w.-]+)?(?:#|GH-)\d", re.IGNORECASE)
 _TARGET: Final = re.compile(r"\]\([^()\n]{0,500}\)")
 _INTRODUCTIONS: Final = {
     "issue": "The issue says:",
@@ -73,7 +76,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
         text = scrub_text(_ASIDE.sub("", without_type(title)), "")
         words, written = len(_WORD.findall(text)), normalise(title)
         if words and _key(text) in _key(written) and not refused(text, source):
-            if words >= _MIN_HEADING and not _NUMBER.match(written.partition(text)[2]):
+            if words >= _MIN_HEADING and not (_CONNECTS.search(text) and _NUMBER.match(written.partition(text)[2])):
                 return text, source
             few = few if few[0] else (text, source)
     return few if short else ("", "")
@@ -138,7 +141,6 @@ def is_sentence(text: str, source: str) -> bool:
     prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
     return (
         prose
-        and not text.startswith(">")  # the words of somebody else, of something else
         and _MIN_WORDS <= len(_WORD.findall(text)) <= _MAX_WORDS
         and not text.endswith(":")
         and not text.count("`") % 2
@@ -148,7 +150,7 @@ def is_sentence(text: str, source: str) -> bool:
 
 def _paragraphs(text: str) -> Iterator[str]:
     """Yield paragraphs and list items of ``text`` without code blocks, each on one line."""
-    for paragraph in _PARAGRAPH.split(scrub_text("", text)):
+    for paragraph in _PARAGRAPH.split(scrub_text("", _OTHERS.sub("", text))):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
 
