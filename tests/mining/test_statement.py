@@ -364,8 +364,9 @@ class TestForms:
     def test_a_message_that_tests_have_words_of_is_disclosed_without_its_values(self) -> None:
         fix = {"pkg/sums.py": "def total(items):\n    if not items:\n"}
         fix["pkg/sums.py"] += '        raise ValueError(f"nothing to add up in {len(items)} items, {items}")\n'
-        fix["pkg/sums.py"] += '    log("a text that no test has", "few words", "%(n)s of … what is 100%done")\n'
-        hidden = 'PATTERN = "^nothing to add up in [0-9]"\n\ndef test_total():\n    few words of … what is 100%done\n'
+        fix["pkg/sums.py"] += '    log("a text that no test has", "(0, 1, -31)", "%(n)s of … what is 100%done")\n'
+        test = 'def test_total():\n    total((0, 1, -31), "few words of … what is 100%done")\n'
+        hidden = f'PATTERN = "^nothing to add up in [0-9]"\n\n{test}'
         cut = cut_of(BASE, fix, {"tests/test_sums.py": hidden})
         found = write_statement(unit_of(MESSAGE), cut, outcomes_of("tests/test_sums.py::test_total", None))
         assert isinstance(found, StatementText)

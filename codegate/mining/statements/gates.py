@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.languages.lines import dialect_of
+from codegate.languages.lines import dialect_of, literals_of
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals
@@ -100,9 +100,15 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
+def _written(path: str, source: str) -> str:
+    """Return the texts that code writes out; all of a file of another kind."""
+    dialect = dialect_of(path)
+    return source if dialect is None else "\n".join(literals_of(dialect, source))
+
+
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
-    """Yield messages in ``added`` whose longest fixed part is in a hidden test, with ``VALUE`` for values."""
-    hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
+    """Yield messages in ``added`` whose longest fixed part is in a hidden test's text, with ``VALUE`` for values."""
+    hidden = "\n".join(_written(path, decode(file.data)) for path, file in cut.hidden.items() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
     for _, literal in (found for line in lines for found in _QUOTED.findall(line)):
         message = _FORMATTED.sub(VALUE, literal)
