@@ -374,6 +374,8 @@ class TestGo:
         assert [step.text for step in GO.tidy(steps, "b")] == ["a, _ := One()", "b, _ := Two(a)"]
 
     def test_an_error_that_was_declared_before_is_assigned(self) -> None:
+        unread = (Step("err := One()"), Step("err = Two()"), Step("c := Three()"))
+        assert [step.text for step in GO.tidy(unread, "c")] == ["_ = One()", "_ = Two()", "c := Three()"]
         steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
         assert [step.text for step in GO.tidy(steps, "err")] == ["a, err := One()", "_, err = Two(a)"]
         inner = (steps[0], Step("b, err := Two(a)", depth=1))
@@ -456,7 +458,7 @@ class TestLines:
         line = Line("a", (*map(Step, steps), Step(checked=("w.String()",))))
         short, long = slices(GO, line, len(steps), "w.String()")
         assert [step.text for step in short.steps[:-1]] == [steps[0]]
-        assert [step.text for step in long.steps[:-1]] == list(steps[:4])
+        assert [step.text for step in long.steps[:-1]] == [*steps[:3], "_, _ = k.Parse(1)"]
 
     def test_what_a_helper_is_given_is_checked_where_it_is_a_result(self) -> None:
         helper = "func isNoErr(t *testing.T, err error) {\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"

@@ -190,16 +190,23 @@ class GoTests(Dialect):
         return super().shown(path, context, steps, printed, before, after)
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
-        """See ``Dialect.tidy``: a variable that nothing uses does not compile, nor does one that is declared twice."""
+        """See ``Dialect.tidy``: a variable that nothing reads does not compile, nor does one that is declared twice."""
         kept: list[Step] = []
         used = self.used(expression)
+        local = frozenset(name for step in steps for name in self.declared(step.text))
         for step in reversed(steps):
-            root = self.parse(step.text)
-            declared = [node for node in root.named_children if node.type == "short_var_declaration"]
-            names = [name for node in declared for name in children_of(node, "left")]
-            unused = {name: "_" for name in names if text_of(name) not in used}
+            root, edits, names = self.parse(step.text), dict["Node", str](), list["Node"]()
+            for node in root.named_children:
+                given = (
+                    children_of(node, "left") if node.type in {"short_var_declaration", "assignment_statement"} else []
+                )
+                given = given if all(text_of(name) in local | {"_"} for name in given) else []
+                unread = [name for name in given if text_of(name) not in used]
+                edits |= dict.fromkeys(unread, "_")
+                edits |= {child: "=" for child in node.children if child.type == ":=" and len(unread) == len(given)}
+                names += given
             used |= self.used(edited(root, dict.fromkeys(names, "")))
-            kept.insert(0, replace(step, text=edited(root, unused) if len(unused) < len(names) else step.text))
+            kept.insert(0, replace(step, text=edited(root, edits)))
         known: set[tuple[int, str]] = set()
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
