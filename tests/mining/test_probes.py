@@ -640,6 +640,12 @@ class TestExample:
         assert chosen(found) == [replace(silent, tests=("a",)), replace(value, tests=("a",))]
         assert chosen(found[:1]) == [replace(silent, tests=("a",))]
 
+    def test_of_a_test_that_asks_for_an_error_too_both_are_shown(self) -> None:
+        value = Example("", "f(1)", "2", "3")
+        error = Example("", "f(0)", "raises ZeroDivisionError: no", "raises ValueError: no")
+        found = [found_of("t.py::test_a", (number,), "f", each) for number, each in enumerate((value, value, error))]
+        assert [each.expected for each in chosen(found)] == ["3", "raises ValueError: no"]
+
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")
         assert told.rank(1, ("", ""), {}) < replace(told, expected="None").rank(1, ("", ""), {})

@@ -91,6 +91,11 @@ class Example:
         counted = _COUNTS.fullmatch(self.expression) and not re.match("raises |throws ", self.observed)
         return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
 
+    @property
+    def raises(self) -> bool:
+        """Return whether an error is what it expects."""
+        return re.match("raises |throws |panics:", self.expected) is not None
+
     def echoes(self, names: Iterable[str]) -> bool:
         """Return whether it shows only that one of ``names`` is new.
 
@@ -172,7 +177,8 @@ def of_all_rows(
 def chosen(found: Iterable[Found]) -> list[Example]:
     """Return the clearest example of each of up to three tests, no two of one shape.
 
-    Where that says only that there is no error any more, one more of the test shows a value, if it can.
+    One more of the test shows a value where that says only that there is no error any more, or the error that another
+    assertion of it asks for.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, Found] = {}
@@ -186,9 +192,12 @@ def chosen(found: Iterable[Found]) -> list[Example]:
         shapes[each.shape] = replace(first, tests=(*first.tests, each.test))
     examples = list(shapes.values())[:_MAX_FIRST]
     for shown in tuple(examples):
-        values = (each for each in ordered if each.test in shown.tests and not each.example.poor)
-        value = next(values, None) if shown.poor and len(examples) < MAX_EXAMPLES else None
-        examples += [replace(value.example, tests=(value.test,))] if value is not None else []
+        same = [each for each in ordered if each.test in shown.tests]
+        values = [each for each in same if shown.poor and not each.example.poor]
+        others = [each for each in same if each.example.raises != shown.raises]
+        if (values or others) and len(examples) < MAX_EXAMPLES:
+            other = (values or others)[0]
+            examples.append(replace(other.example, tests=(other.test,)))
     return examples
 
 

@@ -173,7 +173,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], Found] = {}
     for each in found:
-        clearest.setdefault((each.test, each.shape, each.line.own), each)
+        clearest.setdefault((each.test, each.shape, each.line.own, each.example.raises), each)
     return list(clearest.values())[:_MOST]
 
 
