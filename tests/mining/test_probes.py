@@ -206,6 +206,16 @@ class TestExamples:
             shown = {found.expected for found in examples(cut, sandboxes)}
             assert shown.isdisjoint({str(n * n) for n in range(3, 10)})
 
+    def test_no_hidden_call_is_shown_after_others_without_effect(self, sandboxes: Sandboxes) -> None:
+        wrong = (
+            "class Box(list):\n    moves = ()\n\n    def lid(self, opened):\n"
+            "        self.moves = () if opened else ('shut',)\n"
+        )
+        steps = "    box = Box()\n    box.append('walnut')\n    box.lid(True)\n    box.lid(False)\n"
+        tests = f"from lists import Box\n\ndef test_lid():\n{steps}    assert box.moves == ()\n"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("('shut',)", "()")}, {"test_lists.py": tests})
+        assert examples(cut, sandboxes) == []
+
     def test_a_table_of_what_tests_expect_is_not_shown(self, sandboxes: Sandboxes) -> None:
         wrong = "def area(side):\n    return side * 2\n"
         test = "def test_area():\n    for side in WANTED:\n        assert area(side) == WANTED[side]\n"
