@@ -13,6 +13,7 @@ from codegate.languages.lines import Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
+from codegate.mining.examples.hidden import is_asserted
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
@@ -649,6 +650,21 @@ class TestExample:
         found = [found_of("a", (0,), "a", silent), found_of("a", (1,), "b", value), found_of("a", (2,), "c", value)]
         assert chosen(found) == [replace(silent, tests=("a",)), replace(value, tests=("a",))]
         assert chosen(found[:1]) == [replace(silent, tests=("a",))]
+
+    @pytest.mark.parametrize(
+        ("literals", "expected", "asserted"),
+        [
+            (["4"], "16", True),
+            (["4", ""], "16", True),
+            (["7"], "16", False),
+            (["4"], "1", False),
+            (["4"], "''", False),
+            (["a"], "''", True),
+            ([], "1", False),
+        ],
+    )
+    def test_what_one_line_asks_for_is_known(self, literals: list[str], expected: str, asserted: bool) -> None:
+        assert is_asserted("assert area(4) == 16\nassert name('a') == ''", literals, expected) is asserted
 
     def test_of_a_test_that_asks_for_an_error_too_both_are_shown(self) -> None:
         value = Example("", "f(1)", "2", "3")

@@ -55,7 +55,7 @@ def is_asserted(added: str, literals: Iterable[str], expected: str) -> bool:
 
     Where that is a single character, or one of a few words, the line has to have all literals.
     """
-    value = expected.strip("\"'`")
+    value, texts = expected.strip("\"'`") or expected, [text for text in literals if text]
     enough = all if len(value) < 2 or POOR.fullmatch(value) else any
     lines = (line for line in added.splitlines() if shows(line, {value}))
-    return any(enough(bool(shows(line, {each})) for each in literals) for line in lines)
+    return bool(texts) and any(enough(bool(shows(line, {each})) for each in texts) for line in lines)
