@@ -19,6 +19,7 @@ _LITERALS: Final = frozenset(
     ("int_literal", "float_literal", "interpreted_string_literal_content", "raw_string_literal_content")
 )
 _FUNCTION: Final = frozenset({"function_declaration"})
+_GIVING: Final = frozenset({"short_var_declaration", "assignment_statement"})
 #: Calls whose texts are for those who read the results of tests.
 _SAYING: Final = re.compile(r"^tb?\.(?:Error|Fatal|Log|Skip|Run)\w*$")
 _TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)", re.MULTILINE)
@@ -193,14 +194,13 @@ class GoTests(Dialect):
         """See ``Dialect.tidy``: a variable that nothing reads does not compile, nor does one that is declared twice."""
         kept: list[Step] = []
         used = self.used(expression)
-        local = frozenset(name for step in steps for name in self.declared(step.text))
+        local = {"_", *(name for step in steps for name in self.declared(step.text))}
         for step in reversed(steps):
             root, edits, names = self.parse(step.text), dict["Node", str](), list["Node"]()
             for node in root.named_children:
-                given = (
-                    children_of(node, "left") if node.type in {"short_var_declaration", "assignment_statement"} else []
-                )
-                given = given if all(text_of(name) in local | {"_"} for name in given) else []
+                given = children_of(node, "left") if node.type in _GIVING else []
+                if not given or not local.issuperset(text_of(name) for name in given):
+                    continue
                 unread = [name for name in given if text_of(name) not in used]
                 edits |= dict.fromkeys(unread, "_")
                 edits |= {child: "=" for child in node.children if child.type == ":=" and len(unread) == len(given)}

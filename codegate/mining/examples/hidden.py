@@ -20,6 +20,12 @@ def parts_of(steps: Iterable[Step]) -> frozenset[str]:
     return frozenset(without_blanks(text) for text in texts if text)
 
 
+def is_row(rows: Iterable[frozenset[str]], steps: Iterable[Step]) -> bool:
+    """Return whether a line of the hidden tests has all parts of some steps."""
+    parts = parts_of(steps)
+    return any(parts <= row for row in rows)
+
+
 def inlined(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Return steps with numbers and texts in place of the names that they are given."""
     values: dict[str, str] = {}

@@ -18,7 +18,7 @@ from codegate.languages.statements import appears, without_blanks
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
-from codegate.mining.examples.hidden import inlined, is_asserted, is_hidden_value, is_new, parts_of
+from codegate.mining.examples.hidden import inlined, is_asserted, is_hidden_value, is_new, is_row, parts_of
 from codegate.mining.examples.literals import hidden_texts, is_secret, literals_to_hide
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
 from codegate.mining.proving.validation import Validated
@@ -235,6 +235,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
         line for path, file in cut.hidden.items() if file is not None
         for line in added_lines(file, cut.base.get(path)).values()
     )  # fmt: skip
+    fresh = without_blanks(added)
     files: list[_File] = []
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)
@@ -243,7 +244,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             base = decode(cut.base[path].data) if path in cut.base else ""
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
-            fresh, old = without_blanks(added), without_blanks(base)
+            old = without_blanks(base)
             # Such as a test that was expected to fail: the base has its call for all to read.
             steps = [line.steps for line in lines]
             asked = [each for each in steps if any(one in fresh or one not in old for one in parts_of(each))]
@@ -362,23 +363,16 @@ def _example(file: _File, difference: _Difference) -> Example | None:
     """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown."""
     dialect, line = file.dialect, difference.line
     text, own = f"{line.code}\n{difference.expression}", _texts(line.own)
-    parts = parts_of(inlined([*line.steps, Step(difference.expression)]))
-    if any(parts <= row for row in file.rows):
+    if is_row(file.rows, inlined([*line.steps, Step(difference.expression)])):
         return None
-    if any(parts_of(line.own) <= row for row in file.rows) and literals_of(dialect, text) <= literals_of(
-        dialect, "\n".join(own)
-    ):
+    if literals_of(dialect, text) <= literals_of(dialect, "\n".join(own)) and is_row(file.rows, line.own):
         return None
     asked = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
     asked = {each for each in asked if not appears(each, file.base)}
     (_, own_before), (_, own_after) = difference.own
     last = [step for step in line.steps if step.text][-1:]
     same_values = (own_before, own_after) == (difference.before[1], difference.after[1])
-    if (
-        same_values
-        and last
-        and any(parts_of(inlined([*last, Step(difference.expression)])) <= row for row in file.rows)
-    ):
+    if same_values and last and is_row(file.rows, inlined([*last, Step(difference.expression)])):
         return None  # other literals before change nothing
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
         return None  # the test's own comparison holds, that of the other literals does not

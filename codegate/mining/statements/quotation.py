@@ -27,7 +27,7 @@ _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00
 #: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 _END: Final = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)")
-#: Lines that a text quotes itself: the words of somebody else, of something else.
+#: Lines in which a text quotes another one.
 _OTHERS: Final = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
 _PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")
 _INDENTED: Final = re.compile(r"(?:(?: {4}|\t).*(?:\n|\Z))+")
@@ -88,7 +88,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
     The best text comes first, each with its source; the statement has the text ``known`` already.
     """
     found: list[Quotation] = []
-    said = [_stems(known)]
+    earlier = [_stems(known)]
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
@@ -103,13 +103,13 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
                 stems = _stems(without_type(each.lstrip(_BULLETS)))
-                new = not any(stems <= one for one in said)
+                new = not any(stems <= one for one in earlier)
                 # A sentence that lost words or its end to scrubbing is not quoted.
                 key = f" {_key(each)}"
                 whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
                 if not full and new and whole and is_sentence(each, source) and not refused(each, source):
                     kept.append(each)
-                    said.append(stems)
+                    earlier.append(stems)
             if kept:
                 found.append(Quotation(source, tuple(kept), _joined(sentences, kept)))
     return found
