@@ -78,6 +78,11 @@ class Line:
         """Return what is executed, a statement after the other."""
         return code_of(self.steps)
 
+    @property
+    def text(self) -> str:
+        """Return what is executed, with the expressions that are checked."""
+        return "\n".join(text for step in self.steps for text in (step.text, *step.checked) if text)
+
 
 def code_of(steps: Iterable[Step]) -> str:
     """Return what steps execute, a statement after the other."""
@@ -112,6 +117,7 @@ class Dialect(ABC):
         place: pattern of a place in a compiler's message, with ``{}`` for the file and the line as its group; empty:
             one that is no program is left out before anything runs.
         assignments: types of nodes that change the value of their left side.
+        apart: what a reader is shown runs without the rest of its test file, and of other hidden files.
     """
 
     grammar: Grammar
@@ -123,6 +129,7 @@ class Dialect(ABC):
     probe: ClassVar[str]
     place: ClassVar[str] = ""
     assignments: ClassVar[frozenset[str]] = frozenset()
+    apart: ClassVar[bool] = False
 
     def parse(self, text: str) -> "Node":
         """Return the syntax tree of a file, or of statements."""
@@ -175,15 +182,24 @@ class Dialect(ABC):
         return f"{self.probe}{probe}"
 
     @abstractmethod
-    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+    def files(
+        self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False, alone: str | None = None
+    ) -> dict[str, str]:
         """Return the files, by path, whose tests run ``probes``.
 
-        They run in place of the tests in ``source``, or ``beside`` them.
+        They run in place of the tests in ``source``, or ``beside`` them. Given the file before the fix as ``alone``,
+        they run with what a reader sees, and nothing else, where a language can have them ``apart``.
         """
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """Return the imports and definitions that ``names`` need, or None."""
+
+    def outside(self, source: str, line: Line) -> frozenset[str]:
+        """Return the names that a line has from its file: not its own, nor those that a framework gives it."""
+        own = frozenset(name for step in line.steps for name in self.bound(step.text)) | {*line.fixtures, "self"}
+        defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
+        return self.used(line.text) - (own - defined)
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Return what fixtures and the like are, or None if unknown."""

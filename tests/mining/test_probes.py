@@ -152,9 +152,13 @@ class TestExamples:
         )
         hidden = {"test_lists.py": tests, "conftest.py": fixture}
         assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes) == []
-        beside = {"test_lists.py": f"import pytest\n\n@pytest.fixture\ndef last():\n    return 'or'\n\n{tests}"}
+        fixtures = (
+            "@pytest.fixture\ndef word():\n    return 'or'\n\n@pytest.fixture\ndef last(word):\n    return word\n"
+        )
+        beside = {"test_lists.py": f"import pytest\n\n{fixtures}\n{tests}"}
         [found] = examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), sandboxes)
-        assert "def last():" in found.code
+        assert "def last(word):" in found.code
+        assert "def word():" in found.code
         old = {"conftest.py": fixture}
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
@@ -260,13 +264,15 @@ class TestExamples:
             "@pytest.mark.usefixtures('limit')\ndef test_pay():",
             "@pytest.fixture(autouse=True)\ndef limit():\n    with patch('lists.LIMIT', 50):\n        yield\n\n"
             "def test_pay():",
+            "lists.LIMIT = 50\n\ndef test_pay():",
+            "limit = patch('lists.LIMIT', 50)\n\n@limit\ndef test_pay():",
         ],
-        ids=["test", "class", "usefixtures", "autouse"],
+        ids=["test", "class", "usefixtures", "autouse", "module", "alias"],
     )
     def test_what_a_reader_does_not_see_decides_no_example(self, sandboxes: Sandboxes, place: str) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
         test = f"{place}\n        assert order(44) == '2200 items'\n"
-        head = "import pytest\nfrom unittest.mock import patch\nfrom lists import order\n\n"
+        head = "import lists\nimport pytest\nfrom unittest.mock import patch\nfrom lists import order\n\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": head + test})
         [found] = examples(cut, sandboxes)
         count = int(found.expression.removeprefix("order(").removesuffix(")"))

@@ -76,6 +76,7 @@ class JavaScriptTests(Dialect):
     """One of the two languages; see ``Dialect``."""
 
     probe: ClassVar = "codegate probe "
+    apart: ClassVar = True
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their titles, joined by `` > ``."""
@@ -156,14 +157,22 @@ class JavaScriptTests(Dialect):
         """See ``Dialect.named``."""
         return f"{super().named(probe, line)};"  # no name of one begins with that of another
 
-    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+    def files(
+        self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False, alone: str | None = None
+    ) -> dict[str, str]:
         """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
         root = self.parse(source)
-        kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
         roots = {
             text_of(field(call, "function")).partition(".")[0] for call in map(called, walk(root)) if role_of(call)
         }
         declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
+        if alone is None:
+            begin = [node for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
+            kept = list(map(text_of, begin))
+        else:
+            names = frozenset().union(*(self.outside(source, line) for line in probes.values()))
+            of_file = self.context(source, frozenset({declare})) is not None
+            kept = self.context(source, names | {declare} if of_file else names) or []
         parts = [source if beside else "\n".join(kept), _HELPERS]
         for name, line in probes.items():
             test = f"{declare}('{self.named(name, line)}', async () => {{\n{self._probe(line)}\n}});"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.python.statements import DEFINITIONS, is_docstring
+from codegate.languages.python.statements import DEFINITIONS, is_docstring, parameters_of
 from codegate.languages.syntax import children_of, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
     """Return the imports and definitions that names need, or None."""
     shown: list[str] = []
     wanted = set(needed) - _BUILTINS
+    fixtures = {text_of(field(bare(node), "name")) for node in module.named_children if _is_fixture(node)}
     for node in reversed(module.named_children):
         if node.type in _IMPORTS:
             own = _imported(node) & wanted
@@ -73,12 +74,18 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 shown.insert(0, text)
                 wanted -= own
                 wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
+                if _is_fixture(node):
+                    wanted |= fixtures.intersection(parameters_of(bare(node)) or ())
     return shown if not wanted else None
 
 
 def bare(node: "Node") -> "Node":
     """Return a definition without its decorators."""
     return field(node, "definition") or node
+
+
+def _is_fixture(node: "Node") -> bool:
+    return any("fixture" in text_of(each) for each in node.named_children if each.type == "decorator")
 
 
 def _outer(root: "Node") -> Iterator["Node"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
 from codegate.languages.python.names import BINDING, bare, defining, names, used
 from codegate.languages.python.statements import (
+    DEFINITIONS,
     PythonReader,
     asserts,
     dedented,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _SETUPS: Final = ("setUpClass", "setup_class", "setUpTestData", "setUp", "setup_method", "setup")
 _TEST: Final = re.compile(r"^([ \t]*(?:async[ \t]+)?def[ \t]+)(?=test|runTest)", re.MULTILINE)
 _INDENT: Final = 4
+_LOADS: Final = re.compile(r"(?:import|from)\b")
 _ERRORS: Final = "(Exception, SystemExit)"
 _HELPERS: Final = """
 
@@ -59,6 +61,7 @@ class PythonTests(Dialect):
     remark: ClassVar = "#"
     raising: ClassVar = "raises"
     probe: ClassVar = "test_codegate_probe_"
+    apart: ClassVar = True
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``: tests are given by their class and name, and what was in brackets."""
@@ -123,22 +126,41 @@ class PythonTests(Dialect):
         around = line.frame.rpartition(".")[0].replace(".", "")
         return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
-    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
+    def files(
+        self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False, alone: str | None = None
+    ) -> dict[str, str]:
         """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
         tests = dict(_functions(self.parse(source)))
+        whole = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
+        # One that is no Python would cost all others.
+        whole = {name: text for name, text in whole.items() if not self.parse(text).has_error}
+        heads = {name: _head(tests[probes[name].frame], alone) for name in whole}
+        if alone is not None:
+            keys = {name: (heads[name], *self._decorators(tests[probes[name].frame], probes[name])) for name in whole}
+            around = {key: self._around(source, alone, *key) for key in dict.fromkeys(keys.values())}
+            whole = {name: text for name, text in whole.items() if around[keys[name]] is not None}
+            names = frozenset[str]().union(*(self.outside(source, probes[name]) for name in whole))
+            parts = [part for name in whole for part in around[keys[name]] or ()]
+            source = "\n".join(dict.fromkeys([*parts, *(self.context(source, names) or [])]))
         # A reader has no fixtures that he does not name.
         parts = [source if beside else _TEST.sub(r"\1codegate_", source).replace("autouse=True", ""), _HELPERS]
         classes: dict[str, list[str]] = {}
-        for name, line in probes.items():
-            test = tests[line.frame]
-            probe = self._probe(name, line, test)
-            if self.parse(probe).has_error:
-                continue  # one that is no Python would cost all others
-            if around := line.frame.rpartition(".")[0]:
-                classes.setdefault(around, [_head(test)]).append(shifted(f"\n{probe}", _INDENT))
+        for name, text in whole.items():
+            if heads[name]:
+                classes.setdefault(heads[name], []).append(shifted(f"\n{text}", _INDENT))
             else:
-                parts.append(probe)
-        return {path: "\n".join([*parts, *map("\n".join, classes.values()), ""])}
+                parts.append(text)
+        return {path: "\n".join([*parts, *("\n".join([head, *own]) for head, own in classes.items()), ""])}
+
+    def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
+        """Return what a probe's decorators and its class need, or None where a reader does not have it."""
+        needed = self.context(source, self.used("\n".join([*marks, "def probe(): pass"])))
+        names = self.used(f"{head}\n    pass" if head else "")
+        own = self.context(base, names)
+        if own is None:  # a new class, of which a reader is told the name and what it is made from
+            own = self.context(source, names)
+            own = own if all(_LOADS.match(part) for part in own or ("",)) else None
+        return None if needed is None or own is None else [*own, *needed]
 
     def _probe(self, name: str, line: Line, test: "Node") -> str:
         """Return a probe's function, which always ends with its records."""
@@ -159,17 +181,20 @@ class PythonTests(Dialect):
         if line.steps and _is_header(line.steps[-1].text):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
-        mocks, used = _mocks(test) or {}, self.used(_text(line))
-        unused = mocks.keys() - used  # a reader is not told of them
+        unused = (_mocks(test) or {}).keys() - self.used(line.text)  # a reader is not told of them
         given += [each for each in parameters_of(test) or () if each in line.fixtures and each not in unused]
         asynchronous = "async " if test.children[0].type == "async" else ""
-        own = _kept(test, [mocks[name] for name in mocks if name in used])
         return "\n".join([
-            *own, f"{asynchronous}def {self.probe}{name}({', '.join(given)}):",
+            *self._decorators(test, line), f"{asynchronous}def {self.probe}{name}({', '.join(given)}):",
             "    _codegate = CodegateProbe()", "    try:", *(written or ["        pass"]),
             f"    except {_ERRORS} as _codegate_error:",
             "        _codegate.raised(-1 - _codegate.step, _codegate_error)", "    _codegate.end()",
         ])  # fmt: skip
+
+    def _decorators(self, test: "Node", line: Line) -> list[str]:
+        """Return the decorators of a probe: pytest's marks, and the mocks that its line uses."""
+        used, mocks = self.used(line.text), _mocks(test) or {}
+        return _kept(test, [mocks[name] for name in mocks if name in used])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``."""
@@ -178,7 +203,7 @@ class PythonTests(Dialect):
     def given(self, source: str, line: Line) -> dict[str, str] | None:
         """See ``Dialect.given``: fixtures of pytest, mocks, and the test case itself."""
         test = dict(_functions(self.parse(source)))[line.frame]
-        used, mocks = self.used(_text(line)), _mocks(test)
+        used, mocks = self.used(line.text), _mocks(test)
         fixtures = [name for name in line.fixtures if name in used]
         if fixtures and mocks is None:
             return None  # what other decorators give has no name
@@ -219,21 +244,22 @@ def _from_root(path: str, code: str) -> str:
     return edited(root, edits)
 
 
-def _functions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
+def _functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
     """Yield functions of a module and its classes, by dotted names."""
+    yield from ((name, node) for name, node in _definitions(module) if node.type == "function_definition")
+
+
+def _definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
+    """Yield classes, and functions that are in no other, by dotted names."""
     for each in node.named_children:
         inner = bare(each)
         own = (*names, text_of(field(inner, "name")))
-        if inner.type == "function_definition":
+        if inner.type in DEFINITIONS:
             yield ".".join(own), inner
-        elif inner.type == "class_definition" and (body := field(inner, "body")) is not None:
-            yield from _functions(body, own)
+        if inner.type == "class_definition" and (body := field(inner, "body")) is not None:
+            yield from _definitions(body, own)
         elif inner.type in {"if_statement", "try_statement", "with_statement", "else_clause", "block"}:
-            yield from _functions(inner, names)
-
-
-def _text(line: Line) -> str:
-    return "\n".join(text for step in line.steps for text in (step.text, *step.checked))
+            yield from _definitions(inner, names)
 
 
 def _decorators(definition: "Node") -> "list[Node]":
@@ -244,18 +270,13 @@ def _decorators(definition: "Node") -> "list[Node]":
 
 
 def _kept(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return decorators for a probe: marks, ``mocks``, and those without arguments.
+    """Return decorators for a probe: marks, and ``mocks``.
 
     Any other may decide what the code gives, and a reader does not see it.
     """
-    own = [node for node in _decorators(definition) if not _is_table(node)]
-    plain = (node for node in own if _is_harmless(node) or node in mocks)
-    return [text_of(node) for node in plain]
-
-
-def _is_harmless(decorator: "Node") -> bool:
-    mark = _is_mark(decorator) and "usefixtures" not in text_of(decorator)
-    return mark or decorator.named_children[0].type != "call"
+    own = (node for node in _decorators(definition) if not _is_table(node))
+    marks = (node for node in own if node in mocks or (_is_mark(node) and "usefixtures" not in text_of(node)))
+    return [text_of(node) for node in marks]
 
 
 def _mocks(test: "Node") -> "dict[str, Node] | None":
@@ -334,22 +355,23 @@ def _own_names(around: "Node") -> "dict[Node, str]":
     return {node: name for node, (_, name) in uses.items() if name in made}
 
 
-def _head(test: "Node") -> str:
-    """Return a class like a test's, without tests and set-up."""
+def _head(test: "Node", base: str | None) -> str:
+    """Return a class like a test's, without tests and set-up; with a ``base``, as it is there. Empty for a function."""
     around = _class_of(test)
-    name, outer = text_of(field(around, "name")), around
-    while outer is not None and (outer := _class_of(outer)) is not None:
-        name = text_of(field(outer, "name")) + name
     if around is None:
         return ""
+    names, outer = [text_of(field(around, "name"))], around
+    while (inner := _class_of(outer)) is not None:
+        names, outer = [text_of(field(inner, "name")), *names], inner
+    seen = around if base is None else dict(_definitions(parse(base, "python"))).get(".".join(names))
     own = [
-        node for node in children_of(around, "body")
+        node for node in children_of(seen, "body")
         if bare(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
         and not (method := text_of(field(bare(node), "name"))).startswith("test") and method not in _SETUPS
     ]  # fmt: skip
     head = "\n".join([
         "", *_kept(around),
-        f"class TestCodegate{name}{text_of(field(around, 'superclasses'))}:",
+        f"class TestCodegate{''.join(names)}{text_of(field(around, 'superclasses'))}:",
     ])  # fmt: skip
     return "\n".join([head, *(shifted(f"\n{dedented(node)}", _INDENT) for node in own)])
 

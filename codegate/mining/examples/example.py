@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
-from codegate.languages.lines import MARK, Line
+from codegate.languages.lines import MARK, Line, dialect_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import shows
@@ -251,11 +251,15 @@ class Probing:
     Args:
         files: the probes' files, by path, in place of the tests'.
         tests: those of ``files`` that the runner is given.
+        alone: without the hidden files, where the language of the tests can do without them.
     """
 
-    def __init__(self, cut: Cut, validated: Validated, files: Mapping[str, str], tests: tuple[str, ...]) -> None:
+    def __init__(
+        self, cut: Cut, validated: Validated, files: Mapping[str, str], tests: tuple[str, ...], *, alone: bool
+    ) -> None:
         written = {path: TreeFile(text.encode("utf-8", "replace")) for path, text in files.items()}
-        before = cut.base.overlay(cut.hidden).overlay(written)
+        apart = alone and all(dialect is not None and dialect.apart for dialect in map(dialect_of, tests))
+        before = (cut.base if apart else cut.base.overlay(cut.hidden)).overlay(written)
         self._trees = {"before": before, "after": before.overlay(cut.fix)}
         self._validated, self._tests = validated, tests
         self.errors = ""

@@ -13,21 +13,17 @@ from itertools import chain, islice
 from typing import Final
 
 from codegate.grading import TestReport
-from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, dialect_of, literals_of
-from codegate.languages.statements import appears, without_blanks
+from codegate.languages.lines import Line, Step, Value, dialect_of, literals_of
+from codegate.languages.statements import without_blanks
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import MAX_LINES, Example, Found, Probing, changes, of_all_rows, records
-from codegate.mining.examples.hidden import inlined, is_asserted, is_hidden_value, is_new, is_row, parts_of
-from codegate.mining.examples.literals import hidden_texts, is_secret, literals_to_hide
+from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, records
+from codegate.mining.examples.hidden import Difference, TestFile, example_of, inlined, parts_of
+from codegate.mining.examples.literals import hidden_texts, literals_to_hide
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
 from codegate.mining.proving.validation import Validated
 from codegate.suite import Changes, TreeFile
 
-#: Values that come from a file tell a reader nothing.
-_READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
-_LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
-_OWN_NAME: Final = re.compile(r"\bself\.(\w+)")
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
@@ -46,62 +42,21 @@ Seen = dict[int, Values]
 
 
 @dataclass(frozen=True)
-class _File:
-    """A test file, and its probes by their numbers.
-
-    Attributes:
-        source: as it is after the fix.
-        base: the file before the fix; empty where there is none.
-        rows: what each line of the hidden tests consists of, without blanks; those that the base has are left out.
-        literals: those that only it has.
-        hidden: those of them that may not be shown.
-        unseen: modules that no reader has.
-        added: what only hidden files have, this one and others, which no reader has either.
-        known: words of the base's sources and of its paths.
-    """
-
-    path: str
-    source: str
-    base: str
-    rows: tuple[frozenset[str], ...]
-    dialect: Dialect
-    literals: frozenset[str]
-    hidden: frozenset[str]
-    unseen: tuple[str, ...]
-    added: str
-    known: frozenset[str]
-    probes: dict[int, Line]
-
-
-@dataclass(frozen=True)
-class _Difference:
-    """What an expression of a line gives before the fix and after it."""
-
-    line: Line
-    step: int
-    expression: str
-    before: Value
-    after: Value
-    own: tuple[Value, Value]
-    """What the test's own literals give."""
-
-
-@dataclass(frozen=True)
 class _Try:
     """A difference as it would be shown."""
 
-    difference: _Difference
+    difference: Difference
     example: Example
     rank: tuple[int, ...]
 
 
-Run = Callable[[list[_File]], tuple[Seen, Seen]]
-"""What the probes of files show before the fix and after it."""
+Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
+"""What the probes of files show before the fix and after it; alone or with all that their files have."""
 
 
-def _examples(files: list[_File], run: Run) -> Iterator[Found]:
+def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
     """Yield examples that gave the same when they ran by themselves."""
-    before, after = run(files)
+    before, after = run(files, False)
     tries: dict[str, list[_Try]] = {}
     for file in files:
         runs = {
@@ -123,33 +78,39 @@ def _examples(files: list[_File], run: Run) -> Iterator[Found]:
             yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line)
 
 
-def _confirmed(tries: Mapping[str, list[_Try]], files: list[_File], run: Run) -> dict[str, list[_Try]]:
-    """Return the tries, by their file, whose code gives the same by itself."""
-    numbered, probing = dict[int, _Try](), list[_File]()
-    for at, file in enumerate(files):
-        own = dict(enumerate(tries[file.path], _APART * at))
-        numbered |= own
-        probing.append(replace(file, probes={number: each.difference.line for number, each in own.items()}))
-    before, after = run(probing)
-    same = {
-        number for number, each in numbered.items()
-        if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
-    }  # fmt: skip
-    return {file.path: [numbered[number] for number in file.probes if number in same] for file in probing}
+def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
+    """Return the tries, by their file, with the values that their code gives by itself."""
+    numbered = {file.path: dict(enumerate(tries[file.path], _APART * at)) for at, file in enumerate(files)}
+    probing = [
+        replace(file, probes={number: each.difference.line for number, each in numbered[file.path].items()})
+        for file in files
+    ]
+    before, after = run(probing, True)
+    confirmed: dict[str, list[_Try]] = {}
+    for file in files:
+        own = confirmed[file.path] = list[_Try]()
+        for number, each in numbered[file.path].items():
+            line, shown = each.difference.line, [[(0, value)] for value in each.difference.own]
+            for found in _differences(line, before.get(number, []), after.get(number, []), *shown):
+                own += filter(None, [_try(file, found, each.rank[0])])
+    return confirmed
 
 
-def _both(cut: Cut, validated: Validated, files: list[_File]) -> tuple[Seen, Seen]:
+def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
     """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
     left = [file for file in files if file.probes]
     for _ in range(_MAX_COMPILED):
         if not left:
             break
         texts = [
-            file.dialect.files(file.path, file.source, {str(number): line for number, line in file.probes.items()})
+            file.dialect.files(
+                file.path, file.source, {str(number): line for number, line in file.probes.items()},
+                alone=file.base if alone else None,
+            )
             for file in left
-        ]
+        ]  # fmt: skip
         written = {path: text for each in texts for path, text in each.items()}
-        runs = Probing(cut, validated, written, tuple(file.path for file in left))
+        runs = Probing(cut, validated, written, tuple(file.path for file in left), alone=alone)
         seen = _seen(runs.run("before"))
         if seen:
             return seen, _seen(runs.run("after"))
@@ -184,15 +145,15 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
     """
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}
-    runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)))
-    alone = tuple(
+    runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
+    isolated = tuple(
         f"{each.path}::{dialect.named(str(number), each.line)}"
         for number, each in enumerate(copies)
         if (dialect := dialect_of(each.path)) is not None
     )
     unsteady: set[int] = set()
     for state in ("before", "after") if found else ():
-        seen = _seen(runs.run(state, alone, later=True))
+        seen = _seen(runs.run(state, isolated, later=True))
         for number, each in enumerate(copies):
             values = each.before if state == "before" else each.values
             if _texts_of(seen.get(number, [])[: len(values)]) != values:
@@ -201,13 +162,14 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
 
 
 def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
-    """Return the test files of examples, with these as tests that record their values; ``beside`` the file's own."""
+    """Return the test files of examples, with these as tests that record their values: alone or ``beside`` others."""
     files: dict[str, TreeFile] = {}
     for path in dict.fromkeys(each.path for each in found):
         file, dialect = cut.hidden[path], dialect_of(path)
         lines = {str(number): each.line for number, each in enumerate(found) if each.path == path}
-        source = decode(file.data) if file is not None else ""
-        texts = dialect.files(path, source, lines, beside=beside) if dialect is not None else {}
+        source, base = decode(file.data) if file is not None else "", _base_of(cut, path)
+        alone = None if beside else base
+        texts = dialect.files(path, source, lines, beside=beside, alone=alone) if dialect is not None else {}
         files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in texts.items()}
     return files
 
@@ -222,7 +184,7 @@ def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
     )
 
 
-def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File]:
+def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestFile]:
     """Return the files of the failing tests with the probes of the first pass."""
     tests: dict[str, list[str]] = {}
     for test in validated.outcomes.fail_to_pass:
@@ -236,13 +198,13 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
         for line in added_lines(file, cut.base.get(path)).values()
     )  # fmt: skip
     fresh = without_blanks(added)
-    files: list[_File] = []
+    files: list[TestFile] = []
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)
         if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
             source = decode(hidden.data)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
-            base = decode(cut.base[path].data) if path in cut.base else ""
+            base = _base_of(cut, path)
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
             old = without_blanks(base)
             # Such as a test that was expected to fail: the base has its call for all to read.
@@ -254,10 +216,15 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[_File
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
             words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
-            file = _File(path, source, base, rows, dialect, own, texts, unseen, added, words, probes)
+            file = TestFile(path, source, base, rows, dialect, own, texts, unseen, added, words, probes)
             files += [file] if probes else []
     every = tuple(row for file in files for row in file.rows)
     return [replace(file, rows=every) for file in files]
+
+
+def _base_of(cut: Cut, path: str) -> str:
+    """Return a file of the base, or an empty text."""
+    return decode(cut.base[path].data) if path in cut.base else ""
 
 
 def _beside(cut: Cut, path: str) -> Iterator[str]:
@@ -285,7 +252,7 @@ def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
 
 def _differences(
     line: Line, before: Values, after: Values, own_before: Values, own_after: Values
-) -> Iterator[_Difference]:
+) -> Iterator[Difference]:
     """Compare a probe's values before and after the fix; yield those that differ.
 
     Each comes with what the test's own literals give. An error before the fix stands for all that follows it; nothing
@@ -301,7 +268,7 @@ def _differences(
             thrown, returned = new[0] == "x", new[0] == "e" and old[0] != "e"
             unasked = (thrown and not step.panics) or (returned and not step.raises)
             if old != new and not unasked:
-                yield _Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
+                yield Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
             if any(place < 0 and -1 - place <= at for place, _ in after):
                 return
 
@@ -314,12 +281,7 @@ def _value(kept: Values, number: int, step: int) -> Value | None:
     return next(matching, None)
 
 
-def _last(kept: Values | None) -> Value | None:
-    """Return what a probe of one expression gave."""
-    return _value(kept, 0, 1 << 30) if kept else None
-
-
-def _tries(file: _File, differences: list[_Difference]) -> list[_Try]:
+def _tries(file: TestFile, differences: list[Difference]) -> list[_Try]:
     """Return what a reader could be shown of the clearest differences, also without some of the statements."""
     tries: list[_Try] = []
     for difference in differences:
@@ -332,9 +294,9 @@ def _tries(file: _File, differences: list[_Difference]) -> list[_Try]:
     return [*chain.from_iterable(found), *chain.from_iterable(shorter)]
 
 
-def _try(file: _File, difference: _Difference, long: int) -> _Try | None:
+def _try(file: TestFile, difference: Difference, long: int) -> _Try | None:
     """Return a difference as it would be shown, or None where it may not be."""
-    example, line = _example(file, difference), difference.line
+    example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
         return None
     # As the example shows them: in quotes, or with what marks an error.
@@ -343,7 +305,7 @@ def _try(file: _File, difference: _Difference, long: int) -> _Try | None:
     return _Try(difference, example, rank)
 
 
-def _without_some(file: _File, tried: _Try) -> Iterator[_Try]:
+def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
     """Yield a try without statements whose names no later one uses: without all, all but the last few, or one."""
     line = tried.difference.line
     single = dict(without_each(file.dialect, line))
@@ -357,63 +319,3 @@ def _without_some(file: _File, tried: _Try) -> Iterator[_Try]:
 def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
     """Return which line of its test a difference is of, and what it gives with the test's own literals."""
     return tried.difference.line.own, tried.difference.own
-
-
-def _example(file: _File, difference: _Difference) -> Example | None:
-    """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown."""
-    dialect, line = file.dialect, difference.line
-    text, own = f"{line.code}\n{difference.expression}", _texts(line.own)
-    if is_row(file.rows, inlined([*line.steps, Step(difference.expression)])):
-        return None
-    if literals_of(dialect, text) <= literals_of(dialect, "\n".join(own)) and is_row(file.rows, line.own):
-        return None
-    asked = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
-    asked = {each for each in asked if not appears(each, file.base)}
-    (_, own_before), (_, own_after) = difference.own
-    last = [step for step in line.steps if step.text][-1:]
-    same_values = (own_before, own_after) == (difference.before[1], difference.after[1])
-    if same_values and last and is_row(file.rows, inlined([*last, Step(difference.expression)])):
-        return None  # other literals before change nothing
-    if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
-        return None  # the test's own comparison holds, that of the other literals does not
-    same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
-    if same and asked & {difference.expression, *_texts(line.steps)}:
-        return None  # what was replaced has no effect, and what has one is the test's own
-    given = dialect.given(file.source, line)
-    bound = frozenset(name for step in line.steps for name in dialect.bound(step.text)) | set(given or ())
-    defined = {name for name in line.fixtures if dialect.context(file.source, frozenset({name})) is not None}
-    needed = dialect.context(file.source, dialect.used(text) - (bound - defined))
-    if needed is None or given is None or any(is_hidden_value(dialect, part, file.base) for part in needed):
-        return None
-    helpers = "\n".join(needed)  # which have their names from the file, and not from the steps
-    if (dialect.used(helpers) | dialect.declared(helpers)) & dialect.bound(line.code):
-        return None
-    context = _shortened(file, needed)
-    shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
-    unseen = _READS.search(shown.code) or any(module in shown.code for module in file.unseen)
-    unseen = unseen or any(
-        is_new(name, file.source, file.base, file.added) for name in {*given, *_OWN_NAME.findall(text)} - defined
-    )
-    unseen = unseen or is_asserted(file.added, literals_of(dialect, text), shown.expected)
-    mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # is there before the fix
-    unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(each)) for each in mocked)
-    return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
-
-
-def _texts(steps: Iterable[Step]) -> list[str]:
-    return [text for step in steps for text in (step.text, *step.checked) if text]
-
-
-def _shortened(file: _File, parts: list[str]) -> str:
-    """Return imports and definitions; where they are long, the base's own are named and not repeated."""
-    text = "\n".join(parts)
-    if len(text.splitlines()) <= MAX_LINES // 4:
-        return text
-    declared = {part: file.dialect.declared(part) for part in parts}
-    base = file.dialect.context(file.base, frozenset().union(*declared.values())) or []
-    of_base = {part for part in parts if part in file.base or part in base}
-    if not all(part in of_base for part in parts if "\n" in part):
-        return text
-    kept = [part for part in parts if part not in of_base or _LOADS.search(part)]
-    names = sorted({name for part in parts if part not in kept for name in declared[part]})
-    return "\n".join([*kept, f"{file.dialect.remark} {', '.join(names)}: see {file.path}"])
