@@ -274,9 +274,11 @@ class TestExamples:
         test = f"{place}\n        assert order(44) == '2200 items'\n"
         head = "import lists\nimport pytest\nfrom unittest.mock import patch\nfrom lists import order\n\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": head + test})
-        [found] = examples(cut, sandboxes)
-        count = int(found.expression.removeprefix("order(").removesuffix(")"))
-        assert (found.observed, found.expected) == (f"'{2 * count}'", f"'{2 * count} items'")
+        found = examples(cut, sandboxes)
+        assert len(found) == (not place.startswith("lists."))
+        for each in found:
+            count = int(each.expression.removeprefix("order(").removesuffix(")"))
+            assert (each.observed, each.expected) == (f"'{2 * count}'", f"'{2 * count} items'")
 
     def test_a_value_of_the_day_is_not_shown(self, sandboxes: Sandboxes) -> None:
         wrong = "from datetime import date\n\ndef stamp(word):\n    return f'{date.today():%Y}:{word}'\n"
@@ -392,12 +394,12 @@ class TestExamples:
             "    assert join(['walnut', 'quince'])\n"
         )
         right = "def join(words, last='and'):\n    return last\n"
-        wrong = "def join(words, last='and'):\n    return last + ' !' * (words[0][1:] == 'alnut')\n"
+        wrong = "def join(words, last='and'):\n    return last + ' !' * (words[0][:-1] == 'walnu')\n"
         plum = tests.replace("'plum') is True", "'plum') == 'plum'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": plum})
         assert examples(cut, sandboxes) == []  # the word is in both values, not in what differs
         right = "def join(words, last='and'):\n    return bool(words)\n"
-        wrong = right.replace("bool(words)", "words[0][1:] != 'alnut'")
+        wrong = right.replace("bool(words)", "words[0][:-1] != 'walnu'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
         assert examples(cut, sandboxes) == []
 
@@ -462,6 +464,18 @@ class TestExamples:
         with counted_runs(count):
             assert overturned_tests(cut, validated) == set()
         assert count.runs == 0
+
+    def test_each_rule_that_a_test_asks_for_is_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "def plural(word):\n    return word + 's'\n"
+        right = (
+            "def plural(word):\n    if word.endswith('y'):\n        return word[:-1] + 'ies'\n"
+            "    return word + ('es' if word.endswith(('s', 'sh')) else 's')\n"
+        )
+        rows = [("city", "cities"), ("bus", "buses"), ("dish", "dishes"), ("pony", "ponies")]
+        checks = "".join(f"    assert plural('{one}') == '{many}'\n" for one, many in rows)
+        hidden = {"test_lists.py": f"from lists import plural\n\ndef test_plural():\n{checks}"}
+        found = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), sandboxes)
+        assert sorted(each.expected.strip("'")[-3:] for each in found) == ["ies", "ses"]
 
     @pytest.mark.full
     def test_another_order_of_the_same_values_is_no_difference(self, sandboxes: Sandboxes) -> None:
@@ -606,7 +620,9 @@ class TestExamples:
 
 
 def found_of(test: str, rank: tuple[int, ...], shape: str, example: Example) -> Found:
-    return Found(test, rank, shape, example, (example.expected,), (example.observed,), Line(test, ()))
+    return Found(
+        test, rank, shape, example, (example.expected,), (example.observed,), Line(test, ()), (("", ""), ("", ""))
+    )
 
 
 class TestExample:

@@ -107,7 +107,16 @@ class TestPartialFixes:
 
 class TestTold:
     FOUND = tuple(
-        Found("t.py::test_a", (number,), "", Example("", f"f({number})", "1", "2"), ("2",), ("1",), Line("test_a", ()))
+        Found(
+            "t.py::test_a",
+            (number,),
+            "",
+            Example("", f"f({number})", "1", "2"),
+            ("2",),
+            ("1",),
+            Line("test_a", ()),
+            (("", ""), ("", "")),
+        )
         for number in range(4)
     )
 

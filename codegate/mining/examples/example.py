@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
-from codegate.languages.lines import MARK, Line, dialect_of
+from codegate.languages.lines import MARK, Line, Value, dialect_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import shows
@@ -49,6 +49,9 @@ _TITLES: Final = re.compile(r"::| > ")
 POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
 #: A number of things is no example: what they are would be.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
+_DIGITS: Final = re.compile(r"\d+")
+#: A number, or a text in quotes.
+_QUOTED: Final = re.compile(r"\d+|([\"'`])(?:\\.|(?!\1).)*\1")
 
 
 @dataclass(frozen=True)
@@ -112,9 +115,11 @@ class Example:
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
         length = len(self.code) + len(self.observed) + len(self.expected)
+        near = any(text[1:] == word[1:] for text, word in renamed.items())
         lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
         return (
-            len(self.given), int(self.poor), int(other), lost, len(self.code.splitlines()) // 6, -replaced, length,
+            len(self.given), int(self.poor), int(other), lost, int(near), len(self.code.splitlines()) // 6, -replaced,
+            length,
         )  # fmt: skip
 
 
@@ -146,6 +151,7 @@ class Found:
         shape: its code without its values.
         values: what its code records after the fix.
         before: likewise before it.
+        own: what the test's own literals give, before the fix and after it.
     """
 
     test: str
@@ -155,11 +161,20 @@ class Found:
     values: tuple[str, ...]
     before: tuple[str, ...]
     line: Line
+    own: tuple[Value, Value]
 
     @property
     def path(self) -> str:
         """Return the file of its test."""
         return self.test.partition("::")[0]
+
+    @property
+    def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
+        """Return its expression without literals, and the parts in which its values differ, whatever the numbers."""
+        observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
+        parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
+        differing = frozenset((observed[a:b], expected[c:d]) for tag, a, b, c, d in parts if tag != "equal")
+        return _QUOTED.sub("", self.example.expression), differing
 
 
 def of_all_rows(
@@ -199,6 +214,20 @@ def chosen(found: Iterable[Found]) -> list[Example]:
             other = (values or others)[0]
             examples.append(replace(other.example, tests=(other.test,)))
     return examples
+
+
+def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Example]:
+    """Return up to three examples: to those that are chosen, others of their tests are added that show other rules."""
+    added = list(examples)
+    by_example = {each.example: each for each in found}
+    shown = [by_example[replace(each, tests=())] for each in examples]
+    tests = {test for each in examples for test in each.tests}
+    for each in sorted(by_example.values(), key=lambda each: each.rank):
+        new = all(each.rule != other.rule and each.own != other.own for other in shown)
+        if new and len(added) < _MAX_FIRST and each.test in tests and not each.example.poor:
+            shown.append(each)
+            added.append(replace(each.example, tests=(each.test,)))
+    return added
 
 
 def function_of(test: str) -> str:

@@ -123,6 +123,7 @@ class Pieces:
         least: the smallest number that is replaced.
         phrases: whether a line or a quoted part of several words, none of which is replaced, gets another first word.
         far: whether the first digit of a number is another one, and not the last.
+        initial: whether words get another first letter, and end as they did.
         count: how many literals became other ones.
     """
 
@@ -134,6 +135,7 @@ class Pieces:
     least: int = 2
     phrases: bool = False
     far: bool = False
+    initial: bool = False
     count: int = 0
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
@@ -204,6 +206,10 @@ class Pieces:
     def _drawn(self, word: str) -> str:
         """Return another word of the same length and with another first letter."""
         taken = {*self._known.values(), *self.avoid}
+        if self.initial:
+            alike = _VOWELS if word[0] in _VOWELS else _CONSONANTS
+            others = {f"{letter}{word[1:]}" for letter in alike if letter != word[0]}
+            return self.random.choice(sorted(others - taken or others))
         pool = [
             other
             for other in _ANIMALS.split()

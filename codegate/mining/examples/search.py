@@ -32,7 +32,7 @@ _MAX_SHORTENED: Final = 4
 _LAST: Final = (0, 1, 2, 4)
 _APART: Final = 1000
 """How far the numbers of the probes of two files are apart: they may be of one package."""
-_MOST: Final = 8
+_MOST: Final = 12
 _TIMES: Final = 10
 
 Values = list[tuple[int, Value]]
@@ -75,25 +75,22 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
             example, difference = each.example, each.difference
             shape = shape_of(file.dialect, f"{example.code}\n{example.expression}")
             (_, old), (_, new), line = difference.before, difference.after, difference.line
-            yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line)
+            yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line, difference.own)
 
 
 def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
-    """Return the tries, by their file, with the values that their code gives by itself."""
-    numbered = {file.path: dict(enumerate(tries[file.path], _APART * at)) for at, file in enumerate(files)}
-    probing = [
-        replace(file, probes={number: each.difference.line for number, each in numbered[file.path].items()})
-        for file in files
-    ]
+    """Return the tries, by their file, whose code gives the same by itself."""
+    numbered, probing = dict[int, _Try](), list[TestFile]()
+    for at, file in enumerate(files):
+        own = dict(enumerate(tries[file.path], _APART * at))
+        numbered |= own
+        probing.append(replace(file, probes={number: each.difference.line for number, each in own.items()}))
     before, after = run(probing, True)
-    confirmed: dict[str, list[_Try]] = {}
-    for file in files:
-        own = confirmed[file.path] = list[_Try]()
-        for number, each in numbered[file.path].items():
-            line, shown = each.difference.line, [[(0, value)] for value in each.difference.own]
-            for found in _differences(line, before.get(number, []), after.get(number, []), *shown):
-                own += filter(None, [_try(file, found, each.rank[0])])
-    return confirmed
+    same = {
+        number for number, each in numbered.items()
+        if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
+    }  # fmt: skip
+    return {file.path: [numbered[number] for number in file.probes if number in same] for file in probing}
 
 
 def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
@@ -134,7 +131,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], Found] = {}
     for each in found:
-        clearest.setdefault((each.test, each.shape, each.line.own, each.example.raises), each)
+        clearest.setdefault((each.test, each.shape, each.line.own, each.own), each)
     return list(clearest.values())[:_MOST]
 
 
@@ -279,6 +276,11 @@ def _value(kept: Values, number: int, step: int) -> Value | None:
         return None  # of a loop, which a reader sees once
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
     return next(matching, None)
+
+
+def _last(kept: Values | None) -> Value | None:
+    """Return what a probe of one expression gave."""
+    return _value(kept, 0, 1 << 30) if kept else None
 
 
 def _tries(file: TestFile, differences: list[Difference]) -> list[_Try]:

@@ -92,6 +92,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
 
     yield way(free)
     yield way(unused)
+    yield way(unused, initial=True)
     yield way(free, numbers=False)
     yield way(unused, numbers=False)
     yield way(lambda _word: False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, chosen, function_of
+from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, chosen, function_of, with_other_rules
 from codegate.mining.examples.search import differing, with_examples
 from codegate.mining.proving.outcomes import status_in
 from codegate.mining.proving.parts import partial_fixes
@@ -66,16 +66,18 @@ def examples_to_show(
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and the runs they miss.
 
-    To those that are chosen, examples of ``found`` are added that notice what no other does. In the runs that are left,
-    tests demand more than the examples show. Only ``steady`` examples are shown; it is asked for no others than these.
+    To those that are chosen, examples of ``found`` are added that notice what no other does, then those of other rules.
+    In the runs that are left, tests demand more than the examples show. Only ``steady`` examples are shown; it is asked
+    for no others than these.
     """
     while True:
         examples, left = _noticing(found, chosen(found), runs)
+        examples = with_other_rules(found, examples)
         names = {replace(each, tests=()) for each in examples}
         shown = [each for each in found if each.example in names]
         kept = steady(shown)
         if len(kept) == len(shown):
-            return examples, left
+            return examples, [run for run in left if not run.examples & names]
         found = [each for each in found if each in kept or each not in shown]
 
 
