@@ -10,16 +10,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
-from codegate.mining.examples.example import Example
+from codegate.mining.examples.example import Example, public_text
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.quotation import quote_texts, sentences_of
-from codegate.mining.statements.statement import StatementText, count_words, write_statement
+from codegate.mining.statements.statement import StatementText, count_words, required_form, write_statement
 from codegate.mining.statements.vocabulary import FixVocabulary, gives_fix_away, vocabulary
 from codegate.suite import Tree
-from tests.mining.statement_world import BASE, DAY, FAILED, FIXED, TEST, cut_of, files, outcomes_of, sums_cut, unit_of
+from tests.mining.statement_world import (
+    BASE,
+    DAY,
+    FAILED,
+    FIXED,
+    TEST,
+    cut_of,
+    failing,
+    files,
+    outcomes_of,
+    sums_cut,
+    unit_of,
+)
 
 LINE = "return first + sum(items[1:], start=0)"
 
@@ -374,6 +386,27 @@ class TestForms:
             "## Required form\n\nThese texts are expected exactly (`…` stands for a value):\n\n"
             "- `… of … what is 100%done`\n- `nothing to add up in … items, …`\n"
         )
+
+    @pytest.mark.parametrize(
+        ("path", "hidden"),
+        [
+            ("tests/a.test.js", "test('x', () => { expect(() => f(-3)).toThrow(/FORM/); });"),
+            ("tests/a.test.js", "test('x', () => { expect(() => f(-3)).toThrow('FORM'); });"),
+            ("tests/a.rs", '#[test]\n#[should_panic(expected = "FORM")]\nfn x() { f(-3); }'),
+            ("tests/a_test.go", "package a\nfunc ExampleF() {\n\tF(3)\n\t// Output: FORM\n}"),
+            ("tests/test_a.py", "def test_x():\n    '''\n    >>> f(3)\n    'FORM'\n    '''"),
+        ],
+    )
+    @pytest.mark.parametrize("form", ["size must be a number", r"can\'t have the size of it"])
+    def test_a_message_is_disclosed_wherever_a_test_has_it(self, path: str, hidden: str, form: str) -> None:
+        cut = cut_of(
+            {"lib/a.js": "f = 3;\n"},
+            {"lib/a.js": f"throw new Error('{form}');\n"},
+            {path: hidden.replace("FORM", form)},
+        )
+        found = gates_of(cut, failing((f"{path}::x",)), NO_INTERFACE, public_text(cut))
+        assert found.exact == (form,)
+        assert form.replace("\\", "") in required_form(found.exact, NO_INTERFACE, "")
 
 
 DISGUISES: Mapping[str, str] = {"a": "а", "e": "е", "o": "о", "(": "（", "_": "\\_", "+": "&#43;", "s": "ѕ", "r": "𝐫"}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.languages.lines import dialect_of, literals_of
+from codegate.languages.lines import dialect_of
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals
@@ -25,6 +25,7 @@ _MESSAGE_WORDS: Final = 3
 VALUE: Final = "\0"
 """Stands for a value in a text that is expected exactly otherwise."""
 _LONGEST_LINE: Final = 1000
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n])+)\1""")
 #: A value in a message: ``{name}``, ``${name}``, ``{}``, ``%s``, ``%(name)s``, ``%.2f``.
 _FORMATTED: Final = re.compile(r"\$?(?<!\{)\{[^{}]*\}(?!\})|%(?:\(\w+\))?[-+#]?[\d.]*[a-zA-Z](?!\w)")
@@ -93,27 +94,28 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     whole = whole_literals(hidden, added)
     required = hidden & (source_literals(cut) | whole)
     shared = {text for text in required if len(text) >= _EXACT_LENGTH and text in added}
-    messages = {text for text in _messages(cut, added, public) if not any(each in text for each in shared)}
+    messages = set(_messages(cut, added, public))
+    # What a grammar takes for a text ends at an escaped quote; others are messages whose values a test has.
+    shared = {text for text in shared if not any(_after_escape(text, message) for message in messages)}
+    messages = {message for message in messages if not any(text in message for text in shared)}
     exact = tuple(sorted(shared | messages))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})
     secret = hidden.difference(exact, whole)
     return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
 
 
-def _written(path: str, source: str) -> str:
-    """Return the texts that code writes out; all of a file of another kind."""
-    dialect = dialect_of(path)
-    return source if dialect is None else "\n".join(literals_of(dialect, source))
+def _after_escape(text: str, message: str) -> bool:
+    return "\\" in message and text != message and text in message
 
 
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
-    """Yield messages in ``added`` whose longest fixed part is in a hidden test's text, with ``VALUE`` for values."""
-    hidden = "\n".join(_written(path, decode(file.data)) for path, file in cut.hidden.items() if file is not None)
+    """Yield messages in ``added`` whose longest fixed part is in a hidden test, with ``VALUE`` for values."""
+    hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
     for _, literal in (found for line in lines for found in _QUOTED.findall(line)):
         message = _FORMATTED.sub(VALUE, literal)
         words = longest_words(message).strip()
-        if len(words.split()) >= _MESSAGE_WORDS and words in hidden and words not in public:
+        if len(_WORD.findall(words)) >= _MESSAGE_WORDS and words in hidden and words not in public:
             yield message
 
 

@@ -32,6 +32,8 @@ EXAMPLE: Final = "probe"
 """The source of a statement that shows an executed example."""
 
 _ANY: Final = "…"
+#: A quote as code writes it in a text.
+_ESCAPED: Final = re.compile(r"\\([\"'`])")
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
 _MAX_REQUIRED: Final = 24
@@ -138,7 +140,7 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
     parts = [block] if block else []
     if exact:
         values = f" (`{_ANY}` stands for a value)" if any(VALUE in text for text in exact) else ""
-        listed = "\n".join(_listed(text.replace(VALUE, _ANY)) for text in exact)
+        listed = "\n".join(_listed(_ESCAPED.sub(r"\1", text).replace(VALUE, _ANY)) for text in exact)
         parts.append(f"## Required form\n\nThese texts are expected exactly{values}:\n\n{listed}")
     return "\n\n".join(parts) + "\n" if parts else ""
 
