@@ -66,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
         (folder / name).symlink_to(kept)
     take_kept(cache_folder() / _KEPT_BUILDS, folder / "layers")
     os.environ["CODEGATE_CACHE"] = str(folder)
+    os.environ.setdefault("CODEGATE_CACHE_GB", "40")  # with the agents of a day
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -4,23 +4,31 @@ A run has links to them in its cache. All others are under test: each run makes 
 """
 
 import json
+import os
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from codegate.suite import Tree
 
-_SECONDS: Final = 3 * 86_400
+_SECONDS: Final = 86_400
 """After which one that no run used is removed."""
 
 
 def take_kept(kept: Path, layers: Path) -> None:
-    """Put links to all builds of ``kept`` into ``layers``, the folder of a run's cache."""
+    """Put all builds of ``kept`` into ``layers``, the folder of a run's cache: links, and a copy of what describes one.
+
+    A description that is a link is not read.
+    """
     layers.mkdir(parents=True)
     for path in kept.glob("*.json"):
+        with suppress(FileNotFoundError):  # another run has removed it just now
+            shutil.copy2(path, layers)
         for place in _places(path):
-            (layers / place.name).symlink_to(place)
+            if place != path:
+                (layers / place.name).symlink_to(place)
 
 
 def keep_finished(layers: Path, kept: Path) -> None:
@@ -28,8 +36,11 @@ def keep_finished(layers: Path, kept: Path) -> None:
     kept.mkdir(parents=True, exist_ok=True)
     known = {_facts(path)["inputs"] for path in kept.glob("*.json")}  # those of other runs at the same time
     for path in layers.glob("*.json"):
-        facts = {} if path.is_symlink() else _facts(path)
-        if facts.get("tree") == Tree().digest() and facts["inputs"] not in known:
+        if (taken := kept / path.name).exists():
+            os.utime(taken, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # when it was used last
+            continue
+        facts = _facts(path)
+        if facts["tree"] == Tree().digest() and facts["inputs"] not in known:
             for place in _places(path):
                 shutil.move(place, kept / place.name)
     for path in kept.glob("*.json"):
