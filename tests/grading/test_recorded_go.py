@@ -1,20 +1,20 @@
 """Go's tests in a recorded build: by the toolchain on PATH, with the project's options and caches."""
 
-import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.flips import mark_tests
 from codegate.languages.go.runners import GO
 from codegate.sandbox import Sandbox, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, ProblemLimits
 from tests.grading.worlds import Files, tree
 from tests.kit.environment import MODULE
 from tests.kit.layer import make_layer, opener
@@ -39,17 +39,10 @@ NO_COPIES = Copies()
 
 
 @pytest.fixture(scope="module")
-def opened(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Opener:
+def opened(go: tuple[Sandboxes, EnvironmentManifest]) -> Opener:
     """Sandboxes with this machine's Go, and with what a build has compiled."""
-    folder, home = tmp_path_factory.mktemp("layer"), "/opt/env/home"
-    project = tmp_path_factory.mktemp("project")
-    for name, text in {"go.mod": MODULE, "shop.go": "package shop\n", "shop_test.go": HEAD}.items():
-        (project / name).write_text(text)
-    cache = {"GOCACHE": str(folder / "env/home/.cache/go-build"), "GOPROXY": "off", "GOFLAGS": ""}
-    build = ["go", "test", "-c", "-vet=off", "-o", "shop.test", "."]
-    subprocess.run(build, cwd=project, env={**os.environ, **cache}, check=True)
-    variables = {"GOPROXY": "off", "GOMODCACHE": f"{home}/go/pkg/mod", "GOCACHE": f"{home}/.cache/go-build"}
-    return opener(bwrap_backend, make_layer(folder, **variables), Toolchain("go", ""))
+    sandboxes, manifest = go
+    return partial(sandboxes.open, manifest, ProblemLimits(seconds=120, memory_mb=1024, disk_mb=512))
 
 
 def run(opened: Opener, content: Files, command: str = "go test ./...", copies: Copies = NO_COPIES) -> TestReport:
@@ -100,6 +93,7 @@ def test_a_package_that_fails_without_a_failing_test_proves_nothing(opened: Open
     assert not report.proven
 
 
+@pytest.mark.full  # compiles the standard library for the race detector
 @pytest.mark.bwrap
 def test_a_race_detector_without_a_compiler_names_the_compiler(
     bwrap_backend: BubblewrapBackend, tmp_path: Path
