@@ -70,7 +70,8 @@ for folder, folders, files in os.walk(sys.argv[2]):
         repositories.append(folder)
     if name in files:
         found.add("hidden test")
-    if not folder.startswith(("/usr", "/lib")) and "node_modules" not in folder:
+    toolchains = "/usr", "/lib", sys.base_prefix  # of the machine, like Rust's
+    if not folder.startswith(toolchains) and not {{"node_modules", ".rustup"}} & set(folder.split("/")):
         paths = (os.path.join(folder, each) for each in files)
         places += [path for path in paths if os.path.isfile(path) and os.path.getsize(path) < 300_000]
 for place in places:
