@@ -28,7 +28,7 @@ PAGES: dict[str, tuple[set[str], dict[str, float]]] = {
 }
 SLOW = {"docs/harness.md"}
 """Pages with a real agent."""
-NIGHTLY = {*SLOW, "docs/how-to.md"}
+NIGHTLY = {*SLOW, "docs/how-to.md", "docs/tutorial.md"}
 LEFT_OUT = {
     "make demo": "sets up an environment; what it calls is run by test_demo.py",
     "make test": "runs this test",
