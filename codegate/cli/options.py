@@ -29,20 +29,15 @@ class Finite(click.FloatRange):
         return found if math.isfinite(found) else self.fail(f"{value!r} is no number.", param, ctx)
 
 
-class Dollars(click.ParamType[Decimal]):
-    """An exact sum of US dollars."""
-
-    name = "USD"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
-        """Return the sum; see ``click.ParamType.convert``."""
-        try:
-            dollars = Decimal(value)
-        except InvalidOperation:
-            self.fail(f"{value!r} is no sum of dollars.", param, ctx)
-        if not dollars.is_finite() or not 0 <= dollars <= 1_000_000:
-            self.fail(f"{value} is no sum between 0 and 1,000,000.", param, ctx)
-        return dollars
+def usd(value: str) -> Decimal:
+    """Return an exact sum of US dollars; its name is what help calls a value."""
+    try:
+        dollars = Decimal(value)
+    except InvalidOperation:
+        raise click.BadParameter(f"{value!r} is no sum of dollars.") from None
+    if not dollars.is_finite() or not 0 <= dollars <= 1_000_000:
+        raise click.BadParameter(f"{value} is no sum between 0 and 1,000,000.")
+    return dollars
 
 
 def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -86,14 +81,14 @@ def _option(name: str, shape: dict[str, Any], **more: Any) -> Callable[[Decorate
     )
 
 
-def _type_of(shape: dict[str, Any]) -> click.ParamType[Any] | None:
+def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the lowest click has no type parameters
     match shape:
         case {"enum": choices}:
             return click.Choice(choices)
         case {"type": "integer"}:
             return click.IntRange(shape.get("minimum"), shape.get("maximum"))
         case {"format": "decimal"}:
-            return Dollars()
+            return click.types.FuncParamType(usd)
         case {"type": "number"}:
             least = shape.get("exclusiveMinimum")
             return Finite(shape.get("minimum", least), shape.get("maximum"), min_open=least is not None)
