@@ -5,7 +5,6 @@ its end has not passed. Every file (of Go: every package) gets a sandbox of its 
 environment too.
 """
 
-import json
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
@@ -229,10 +228,12 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
 
 def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
     """Return the report with tampering if watched files changed."""
-    done = sandbox.run(driver_command("watched_driver", dict(watched), timeout_seconds=_LOOK_SECONDS))
+    command = driver_command("watched_driver", {}, timeout_seconds=_LOOK_SECONDS)
+    given = "\0".join(word for each in watched.items() for word in each).encode("utf-8", "surrogateescape")
+    done = sandbox.run(replace(command, stdin=given))
     if not done.ok:
         return replace(report, complete=False)
-    if changed := [str(path) for path in json.loads(done.records)]:
+    if changed := done.records.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         return replace(report, tampering=f"the run rewrote {', '.join(changed)}")
     return report
 

@@ -1,12 +1,12 @@
 """Check the workspace after a test process and its descendants.
 
-Standard input brings ``{path: sha256}``. It answers with the paths that have changed.
+Standard input brings paths and their SHA-256 in turn, NUL between them. It answers with the paths that have changed,
+a NUL behind each. Every run of tests pays for the imports: json alone takes half the time of the program.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 import sys
@@ -14,25 +14,26 @@ import sys
 LARGEST = 64 << 20
 
 
-def file_digest(path: str) -> str:
-    """Return the SHA-256 of a regular file; "" if it is none (any more)."""
+def file_digest(path: bytes) -> bytes:
+    """Return the SHA-256 of a regular file; nothing if it is none (any more)."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
             facts = os.fstat(descriptor)
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:
-                return ""
-            return hashlib.sha256(file.read()).hexdigest()
+                return b""
+            return hashlib.sha256(file.read()).hexdigest().encode("ascii")
     except OSError:
-        return ""
+        return b""
 
 
 def main() -> None:
-    """Report one JSON document over the pipe."""
-    watched = json.load(sys.stdin)
+    """Report over the pipe."""
+    given = sys.stdin.buffer.read().split(b"\0")
     os.chmod(".", 0o755)
-    changed = [path for path, wanted in watched.items() if file_digest(path) != wanted]
-    os.write(int(sys.argv[1]), json.dumps(changed[:20]).encode("ascii"))
+    pairs = ((given[at], given[at + 1]) for at in range(0, len(given) - 1, 2))
+    changed = [path for path, wanted in pairs if file_digest(path) != wanted]
+    os.write(int(sys.argv[1]), b"".join(path + b"\0" for path in changed[:20]))
 
 
 main()
