@@ -12,14 +12,14 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urljoin, urlsplit
-
-import requests
-from urllib3.exceptions import NewConnectionError
 
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import parse_json, shown
+
+if TYPE_CHECKING:
+    import requests
 
 MAX_ANSWER_BYTES: Final = 16 << 20
 MAX_PAGES: Final = 100  # of a hundred items each
@@ -131,6 +131,8 @@ class GitHub:
         if token and not re.fullmatch(r"[!-~]{1,4000}", token):
             raise UsageError("the GitHub token has characters that a token cannot have.", "Check how it is set.")
         self._token = token or None
+        import requests  # noqa: PLC0415 - a tenth of the imports of commands that ask no GitHub
+
         self._session = requests.Session()
         self._session.adapters.clear()  # an address of any other scheme is an error, also in a redirect
         for scheme in {"https", urlsplit(self.api_url).scheme}:
@@ -209,6 +211,8 @@ class GitHub:
 
     def _ask(self, request: _Request) -> _Answer:
         """Return a success, after as many tries as it takes; urllib3's own retries see no body that breaks off."""
+        import requests  # noqa: PLC0415
+
         pause, problem, status = self._pause, "", None
         for attempt in range(_TRIES):
             if attempt:
@@ -317,7 +321,7 @@ class GitHub:
         return f"{self._root if path == _GRAPHQL else self.api_url}/{path}"
 
 
-def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
+def _unchanged(request: "requests.PreparedRequest") -> "requests.PreparedRequest":
     return request  # given as `auth`, or else requests puts in what a .netrc has
 
 
@@ -333,7 +337,7 @@ def _checked_url(api_url: str) -> str:
     )
 
 
-def _read(request: _Request, response: requests.Response) -> _Answer:
+def _read(request: _Request, response: "requests.Response") -> _Answer:
     started, body = time.monotonic(), bytearray()
     most = request.most if response.status_code < 300 else MAX_ANSWER_BYTES
     for chunk in response.iter_content(1 << 16):
@@ -394,6 +398,9 @@ def _document(request: _Request, answer: _Answer) -> Any:
         ) from error
 
 
-def _never_sent(error: requests.RequestException) -> bool:
+def _never_sent(error: "requests.RequestException") -> bool:
+    from requests import ConnectTimeout  # noqa: PLC0415
+    from urllib3.exceptions import NewConnectionError  # noqa: PLC0415
+
     reason = getattr(error.args[0], "reason", None) if error.args else None
-    return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
+    return isinstance(error, ConnectTimeout) or isinstance(reason, NewConnectionError)

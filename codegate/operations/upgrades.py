@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 from urllib.parse import quote
 
-import requests
 import yaml
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
@@ -260,6 +259,8 @@ def _pypi(package: str) -> str:
 
 def _asked(what: str, address: str, accepted: str) -> dict[str, object]:
     """Return the JSON object at ``address``; no message has the address, which may hold a password."""
+    import requests  # noqa: PLC0415
+
     content = b""
     try:
         with requests.get(address, headers={"Accept": accepted}, timeout=_TIMEOUTS, stream=True) as response:

@@ -10,8 +10,6 @@ import time
 from itertools import islice
 from typing import Final
 
-import requests
-
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.running import Journal
 
@@ -35,6 +33,7 @@ def send_trace(journal: Journal) -> str:
     if variable is None:
         raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")
     try:
+        import requests  # noqa: PLC0415
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - an extra
         from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415
 
