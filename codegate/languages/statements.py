@@ -118,7 +118,7 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
             if isinstance(found, Branch):
                 branches.append((outer, found))
             else:
-                steps = (*steps, replace(found, text=_uncommented(reader, found.text), depth=depth))
+                steps = (*steps, replace(found, text=uncommented(found.text, reader.parse), depth=depth))
     if any(step.checked for step in steps[len(before) :]):
         yield steps
     for outer, branch in branches if depth < _MAX_DEPTH else ():
@@ -128,9 +128,9 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
         yield from lines_through(reader, branch.body, bound, depth + 1)
 
 
-def _uncommented(reader: Reader, text: str) -> str:
+def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
     """Return code without comments, which tell what tests want."""
-    root = reader.parse(text)
+    root = parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]
     if not comments:
         return text

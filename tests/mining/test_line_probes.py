@@ -407,7 +407,7 @@ class TestLines:
 
     def test_the_same_literal_becomes_the_same_other_one_in_all_steps(self) -> None:
         given = Line("t", (Step("const cart = fill('milk', 12);"), Step("", ("cart.has('milk')",))))
-        own, first, *others = probes_of(JAVASCRIPT, [given], frozenset(), "seed")
+        own, first, *others = probes_of(JAVASCRIPT, [given], frozenset(), frozenset(), "seed")
         assert own == replace(given, own=given.steps)
         word = first.steps[1].checked[0].partition("'")[2].partition("'")[0]
         assert word != "milk"
@@ -416,7 +416,7 @@ class TestLines:
 
     def test_names_of_modules_and_words_of_the_source_stay(self) -> None:
         given = Line("t", (Step("const kit = require('./kitchen');"), Step("", ("kit.cook('simmer')",))))
-        lines = probes_of(JAVASCRIPT, [given], frozenset({"simmer"}), "seed")
+        lines = probes_of(JAVASCRIPT, [given], frozenset({"simmer"}), frozenset(), "seed")
         assert all("'./kitchen'" in line.steps[0].text for line in lines)
 
     @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ class TestLines:
     def test_the_first_digit_of_a_number_is_another_one_too(self) -> None:
         """The next number is often another case: of 111, 112 and 113 none may stand for another of them."""
         given = Line("t", (Step("", ("ordinal(111)", "ordinal(112)")),))
-        lines = probes_of(JAVASCRIPT, [given], frozenset(), "seed")
+        lines = probes_of(JAVASCRIPT, [given], frozenset(), frozenset(), "seed")
         assert ("ordinal(211)", "ordinal(212)") in [line.steps[0].checked for line in lines]
 
     def test_a_probe_that_is_no_program_costs_no_other(self) -> None:
@@ -449,7 +449,7 @@ class TestLines:
 
     def test_numbers_that_are_not_decimal_stay(self) -> None:
         given = Line("t", (Step("", ("total(12n, 0xff, 'milk')",)),))
-        lines = probes_of(JAVASCRIPT, [given], frozenset(), "seed")
+        lines = probes_of(JAVASCRIPT, [given], frozenset(), frozenset(), "seed")
         assert lines
         assert all(line.steps[0].checked[0].startswith("total(12n, 0xff, '") for line in lines)
 
@@ -498,7 +498,7 @@ class TestLines:
 
     def test_words_of_a_text_are_replaced_one_by_one_too(self) -> None:
         given = Line("a", (Step(checked=('parse(\'name="shelf" sort="up"\')',)),))
-        lines = probes_of(JAVASCRIPT, [given], frozenset({"shelf"}), "seed")
+        lines = probes_of(JAVASCRIPT, [given], frozenset({"shelf"}), frozenset(), "seed")
         texts = [line.steps[0].checked[0] for line in lines]
         assert any("name=" in text and "sort=" in text and "shelf" not in text for text in texts)
 
@@ -508,7 +508,7 @@ class TestLines:
 
     def test_a_word_that_programs_know_is_replaced_alone(self) -> None:
         given = Line("a", (Step(checked=("width('auto', 'walnut')",)),))
-        texts = [line.steps[0].checked[0] for line in probes_of(JAVASCRIPT, [given], frozenset(), "seed")]
+        texts = [line.steps[0].checked[0] for line in probes_of(JAVASCRIPT, [given], frozenset(), frozenset(), "seed")]
         assert [text for text in texts if "auto" not in text and "walnut" in text]
         assert not [text for text in texts if "auto" not in text and "walnut" not in text]
 
@@ -611,7 +611,7 @@ class TestRealJavaScript:
     RIGHT = (
         "exports.join = (words, last = 'and') => `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;\n"
         "exports.first = (words) => { if (!words.length) throw new RangeError('no words'); return words[0]; };\n"
-        "exports.size = (n) => { if (n > 12) throw new RangeError('too large'); return n + 1; };\n"
+        "exports.size = (n) => { if (n !== 12) throw new RangeError('too large'); return n + 1; };\n"
     )
     TESTS = (
         "const { test } = require('node:test');\nconst assert = require('node:assert');\n"
@@ -647,6 +647,16 @@ class TestRealJavaScript:
         assert " and " in joined.expected
         assert not any(word in f"{joined.code}{joined.expression}" for word in ("apples", "pears"))
         assert (found["first"].observed, found["first"].expected) == ("undefined", "throws RangeError: no words")
+
+    def test_a_name_that_has_another_value_in_a_block_is_not_shown(
+        self, world: tuple[Sandboxes, EnvironmentManifest]
+    ) -> None:
+        body = "  const n = 30;\n  const m = n + 1;\n  for (const row of [[7], [9]]) {\n    const n = m + row[0];\n"
+        test = f"test('block', () => {{\n{body}    assert.equal(size(n), n + 1);\n  }}\n}});\n"
+        tests = {"test/a.test.js": self.TESTS[: self.TESTS.index("test('joins'")] + test}
+        right = self.RIGHT.replace("if (n !== 12) throw new RangeError('too large'); ", "")
+        cut = cut_of({"lists.js": self.WRONG, "package.json": "{}"}, {"lists.js": right}, tests)
+        assert examples(cut, *world, "node", "test/a.test.js::block") == []
 
     def test_long_functions_that_a_reader_has_are_named_and_not_repeated(
         self, world: tuple[Sandboxes, EnvironmentManifest]
@@ -689,8 +699,12 @@ class TestRealGo:
     def test_rows_are_run_and_what_does_not_compile_is_left_out(self, bwrap_backend: BubblewrapBackend) -> None:
         sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
         base = {"shop.go": self.WRONG, "go.mod": MODULE}
-        cut = cut_of(base, {"shop.go": self.RIGHT}, {"shop_test.go": self.TESTS})
-        tests = ("TestJoin/two", "TestBytes", "TestBad")
+        helper = "func cutLast(words []string) []string {\n\treturn words[:len(words)-1]\n}\n"
+        helped = 'func TestHelped(t *testing.T) {\n\tif got := Join(cutLast([]string{"figs", "plums", "kale"}), "or"); '
+        helped += 'got != "figs or plums" {\n\t\tt.Error(got)\n\t}\n}\n'
+        hidden = {"shop_test.go": self.TESTS + helped, "helper_test.go": f"package shop\n\n{helper}"}
+        cut = cut_of(base, {"shop.go": self.RIGHT}, hidden)
+        tests = ("TestJoin/two", "TestBytes", "TestBad", "TestHelped")
         found = examples(cut, sandboxes, WITH_GO.manifest, "go", *(f"shop_test.go::{test}" for test in tests))
         sandboxes.close()
         # With other words the fix gives ``TestBad`` no error, and its assertion panics.

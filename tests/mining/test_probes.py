@@ -13,7 +13,6 @@ from codegate.languages.lines import Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
-from codegate.mining.examples.hidden import is_asserted
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
@@ -79,6 +78,9 @@ def proved(cut: Cut, sandboxes: Sandboxes) -> Validated:
     validated = validate_cut(cut, partial(sandboxes.open, PLAIN.manifest))
     assert isinstance(validated, Validated)
     return validated
+
+
+SQUARES = "".join(f"        {n * n},\n" for n in range(4, 10))
 
 
 @pytest.mark.parametrize(
@@ -199,8 +201,10 @@ class TestExamples:
             "".join(f"def test_{n}():\n    number = {n}\n    assert area(number) == {n * n}\n\n" for n in range(4, 10)),
             "".join(f"def test_{n}():\n    assert area(\n        {n}\n    ) == {n * n}\n\n" for n in range(4, 10)),
             "".join(f"def test_{n}():\n    area(1)\n    assert area({n}) == {n * n}\n\n" for n in range(4, 10)),
+            "".join(f"def test_{n}():\n    found = area({n})\n    assert found == {n * n}\n\n" for n in range(4, 10)),
+            f"def test_all():\n    got = [area(n) for n in (4, 5, 6, 7, 8, 9)]\n    assert got == [\n{SQUARES}    ]\n",
         ],
-        ids=["by a name", "over several lines", "after another call"],
+        ids=["by a name", "over several lines", "after another call", "before it", "in one list"],
     )
     def test_no_call_of_another_hidden_test_is_shown(self, sandboxes: Sandboxes, others: str) -> None:
         wrong = "def area(side):\n    return side * 2\n"
@@ -220,6 +224,51 @@ class TestExamples:
         tests = f"from lists import Box\n\ndef test_lid():\n{steps}    assert box.moves == ()\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("('shut',)", "()")}, {"test_lists.py": tests})
         assert examples(cut, sandboxes) == []
+
+    @pytest.mark.parametrize(
+        "test",
+        [
+            "def test_weeks():\n    assert weeks(21, 'walnut') == 3\n",
+            "def test_weeks():\n    assert weeks(21, label='the walnut') == 3\n",
+            "import pytest\n\n@pytest.fixture\ndef case():\n    return 21, 3\n\n"
+            "def test_weeks(case):\n    days, found = case\n    assert weeks(days, 'walnut') == found\n",
+        ],
+        ids=["a word", "a keyword", "beside a fixture"],
+    )
+    def test_no_hidden_call_is_shown_with_another_word_that_has_no_effect(
+        self, sandboxes: Sandboxes, test: str
+    ) -> None:
+        wrong = "def weeks(days, label):\n    return 'odd'\n"
+        right = wrong.replace("'odd'", "days // 7 if days % 7 == 0 else 'odd'")
+        hidden = {"test_lists.py": f"from lists import weeks\n\n{test}"}
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), sandboxes) == []
+
+    def test_a_comment_of_a_hidden_helper_is_not_shown(self, sandboxes: Sandboxes) -> None:
+        helper = "def joined(words):\n    # The fix puts 'and' before the last.\n    return join(words)\n\n"
+        test = "def test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
+        [found] = examples(parts(f"from lists import join\n\n{helper}{test}"), sandboxes)
+        assert "def joined(words):\n    return join(words)" in found.code
+
+    def test_no_value_is_named_as_of_the_base_that_is_another_there(self, sandboxes: Sandboxes) -> None:
+        lines = "".join(f"    parts += [n + {number}]\n" for number in range(100, 112))
+        helper = f"def cut(n):\n    parts = []\n{lines}    return parts[0] + LIMIT\n"
+        head = "from lists import area\n\nLIMIT = {}\n\n\n" + helper
+        wrong = "def area(side):\n    return side * 2\n"
+        hidden = {"test_lists.py": head.format(5) + "\n\ndef test_area():\n    assert area(cut(30)) == 18225\n"}
+        base = {"lists.py": wrong, "test_lists.py": head.format(50)}
+        cut = cut_of(base, {"lists.py": wrong.replace("side * 2", "side * side")}, hidden)
+        assert examples(cut, sandboxes) == []
+
+    def test_what_one_example_is_shown_with_decides_no_other(self, sandboxes: Sandboxes) -> None:
+        wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n\npay = order\n"
+        old = "import lists\nfrom lists import order\n\nlists.LIMIT = 50\n\ndef test_old():\n    assert order(0)\n"
+        tests = "\ndef test_order():\n    assert order(44) == '2200 items'\n\n"
+        tests += "def test_pay():\n    assert lists.pay(30) == '1500 items'\n"
+        base = {"lists.py": wrong, "test_lists.py": old}
+        cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": old + tests})
+        for found in examples(cut, sandboxes):
+            number = found.expression.partition("(")[2].rstrip(")")
+            assert found.observed == f"'{int(number) * (50 if 'LIMIT' in found.code else 2)}'"
 
     def test_a_table_of_what_tests_expect_is_not_shown(self, sandboxes: Sandboxes) -> None:
         wrong = "def area(side):\n    return side * 2\n"
@@ -672,21 +721,6 @@ class TestExample:
         found = [found_of("a", (0,), "a", silent), found_of("a", (1,), "b", value), found_of("a", (2,), "c", value)]
         assert chosen(found) == [replace(silent, tests=("a",)), replace(value, tests=("a",))]
         assert chosen(found[:1]) == [replace(silent, tests=("a",))]
-
-    @pytest.mark.parametrize(
-        ("literals", "expected", "asserted"),
-        [
-            (["4"], "16", True),
-            (["4", ""], "16", True),
-            (["7"], "16", False),
-            (["4"], "1", False),
-            (["4"], "''", False),
-            (["a"], "''", True),
-            ([], "1", False),
-        ],
-    )
-    def test_what_one_line_asks_for_is_known(self, literals: list[str], expected: str, asserted: bool) -> None:
-        assert is_asserted("assert area(4) == 16\nassert name('a') == ''", literals, expected) is asserted
 
     def test_of_a_test_that_asks_for_an_error_too_both_are_shown(self) -> None:
         value = Example("", "f(1)", "2", "3")

@@ -22,7 +22,7 @@ _FUNCTION: Final = frozenset({"function_declaration"})
 _GIVING: Final = frozenset({"short_var_declaration", "assignment_statement"})
 #: Calls whose texts are for those who read the results of tests.
 _SAYING: Final = re.compile(r"^tb?\.(?:Error|Fatal|Log|Skip|Run)\w*$")
-_TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)", re.MULTILINE)
+_TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*|init\b)", re.MULTILINE)
 _PACKAGE: Final = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
 _GROUP: Final = re.compile(r"(\w+) (?::= &?|)sync\.WaitGroup\b")
 _HELPERS: Final = """

@@ -212,8 +212,11 @@ class PythonTests(Dialect):
             for name in fixtures
         }
         around = _class_of(test)
-        if around is not None and "self" in used:
-            found["self"] = f"a test case of `{text_of(field(around, 'name'))}{text_of(field(around, 'superclasses'))}`"
+        bases = text_of(field(around, "superclasses")) if around is not None else ""
+        made = self.context(source, self.used(bases)) or []
+        prepared = not all(re.match(r"(?:import|from) unittest\b", part) for part in made)
+        if around is not None and ("self" in used or prepared):  # what these prepare may decide what the code gives
+            found["self"] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
         return found
 
     def shown(

@@ -32,6 +32,7 @@ MAX_SHOWN: Final = 300
 MAX_EXAMPLES: Final = 4
 """That one statement shows; one for each test function makes up to three of them."""
 
+_LONGER: Final = 3
 _MAX_FIRST: Final = 3
 _MAX_TRIED: Final = 12
 _MAX_CODE: Final = 1600
@@ -290,7 +291,10 @@ class Probing:
         apart = alone and all(dialect is not None and dialect.apart for dialect in map(dialect_of, tests))
         before = (cut.base if apart else cut.base.overlay(cut.hidden)).overlay(written)
         self._trees = {"before": before, "after": before.overlay(cut.fix)}
-        self._validated, self._tests = validated, tests
+        # Many probes take longer than the tests.
+        limits = validated.limits.model_copy(update={"seconds": _LONGER * validated.limits.seconds})
+        selection = replace(validated.selection, timeout_seconds=limits.seconds)
+        self._validated, self._tests = replace(validated, limits=limits, selection=selection), tests
         self.errors = ""
 
     def run(self, state: str, isolated: tuple[str, ...] = (), *, later: bool = False) -> dict[str, list[Record]]:

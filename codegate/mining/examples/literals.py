@@ -52,6 +52,7 @@ _MEANINGS: Final = frozenset(
     " november december day days week weeks month months year years hour hours minute minutes second seconds".split()
 )
 _MAX_DRAWS: Final = 20
+_FAR: Final = 60
 _MAX_SINGLE_WORDS: Final = 8
 _VOWELS: Final = "aeiou"
 _CONSONANTS: Final = "bdfgklmnprstv"
@@ -72,6 +73,11 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
         if len(text) >= MIN_HIDDEN and text not in public and text.lower() not in _MEANINGS
         and (not text.isdigit() or _DIGITS.fullmatch(text))
     )  # fmt: skip
+
+
+def pieces_of(text: str) -> frozenset[str]:
+    """Return the words, in lower case, and the numbers of a text."""
+    return frozenset(re.findall(r"\d+|[^\W\d_]+", text.lower()))
 
 
 def shows(text: str, hidden: Collection[str]) -> str:
@@ -122,7 +128,7 @@ class Pieces:
         only: the number of the one literal that is replaced, counted from 0; None: all.
         least: the smallest number that is replaced.
         phrases: whether a line or a quoted part of several words, none of which is replaced, gets another first word.
-        far: whether the first digit of a number is another one, and not the last.
+        far: whether the first digit of a number is another one, and not the last; a single digit gets one before it.
         initial: whether words get another first letter, and end as they did.
         count: how many literals became other ones.
     """
@@ -175,7 +181,10 @@ class Pieces:
         if not (self.numbers and plain):
             return text
         if int(whole) < self.least and rest.strip("0"):
-            return f"{whole}.{rest[:-1]}{(int(rest[-1]) + 1) % 10 or 1}"
+            others = (f"{rest[:-1]}{(int(rest[-1]) + step) % 10}" for step in range(1, 9))
+            longer = (f"{rest}{digit}" for digit in range(1, 10))
+            fitting = (text for text in chain(others, longer) if text[-1] != "0" and text not in self.avoid)
+            return f"{whole}.{next(fitting, rest)}"
         return self._digits(whole) + point + rest
 
     def _piece(self, match: re.Match[str]) -> str:
@@ -188,9 +197,12 @@ class Pieces:
         if digits not in self._known:
             value = int(digits)
             place = 10 ** (len(str(value)) - 1) if self.far else 1
-            others = (value + step * place for step in (1, -1, 2, -2, 3, -3, 4, -4))
+            others = (value + sign * step * place for step in range(1, _FAR) for sign in (1, -1))
             fitting = (str(other) for other in others if other >= self.least and len(str(other)) == len(str(value)))
-            other = next((text for text in fitting if text not in self.avoid), digits)
+            longer = (str(value + step * 10 ** len(str(value))) for step in range(1, _FAR))
+            every = chain(longer, fitting) if self.far and len(digits) == 1 else chain(fitting, longer)
+            new = (text for text in every if self.avoid.isdisjoint((text, text.zfill(len(digits)))))
+            other = next(new, digits)
             self._known[digits] = other.zfill(len(digits)) if value >= self.least else digits
         return self._known[digits]
 

@@ -13,13 +13,13 @@ from itertools import chain, islice
 from typing import Final
 
 from codegate.grading import TestReport
-from codegate.languages.lines import Line, Step, Value, dialect_of, literals_of
+from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
 from codegate.languages.statements import without_blanks
-from codegate.languages.syntax import IDENTIFIER, added_lines, decode
+from codegate.languages.syntax import IDENTIFIER, added_lines, decode, text_of
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, records
-from codegate.mining.examples.hidden import Difference, TestFile, example_of, inlined, parts_of
-from codegate.mining.examples.literals import hidden_texts, literals_to_hide
+from codegate.mining.examples.hidden import LOADS, Difference, TestFile, example_of, parts_of
+from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
 from codegate.mining.proving.validation import Validated
 from codegate.suite import Changes, TreeFile
@@ -138,8 +138,24 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
 def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
     """Return the examples that give the same ten times in both states.
 
-    The order of a map in Go is one of few.
+    The order of a map in Go is one of few. Those that are shown with other definitions run in a run of their own.
     """
+    groups: dict[object, list[Found]] = {}
+    for each in found:
+        groups.setdefault((each.path, _definitions(cut, each)), []).append(each)
+    steady = [each for group in groups.values() for each in _steady(cut, validated, group)]
+    return [each for each in found if each in steady]
+
+
+def _definitions(cut: Cut, found: Found) -> tuple[str, ...]:
+    """Return what an example is shown with besides imports."""
+    file, dialect = cut.hidden[found.path], dialect_of(found.path)
+    source = decode(file.data) if file is not None else ""
+    needed = dialect.context(source, dialect.outside(source, found.line)) if dialect is not None else None
+    return tuple(part for part in needed or () if not LOADS.search(part))
+
+
+def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}
     runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
@@ -149,7 +165,7 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
         if (dialect := dialect_of(each.path)) is not None
     )
     unsteady: set[int] = set()
-    for state in ("before", "after") if found else ():
+    for state in ("before", "after"):
         seen = _seen(runs.run(state, isolated, later=True))
         for number, each in enumerate(copies):
             values = each.before if state == "before" else each.values
@@ -189,34 +205,43 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
         if validated.outcomes.kinds.get(test) != "collection":
             tests.setdefault(path, []).append(name)
     new = [path.rpartition(".")[0] for path in cut.hidden if path not in cut.base and path not in tests]
-    unseen = tuple(name for path in new for name in {path, path.replace("/", ".")})
+    modules = tuple(name for path in new for name in {path, path.replace("/", ".")})
     added = "\n".join(
         line for path, file in cut.hidden.items() if file is not None
         for line in added_lines(file, cut.base.get(path)).values()
     )  # fmt: skip
-    fresh = without_blanks(added)
+    fresh, taken = without_blanks(added), pieces_of(added)
     files: list[TestFile] = []
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)
         if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
-            source = decode(hidden.data)
+            source, base = decode(hidden.data), _base_of(cut, path)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
-            base = _base_of(cut, path)
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
             old = without_blanks(base)
             # Such as a test that was expected to fail: the base has its call for all to read.
             steps = [line.steps for line in lines]
             asked = [each for each in steps if any(one in fresh or one not in old for one in parts_of(each))]
-            rows = tuple(parts_of(each) | parts_of(inlined(each)) for each in asked)
-            found = probes_of(dialect, lines, known, seed)
+            found = probes_of(dialect, lines, known, taken, seed)
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
             words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
-            file = TestFile(path, source, base, rows, dialect, own, texts, unseen, added, words, probes)
+            new_names = frozenset(_new_names(cut, dialect, path))
+            file = TestFile(
+                path, source, base, frozenset(asked), dialect, own, texts, modules, new_names, words, probes
+            )
             files += [file] if probes else []
-    every = tuple(row for file in files for row in file.rows)
-    return [replace(file, rows=every) for file in files]
+    return files
+
+
+def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
+    """Yield names that other hidden files define anew, of a language whose tests see them without an import."""
+    for other, file in cut.hidden.items():
+        if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
+            before = {text_of(node) for node in dialect.parse(_base_of(cut, other)).named_children}
+            nodes = dialect.parse(decode(file.data)).named_children
+            yield from (name for node in nodes if text_of(node) not in before for name in dialect.names(node))
 
 
 def _base_of(cut: Cut, path: str) -> str:

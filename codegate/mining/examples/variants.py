@@ -42,8 +42,10 @@ def shape_of(dialect: Dialect, text: str) -> str:
     return re.sub(rf"{_LITERAL}(?:[\"'`]?,\s*b?[\"'`]?{_LITERAL})+", _LITERAL, shape)  # as many values as it likes
 
 
-def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], seed: str) -> list[Line]:
-    """Return lines with other literals.
+def probes_of(
+    dialect: Dialect, lines: Iterable[Line], known: frozenset[str], taken: frozenset[str], seed: str
+) -> list[Line]:
+    """Return lines with other literals, none of which is ``taken``.
 
     One way of every line comes before the next way of any: which of them shows the difference is not known. Before its
     first way comes the line itself, to be compared with. ``known`` words, which the base's source uses, are names and
@@ -52,7 +54,7 @@ def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], se
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
     found: list[Line] = []
-    for number, ways in enumerate(zip_longest(*(_variants(dialect, line, known, seed) for line in given))):
+    for number, ways in enumerate(zip_longest(*(_variants(dialect, line, known, taken, seed) for line in given))):
         for line, own in zip(ways, given, strict=True):
             found += [replace(own, own=own.steps)] if number == 0 else []
             if line is not None and line.steps not in seen and len(found) < _MAX_PROBES:
@@ -61,11 +63,11 @@ def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], se
     return found
 
 
-def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) -> Iterator[Line]:
+def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str) -> Iterator[Line]:
     """Yield a line with other literals, those first that are others in most places."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
-    original = frozenset(written)
+    avoid = taken | frozenset(written)
     parts = {part for name in dialect.used(whole) for part in (name, *name.split("_"))}
 
     def other(word: str) -> bool:
@@ -79,7 +81,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
 
     def way(words: Choose, *, numbers: bool = True, **how: Any) -> Line:
         draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
-        pieces = Pieces(draws, words, numbers, original, **how)
+        pieces = Pieces(draws, words, numbers, avoid, **how)
         steps = tuple(
             replace(
                 step,
