@@ -47,7 +47,7 @@ class TestFile:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ProbeDifference:
     """What an expression of a line gives before the fix and after it."""
 
     line: Line
@@ -59,7 +59,7 @@ class Difference:
     """What the test's own literals give."""
 
 
-def example_of(file: TestFile, difference: Difference) -> Example | None:
+def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown.
 
     What was replaced is nowhere in hidden files. A call of theirs is left where that has no effect.
@@ -92,7 +92,7 @@ def example_of(file: TestFile, difference: Difference) -> Example | None:
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
 
 
-def _is_asked(file: TestFile, difference: Difference, needed: list[str]) -> bool:
+def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a line of the hidden tests asks for this: nothing is replaced, or nothing that has an effect."""
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     asked, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))

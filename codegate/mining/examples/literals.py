@@ -215,18 +215,18 @@ class Pieces:
             return other.upper()
         return other.capitalize() if word[0].isupper() else other
 
+    def _is_taken(self, word: str) -> bool:
+        """Return whether a word is another one's already: two keys of a table that become one would be no table."""
+        return word in self.avoid or word in self._known.values()
+
     def _drawn(self, word: str) -> str:
         """Return another word of the same length and with another first letter."""
-        taken = {*self._known.values(), *self.avoid}
         if self.initial:
             alike = _VOWELS if word[0] in _VOWELS else _CONSONANTS
-            others = {f"{letter}{word[1:]}" for letter in alike if letter != word[0]}
-            return self.random.choice(sorted(others - taken or others))
-        pool = [
-            other
-            for other in _ANIMALS.split()
-            if len(other) == len(word) and other[0] != word[0] and other not in taken
-        ]
+            others = [f"{letter}{word[1:]}" for letter in alike if letter != word[0]]
+            return self.random.choice([other for other in others if not self._is_taken(other)] or [word])
+        pool = [other for other in _ANIMALS.split() if len(other) == len(word) and other[0] != word[0]]
+        pool = [other for other in pool if not self._is_taken(other)]
         if pool:
             return self.random.choice(pool)
         for _ in range(_MAX_DRAWS):
@@ -236,9 +236,9 @@ class Pieces:
             ]
             if letters[0] == word[0]:
                 letters[0] = "z" if word[0] != "z" else "k"
-            if "".join(letters) not in taken:  # two keys of a table that become one would be no table
-                break
-        return "".join(letters)
+            if not self._is_taken("".join(letters)):
+                return "".join(letters)
+        return word
 
 
 def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:

@@ -18,7 +18,7 @@ from codegate.languages.statements import without_blanks
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode, text_of
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, records
-from codegate.mining.examples.hidden import LOADS, Difference, TestFile, example_of, parts_of
+from codegate.mining.examples.hidden import LOADS, ProbeDifference, TestFile, example_of, parts_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
 from codegate.mining.proving.validation import Validated
@@ -45,7 +45,7 @@ Seen = dict[int, Values]
 class _Try:
     """A difference as it would be shown."""
 
-    difference: Difference
+    difference: ProbeDifference
     example: Example
     rank: tuple[int, ...]
 
@@ -274,7 +274,7 @@ def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
 
 def _differences(
     line: Line, before: Values, after: Values, own_before: Values, own_after: Values
-) -> Iterator[Difference]:
+) -> Iterator[ProbeDifference]:
     """Compare a probe's values before and after the fix; yield those that differ.
 
     Each comes with what the test's own literals give. An error before the fix stands for all that follows it; nothing
@@ -290,7 +290,7 @@ def _differences(
             thrown, returned = new[0] == "x", new[0] == "e" and old[0] != "e"
             unasked = (thrown and not step.panics) or (returned and not step.raises)
             if old != new and not unasked:
-                yield Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
+                yield ProbeDifference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
             if any(place < 0 and -1 - place <= at for place, _ in after):
                 return
 
@@ -308,7 +308,7 @@ def _last(kept: Values | None) -> Value | None:
     return _value(kept, 0, 1 << 30) if kept else None
 
 
-def _tries(file: TestFile, differences: list[Difference]) -> list[_Try]:
+def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
     """Return what a reader could be shown of the clearest differences, also without some of the statements."""
     tries: list[_Try] = []
     for difference in differences:
@@ -321,7 +321,7 @@ def _tries(file: TestFile, differences: list[Difference]) -> list[_Try]:
     return [*chain.from_iterable(found), *chain.from_iterable(shorter)]
 
 
-def _try(file: TestFile, difference: Difference, long: int) -> _Try | None:
+def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
     """Return a difference as it would be shown, or None where it may not be."""
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
