@@ -605,6 +605,19 @@ class TestExamples:
         assert "join(" in found.expression
         assert "peach" not in f"{found.code}{found.observed}{found.expected}"
 
+    def test_a_value_of_the_module_is_written_out_with_other_words(self, sandboxes: Sandboxes) -> None:
+        wrong = 'def asks(output):\n    return "Use \'walk" in output\n'
+        output = "output = (\n    'Error: no plum here.\\n'\n    'Use `walk plum`.'\n)\n\n"
+        tests = f"from lists import asks\n\n{output}def test_asks():\n    assert asks(output)\n"
+        right = {"lists.py": wrong.replace("'walk", "`walk")}
+        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), sandboxes)
+        assert "Use `walk " in found.code
+        assert "plum" not in found.code
+        # A helper reads that of its module, and not one of the example.
+        helper = "def answer():\n    return asks(output)\n\n"
+        tests = tests.replace("def test", f"{helper}def test").replace("assert asks(output)", "assert answer()")
+        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), sandboxes) == []
+
     def test_what_a_class_prepares_is_written_out_and_an_awaited_call_shown(self, sandboxes: Sandboxes) -> None:
         wrong = (
             "class App:\n    def __init__(self, name):\n        self.name = name\n"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
+from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined, steps_for
 from codegate.languages.python.names import BINDING, bare, defining, names, used
 from codegate.languages.python.statements import (
     DEFINITIONS,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SETUPS: Final = ("setUpClass", "setup_class", "setUpTestData", "setUp", "setup_method", "setup")
 _TEST: Final = re.compile(r"^([ \t]*(?:async[ \t]+)?def[ \t]+)(?=test|runTest)", re.MULTILINE)
 _INDENT: Final = 4
+_DEFINES: Final = ("def ", "class ", "async ", "@")
 _LOADS: Final = re.compile(r"(?:import|from)\b")
 _ERRORS: Final = "(Exception, SystemExit)"
 _HELPERS: Final = """
@@ -94,11 +95,20 @@ class PythonTests(Dialect):
         rows = _rows(test, reader)
         parameters = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
         body = "\n".join(dedented(node) for node in _statements(test))
+        needing = code_of([*attributes, *prepared, *(step for row in rows for step in row), Step(body)])
+        values = self._values(module, needing, frozenset(parameters))
         for row in rows:
             given = self.bound(code_of(row))
             fixtures = tuple(each for each in parameters if each not in given)
-            for steps in lines_through(reader, body, (*attributes, *prepared, *row)):
+            for steps in lines_through(reader, body, (*values, *attributes, *prepared, *row)):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
+
+    def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
+        """Return the plain values of a module that a test's text needs, but for those that its helpers read."""
+        helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
+        read = frozenset[str]().union(*map(self.used, helpers))
+        shared = [Step(text_of(node)) for node in module.named_children if _is_value(node) and not names(node) & read]
+        return steps_for(self, shared, text, own)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
         """See ``Dialect.literals``; docstrings and the names of parameters are none."""
@@ -334,6 +344,15 @@ def _attributes(around: "Node") -> Iterator["Node"]:
     for node in children_of(around, "body"):
         if node.type == "expression_statement" and node.named_children[0].type == "assignment":
             yield node
+
+
+def _is_value(statement: "Node") -> bool:
+    """Return whether a statement gives a name a value that nothing is called for."""
+    kinds = {node.type for node in walk(statement)}
+    named = statement.type == "expression_statement" and field(statement.named_children[0], "left") is not None
+    return named and kinds.isdisjoint(
+        ("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment")
+    )
 
 
 def _statements(function: "Node") -> "list[Node]":
