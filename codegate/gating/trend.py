@@ -205,7 +205,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
     left_out: list[tuple[str, str]] = []
     latest: HistoryEntry | None = None
     for entry in entries:
-        if entry.candidate != baseline.samples.candidate or entry.run in pinned or entry.at <= since:
+        if entry.candidate != baseline.samples.candidate or entry.run in pinned or entry.at < since:
             continue
         latest = entry
         if differing := condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches:

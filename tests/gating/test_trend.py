@@ -123,6 +123,12 @@ def test_only_runs_of_the_pinned_candidate_since_the_pinning_count() -> None:
         assert len(watch(baseline, [night]).nights) == compared
 
 
+def test_a_run_of_the_second_in_which_the_baseline_ended_counts() -> None:
+    draw = random.Random(8)
+    night = run_of(draw, [0.5] * 16, "night", 1)
+    assert [found.runs for found in watch(baseline_of(draw, [0.5] * 16), [night]).nights] == [("night",)]
+
+
 def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
     draw = random.Random(6)
     baseline = baseline_of(draw, [0.9] * 16)
