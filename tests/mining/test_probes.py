@@ -613,6 +613,10 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), sandboxes)
         assert "Use `walk " in found.code
         assert "plum" not in found.code
+        fixture = "import pytest\n\n@pytest.fixture\ndef output():\n    return 'Use `walk plum`.'\n\n"
+        given = f"from lists import asks\n\n{fixture}def test_asks(output):\n    assert asks(output)\n"
+        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": given}), sandboxes)
+        assert (found.given, found.code.count("output = 'Use `walk ")) == ((), 1)
         # A helper reads that of its module, and not one of the example.
         helper = "def answer():\n    return asks(output)\n\n"
         tests = tests.replace("def test", f"{helper}def test").replace("assert asks(output)", "assert answer()")

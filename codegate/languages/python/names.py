@@ -61,7 +61,7 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
     """Return the imports and definitions that names need, or None."""
     shown: list[str] = []
     wanted = set(needed) - _BUILTINS
-    fixtures = {text_of(field(bare(node), "name")) for node in module.named_children if _is_fixture(node)}
+    fixtures = {text_of(field(bare(node), "name")) for node in module.named_children if is_fixture(node)}
     for node in reversed(module.named_children):
         if node.type in _IMPORTS:
             own = _imported(node) & wanted
@@ -74,7 +74,7 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 shown.insert(0, text)
                 wanted -= own
                 wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
-                if _is_fixture(node):
+                if is_fixture(node):
                     wanted |= fixtures.intersection(parameters_of(bare(node)) or ())
     return shown if not wanted else None
 
@@ -84,7 +84,8 @@ def bare(node: "Node") -> "Node":
     return field(node, "definition") or node
 
 
-def _is_fixture(node: "Node") -> bool:
+def is_fixture(node: "Node") -> bool:
+    """Return whether a definition of a module is a fixture of pytest."""
     return any("fixture" in text_of(each) for each in node.named_children if each.type == "decorator")
 
 

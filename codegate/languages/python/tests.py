@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined, steps_for
-from codegate.languages.python.names import BINDING, bare, defining, names, used
+from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
 from codegate.languages.python.statements import (
     DEFINITIONS,
     PythonReader,
@@ -96,9 +96,10 @@ class PythonTests(Dialect):
         parameters = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
         body = "\n".join(dedented(node) for node in _statements(test))
         needing = code_of([*attributes, *prepared, *(step for row in rows for step in row), Step(body)])
-        values = self._values(module, needing, frozenset(parameters))
+        plain = tuple(_fixed(module, parameters))
+        values = (*self._values(module, needing, frozenset(parameters)), *plain)
         for row in rows:
-            given = self.bound(code_of(row))
+            given = self.bound(code_of([*row, *plain]))
             fixtures = tuple(each for each in parameters if each not in given)
             for steps in lines_through(reader, body, (*values, *attributes, *prepared, *row)):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
@@ -346,13 +347,26 @@ def _attributes(around: "Node") -> Iterator["Node"]:
             yield node
 
 
+def _fixed(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
+    """Yield what fixtures of a module give that only return a plain value."""
+    for node in filter(is_fixture, module.named_children):
+        inner = bare(node)
+        body = [each for each in _statements(inner) if not is_docstring(each)]
+        name, returned = text_of(field(inner, "name")), body[0].named_children if len(body) == 1 else []
+        if name in parameters and not parameters_of(inner) and returned and body[0].type == "return_statement":
+            yield from [Step(f"{name} = {text_of(returned[0])}")] if _is_plain(returned[0]) else []
+
+
 def _is_value(statement: "Node") -> bool:
-    """Return whether a statement gives a name a value that nothing is called for."""
-    kinds = {node.type for node in walk(statement)}
+    """Return whether a statement gives a name a plain value."""
     named = statement.type == "expression_statement" and field(statement.named_children[0], "left") is not None
-    return named and kinds.isdisjoint(
-        ("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment")
-    )
+    return named and _is_plain(statement)
+
+
+def _is_plain(node: "Node") -> bool:
+    """Return whether nothing is called or looked up for a value."""
+    kinds = {inner.type for inner in walk(node)}
+    return kinds.isdisjoint(("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment"))
 
 
 def _statements(function: "Node") -> "list[Node]":
