@@ -17,6 +17,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, Final
 
+from tests.kit.command import FORKER
 from tests.kit.http import Reply, Request, Server
 from tests.redteam.battery import Row, codegate
 from tests.redteam.harness.place import Place, build
@@ -218,8 +219,9 @@ def _candidate(url: str, kind: str, sdk: str) -> dict[str, Any]:
 
 def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: str) -> CompletedProcess[bytes]:
     # The run itself reaches no package index, so its environment has to be there.
-    ready = codegate("validate", "suite", "--sandbox", sandbox, cwd=place.home)
-    assert ready.returncode == 0, ready.stderr
+    words = ("run", "suite", "--candidate", "empty", "--samples", "1", "--no-gate", "--no-precheck", "--out", "ready")
+    ready = FORKER.run(*words, "--sandbox", sandbox, cwd=place.home, environment=os.environ)
+    assert ready.code == 0, ready.stderr
     config = {"candidates": candidates, "suite": "suite", "concurrency": {"models": 8, "sandboxes": 2}}
     (place.home / "own.yml").write_text(json.dumps(config))
     programs = place.home / "bin"
