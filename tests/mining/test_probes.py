@@ -270,7 +270,7 @@ class TestExamples:
         tests += "def test_pay():\n    assert lists.pay(30) == '1500 items'\n"
         base = {"lists.py": wrong, "test_lists.py": old}
         cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": old + tests})
-        for found in examples(cut, sandboxes):
+        for found in examples(cut, sandboxes, steady=True):
             number = found.expression.partition("(")[2].rstrip(")")
             assert found.observed == f"'{int(number) * (50 if 'LIMIT' in found.code else 2)}'"
 
