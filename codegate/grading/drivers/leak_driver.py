@@ -12,7 +12,6 @@ import json
 import os
 import re
 import socket
-import stat
 import sys
 from importlib.util import source_hash
 from typing import Any, Callable, Iterator
@@ -76,26 +75,33 @@ def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], N
     The system's own files are many: only those that ``wants`` takes by their paths, and parts of git repositories, are
     yielded. If there are too many files, ``report`` gets a line, because files that are not searched may leak.
     """
-    count = 0
-    for folder, folders, files in os.walk("/"):
-        folders[:] = [name for name in folders if os.path.join(folder, name) not in LEFT_OUT]
-        if folder == "/":
-            folders.append("dev/shm")
+    count, folders = 0, ["/dev/shm", "/"]
+    while folders:
+        folder = folders.pop()
         system = (folder + "/").startswith(SYSTEM) and "/objects" not in folder and "/logs" not in folder
-        for name in files:
-            if system and not wants(folder, name) and name not in GIT_FILES and not name.endswith(".bundle"):
+        for entry in entries_of(folder):
+            if entry.is_dir(follow_symlinks=False):
+                folders += [] if entry.path in LEFT_OUT else [entry.path]
                 continue
-            path = os.path.join(folder, name)
-            try:
-                facts = os.lstat(path)
-            except OSError:
+            name = entry.name
+            if system and not wants(folder, name) and name not in GIT_FILES and not name.endswith(".bundle"):
                 continue
             count += 1
             if count > MOST_FILES:
                 report("there are more than %d files" % MOST_FILES)
                 return
-            if stat.S_ISREG(facts.st_mode):
-                yield path, facts.st_size
+            with contextlib.suppress(OSError):
+                if entry.is_file(follow_symlinks=False):
+                    yield entry.path, entry.stat(follow_symlinks=False).st_size
+
+
+def entries_of(folder: str) -> "list[os.DirEntry[str]]":
+    """Return what is in a folder, or nothing if unreadable."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def read_start(path: str, limit: int = 4 << 20) -> bytes:
