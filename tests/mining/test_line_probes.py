@@ -147,6 +147,14 @@ class TestJavaScript:
         ]
         assert checked(lines["refuses"]) == ("first.status", "response.text", "response1.status")
 
+    def test_what_is_run_alone_has_its_environment_and_imports_and_nothing_else(self) -> None:
+        head = "/** @jest-environment jsdom */\nimport { it } from '@jest/globals';\nimport { area } from './area';\n"
+        source = f"{head}area.unit = 'm';\nit('one', () => {{ expect(area(3)).toBe(9); }});\n"
+        [line] = JAVASCRIPT.lines(source, ["one"], "")
+        [text] = JAVASCRIPT.files("a.test.js", source, {"0": line}, alone="").values()
+        assert text.startswith(f"{head}\nconst __codegate")
+        assert "unit" not in text
+
     def test_tests_with_a_callback_or_mocked_modules_are_not_read(self) -> None:
         source = "it('ends', (done) => { assert(f()); done(); });\nit('starts', () => { assert(g()); });\n"
         assert [checked(line) for line in read(JAVASCRIPT, source, "ends", "starts")] == [("g()",)]

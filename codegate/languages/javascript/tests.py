@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from posixpath import normpath
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -172,7 +173,9 @@ class JavaScriptTests(Dialect):
         else:
             names = frozenset().union(*(self.outside(source, line) for line in probes.values()))
             of_file = self.context(source, frozenset({declare})) is not None
-            kept = self.context(source, names | {declare} if of_file else names) or []
+            # Comments at the top may name the environment: "@jest-environment jsdom".
+            top = takewhile(lambda node: node.type == "comment", root.named_children)
+            kept = [*map(text_of, top), *(self.context(source, names | {declare} if of_file else names) or [])]
         parts = [source if beside else "\n".join(kept), _HELPERS]
         for name, line in probes.items():
             test = f"{declare}('{self.named(name, line)}', async () => {{\n{self._probe(line)}\n}});"
@@ -191,8 +194,11 @@ class JavaScriptTests(Dialect):
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``."""
         shown: list[str] = []
-        wanted, declared = set(names) - _GLOBALS, frozenset(self.declared(source))
-        for node in reversed(self.parse(source).named_children):
+        statements = self.parse(source).named_children
+        imports = (inner for node in statements if node.type == "import_statement" for inner in walk(node))
+        declared = self.declared(source) | {text_of(inner) for inner in imports if inner.type == "identifier"}
+        wanted = set(names) - _GLOBALS
+        for node in reversed(statements):
             statement = node.child_by_field_name("declaration") or node
             if statement.type == "import_statement":
                 own = frozenset(text_of(inner) for inner in walk(statement) if inner.type == "identifier")
