@@ -609,6 +609,11 @@ class TestExamples:
         assert "join(" in found.expression
         assert "peach" not in f"{found.code}{found.observed}{found.expected}"
 
+    def test_an_import_of_everything_may_have_any_name(self, sandboxes: Sandboxes) -> None:
+        test = "def test_join():\n    assert join(['milk', 'bread']) == 'milk and bread'\n"
+        [found] = examples(parts(f"from os.path import *\nfrom lists import *\n\n{test}"), sandboxes)
+        assert found.code == "from os.path import *\nfrom lists import *"
+
     def test_a_value_of_the_module_is_written_out_with_other_words(self, sandboxes: Sandboxes) -> None:
         wrong = 'def asks(output):\n    return "Use \'walk" in output\n'
         output = "output = (\n    'Error: no plum here.\\n'\n    'Use `walk plum`.'\n)\n\n"

@@ -58,7 +58,7 @@ def used(root: "Node") -> frozenset[str]:
 
 
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
-    """Return the imports and definitions that names need, or None."""
+    """Return the imports and definitions that names need, or None. An import of everything may have any name."""
     shown: list[str] = []
     wanted = set(needed) - _BUILTINS
     fixtures = {text_of(field(bare(node), "name")) for node in module.named_children if is_fixture(node)}
@@ -76,7 +76,14 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
                 if is_fixture(node):
                     wanted |= fixtures.intersection(parameters_of(bare(node)) or ())
-    return shown if not wanted else None
+    if not wanted:
+        return shown
+    stars = [text_of(node) for node in module.named_children if any(map(_is_star, node.named_children))]
+    return [*stars, *shown] if stars else None
+
+
+def _is_star(node: "Node") -> bool:
+    return node.type == "wildcard_import"
 
 
 def bare(node: "Node") -> "Node":
