@@ -8,7 +8,6 @@ import pytest
 
 from codegate.errors import ExitCode, InfrastructureError
 from codegate.gating import QUARANTINED
-from codegate.grading import Grade, grade
 from codegate.running import candidate_samples, load_run, readiness, run_exit_code
 from codegate.running.outcome import Fault
 from codegate.sandbox import SandboxError
@@ -70,12 +69,14 @@ def test_a_resumed_run_looks_no_second_time(own_suite: Suite, server: ModelServe
 def break_sandbox(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let the sandbox of these problems fail whenever the precheck uses it."""
 
-    def failing(problem: Problem, *arguments: Any) -> Grade:
+    check = readiness._check  # tests remember that a problem is sound, and do not look again
+
+    def failing(problem: Problem, *arguments: Any, **more: Any) -> str | None:
         if problem.id.removeprefix("calc-") in names:
             raise SandboxError("the daemon is gone.")
-        return grade(problem, *arguments)
+        return check(problem, *arguments, **more)
 
-    monkeypatch.setattr(readiness, "grade", failing)
+    monkeypatch.setattr(readiness, "_check", failing)
 
 
 @pytest.mark.full
