@@ -82,16 +82,6 @@ def test_a_stopped_mining_goes_on_where_it_was(
     assert again.suite.digest == report.suite.digest
     assert again.seconds_per_problem is None
 
-    # What is damaged is looked at again.
-    options = options.model_copy(update={"only": history.git("rev-parse", "HEAD")})
-    known, _ = _mine(history, tmp_path / "known", bwrap_backend, options)
-    assert [result.remembered for result in known.results] == [True]
-    for end in (tmp_path / "memory").rglob("end.json"):
-        end.write_text('{"digest": "0"}' if "digest" in end.read_text() else "{")
-    damaged, _ = _mine(history, tmp_path / "damaged", bwrap_backend, options)
-    assert [result.remembered for result in damaged.results] == [False]
-    assert damaged.problems == known.problems
-
 
 @pytest.mark.full
 @pytest.mark.bwrap
