@@ -101,7 +101,7 @@ def test_a_test_that_writes_to_its_own_file_is_not_compared(make_other: MakeOthe
     assert found(make_other({"tests/test_a.py": test}), {SOURCE: FIX}) == Regressions(compared=2, failing=0)
 
 
-HANGING = "while True:\n    pass\n"
+HANGING = "import time\n\ntime.sleep(600)\n"
 FAILING = TAX.replace("1", "3")
 FORGING = "open('tests/test_tax.py', 'a').write('# \\n')\n" + TAX
 SKIPPING = "import pytest\n\ndef tax():\n    pytest.skip()\n"

@@ -225,12 +225,14 @@ class TestExecution:
 
     def test_a_tree_with_a_large_file_gets_the_room_that_it_takes(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "x = 2", "import pkg\n\ndef test_it():\n    assert pkg.x == 2\n")
-        large = {"big.bin": TreeFile(bytes(300 << 20))}
+        large = {"big.bin": TreeFile(bytes(40 << 20))}
+        parts = replace(parts, base=parts.base.overlay(large), fixed=parts.fixed.overlay(large))
+        small = ProblemLimits(seconds=120, memory_mb=128, disk_mb=32)
 
-        found = self._validate(replace(parts, base=parts.base.overlay(large), fixed=parts.fixed.overlay(large)), opener)
+        trial = try_cut(parts, opener, TODAY, False, RunnerSettings("pytest"), small)
 
-        assert isinstance(found, Validated)
-        assert (found.limits.disk_mb, found.limits.memory_mb) == (556, 1112)
+        assert isinstance(trial, Trial)
+        assert (trial.seen.limits.disk_mb, trial.seen.limits.memory_mb) == (72, 144)
 
     def test_tests_that_are_all_skipped_are_counted(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "x = 2", "import pytest\n\n@pytest.mark.skip\ndef test_it(): pass")
