@@ -19,7 +19,7 @@ from codegate.sandbox import Backend, EnvironmentRecipe, Layer, PreparedEnvironm
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
-from tests.kit.kept import keep_finished, take_kept
+from tests.kit.kept import keep_finished, own_cache, take_kept
 from tests.kit.layer import make_layer
 from tests.kit.remembered import FOUND
 
@@ -45,8 +45,6 @@ PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
 
 
-# Folders of the cache that pay from one run of the tests to the next.
-_KEPT = ("agents", "environments", "go", "maven", "npm", "uv")
 _KEPT_BUILDS = "builds-of-tests"
 _OWN_CACHE = pytest.StashKey[Path]()
 
@@ -60,10 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     (folder / "found").mkdir()
     if "CODEGATE_CACHE" in os.environ:
         return
-    for name in _KEPT:
-        kept = cache_folder() / name
-        kept.mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(kept)
+    own_cache(folder)
     take_kept(cache_folder() / _KEPT_BUILDS, folder / "layers")
     os.environ["CODEGATE_CACHE"] = str(folder)
     os.environ.setdefault("CODEGATE_CACHE_GB", "40")  # with the agents of a day

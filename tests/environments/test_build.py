@@ -22,6 +22,7 @@ from codegate.sandbox.cache import layers_folder
 from codegate.sandbox.tools import tools_for
 from codegate.suite import Tree, TreeFile
 from tests.kit.http import Reply, Request, Server
+from tests.kit.kept import own_cache
 from tests.kit.packages import simple_page, wheel_files
 
 DAY = date(2026, 1, 1)
@@ -32,8 +33,8 @@ TREE = Tree({"app.sh": TreeFile(b"echo app\n", "100755"), "notes.txt": TreeFile(
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all tests: the tools of sandboxes are fetched into it once."""
-    return tmp_path_factory.mktemp("cache")
+    """One for all tests."""
+    return Path(own_cache(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(autouse=True)

@@ -34,6 +34,7 @@ from tests.kit.github.artifacts import Artifacts, Run, zipped
 from tests.kit.github.content import Content
 from tests.kit.github.rest import HOME, Rest
 from tests.kit.http import Request
+from tests.kit.kept import own_cache
 from tests.kit.model_server import GREETING, as_json, chat_answer, wire_server
 from tests.kit.repository import commit_all, run_git
 from tests.kit.scripted_model import Say
@@ -482,7 +483,7 @@ class TestRuns:
         store, name = world.github.store(Artifacts), "codegate-environments"
 
         def runner(name: str) -> None:
-            monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / name))
+            monkeypatch.setenv("CODEGATE_CACHE", own_cache(tmp_path / name))
 
         runner("of the baseline")
         self.pinned(world, "reference", environments=name)

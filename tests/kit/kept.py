@@ -11,10 +11,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from codegate.sandbox import cache_folder
 from codegate.suite import Tree
 
 _SECONDS: Final = 86_400
 """After which one that no run used is removed."""
+
+
+def own_cache(folder: Path) -> str:
+    """Make ``folder`` a cache that is empty but for the programs of the present one; return it.
+
+    Those that every sandbox has would be installed again.
+    """
+    programs = cache_folder() / "programs"
+    programs.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "programs").symlink_to(programs.resolve())
+    return str(folder)
 
 
 def take_kept(kept: Path, layers: Path) -> None:

@@ -22,7 +22,6 @@ from codegate.sandbox import (
     SandboxError,
     SandboxLimits,
     bubblewrap,
-    cache_folder,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.bubblewrap_builds import builds_folder
@@ -31,6 +30,7 @@ from codegate.sandbox.cache import layers_folder, own_folder, sweep
 from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
 from codegate.sandbox.toolchains import MachineToolchain
+from tests.kit.kept import own_cache
 
 pytestmark = pytest.mark.bwrap
 
@@ -44,9 +44,7 @@ def own(
 ) -> Iterator[BubblewrapBackend]:
     """A backend whose layers and builds go with the test."""
     folder = tmp_path / "cache: a, b"  # names mean something in the options of a mount
-    folder.mkdir()
-    (folder / "environments").symlink_to(cache_folder() / "environments")
-    monkeypatch.setenv("CODEGATE_CACHE", str(folder))
+    monkeypatch.setenv("CODEGATE_CACHE", own_cache(folder))
     backend = BubblewrapBackend("test")
     yield backend
     backend.close()

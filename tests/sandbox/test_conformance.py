@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, cache_folder
+from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject
+from tests.kit.kept import own_cache
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -29,7 +30,6 @@ def test_backend_conforms_in_recorded_builds(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "environments").symlink_to(cache_folder() / "environments")
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))  # the checks' layers go with it
+    monkeypatch.setenv("CODEGATE_CACHE", own_cache(tmp_path))  # the checks' layers go with it
     totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
     check(Subject(backend, environment, empty, totals))
