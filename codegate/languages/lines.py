@@ -182,14 +182,18 @@ class Dialect(ABC):
         return f"{self.probe}{probe}"
 
     @abstractmethod
-    def files(
-        self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False, alone: str | None = None
-    ) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """Return the files, by path, whose tests run ``probes``.
 
-        They run in place of the tests in ``source``, or ``beside`` them. Given the file before the fix as ``alone``,
-        they run with what a reader sees, and nothing else, where a language can have them ``apart``.
+        They run in place of the tests in ``source``, or ``beside`` them.
         """
+
+    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
+        """Return files whose probes run with what a reader sees, and nothing else, where they can be ``apart``.
+
+        ``base`` is the file before the fix.
+        """
+        return self.files(path, source, probes)
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:

@@ -151,7 +151,7 @@ class TestJavaScript:
         head = "/** @jest-environment jsdom */\nimport { it } from '@jest/globals';\nimport { area } from './area';\n"
         source = f"{head}area.unit = 'm';\nit('one', () => {{ expect(area(3)).toBe(9); }});\n"
         [line] = JAVASCRIPT.lines(source, ["one"], "")
-        [text] = JAVASCRIPT.files("a.test.js", source, {"0": line}, alone="").values()
+        [text] = JAVASCRIPT.alone("a.test.js", source, "", {"0": line}).values()
         assert text.startswith(f"{head}\nconst __codegate")
         assert "unit" not in text
 

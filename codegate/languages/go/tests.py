@@ -147,15 +147,7 @@ class GoTests(Dialect):
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
-    def files(
-        self,
-        path: str,
-        source: str,
-        probes: Mapping[str, Line],
-        *,
-        beside: bool = False,
-        alone: str | None = None,  # noqa: ARG002
-    ) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file without the names of its tests, a function for each probe, and helpers."""
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]

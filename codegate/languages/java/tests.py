@@ -157,15 +157,7 @@ class JavaTests(Dialect):
         names = (node for node in walk(root) if node.type in {"identifier", "type_identifier"})
         return frozenset(text_of(node) for node in names if node not in members)
 
-    def files(
-        self,
-        path: str,
-        source: str,
-        probes: Mapping[str, Line],
-        *,
-        beside: bool = False,
-        alone: str | None = None,  # noqa: ARG002
-    ) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the class with other methods in place of its tests."""
         root = self.parse(source)
         classes = [node for node in root.named_children if node.type == "class_declaration"]

@@ -158,29 +158,27 @@ class JavaScriptTests(Dialect):
         """See ``Dialect.named``."""
         return f"{super().named(probe, line)};"  # no name of one begins with that of another
 
-    def files(
-        self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False, alone: str | None = None
-    ) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
         root = self.parse(source)
-        roots = {
-            text_of(field(call, "function")).partition(".")[0] for call in map(called, walk(root)) if role_of(call)
-        }
-        declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
-        if alone is None:
-            begin = [node for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
-            kept = list(map(text_of, begin))
-        else:
-            names = frozenset().union(*(self.outside(source, line) for line in probes.values()))
-            of_file = self.context(source, frozenset({declare})) is not None
-            # Comments at the top may name the environment: "@jest-environment jsdom".
-            top = takewhile(lambda node: node.type == "comment", root.named_children)
-            kept = [*map(text_of, top), *(self.context(source, names | {declare} if of_file else names) or [])]
-        parts = [source if beside else "\n".join(kept), _HELPERS]
+        kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
+        return {path: self._file(source if beside else "\n".join(kept), _declaring(root), probes)}
+
+    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
+        """See ``Dialect.alone``; comments at the top may name the environment, such as "@jest-environment jsdom"."""
+        root = self.parse(source)
+        declare, top = _declaring(root), takewhile(lambda node: node.type == "comment", root.named_children)
+        names = frozenset().union(*(self.outside(source, line) for line in probes.values()))
+        names |= {declare} if self.context(source, frozenset({declare})) is not None else set()
+        kept = [*map(text_of, top), *(self.context(source, names) or [])]
+        return {path: self._file("\n".join(kept), declare, probes)}
+
+    def _file(self, begin: str, declare: str, probes: Mapping[str, Line]) -> str:
+        parts = [begin, _HELPERS]
         for name, line in probes.items():
             test = f"{declare}('{self.named(name, line)}', async () => {{\n{self._probe(line)}\n}});"
             parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others
-        return {path: "\n".join(parts) + "\n"}
+        return "\n".join(parts) + "\n"
 
     def _probe(self, line: Line) -> str:
         def write(at: int, step: Step, number: int) -> Iterator[str]:
@@ -247,6 +245,13 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     ".tsx": JavaScriptTests("tsx", "tsx", _EVERY),
 }
 """By the suffix of a test file; of components, which have other text around their scripts, none is read."""
+
+
+def _declaring(root: "Node") -> str:
+    """Return the function that declares a file's tests."""
+    calls = filter(role_of, map(called, walk(root)))
+    roots = {text_of(field(call, "function")).partition(".")[0] for call in calls}
+    return next((name for name in ("it", "test", "specify") if name in roots), "it")
 
 
 def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:

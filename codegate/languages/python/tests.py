@@ -137,31 +137,27 @@ class PythonTests(Dialect):
         around = line.frame.rpartition(".")[0].replace(".", "")
         return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
-    def files(
-        self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False, alone: str | None = None
-    ) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
         tests = dict(_functions(self.parse(source)))
-        whole = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
-        # One that is no Python would cost all others.
-        whole = {name: text for name, text in whole.items() if not self.parse(text).has_error}
-        heads = {name: _head(tests[probes[name].frame], alone) for name in whole}
-        if alone is not None:
-            keys = {name: (heads[name], *self._decorators(tests[probes[name].frame], probes[name])) for name in whole}
-            around = {key: self._around(source, alone, *key) for key in dict.fromkeys(keys.values())}
-            whole = {name: text for name, text in whole.items() if around[keys[name]] is not None}
-            names = frozenset[str]().union(*(self.outside(source, probes[name]) for name in whole))
-            parts = [part for name in whole for part in around[keys[name]] or ()]
-            source = "\n".join(dict.fromkeys([*parts, *(self.context(source, names) or [])]))
-        # A reader has no fixtures that he does not name.
-        parts = [source if beside else _TEST.sub(r"\1codegate_", source).replace("autouse=True", ""), _HELPERS]
-        classes: dict[str, list[str]] = {}
-        for name, text in whole.items():
-            if heads[name]:
-                classes.setdefault(heads[name], []).append(shifted(f"\n{text}", _INDENT))
-            else:
-                parts.append(text)
-        return {path: "\n".join([*parts, *("\n".join([head, *own]) for head, own in classes.items()), ""])}
+        heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
+        return {path: _file(source if beside else _without_tests(source), heads, self._probes(tests, probes))}
+
+    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
+        """See ``Dialect.alone``: classes are as the base has them."""
+        tests = dict(_functions(self.parse(source)))
+        heads = {name: _head(tests[line.frame], base) for name, line in probes.items()}
+        keys = {name: (heads[name], *self._decorators(tests[line.frame], line)) for name, line in probes.items()}
+        around = {key: self._around(source, base, *key) for key in dict.fromkeys(keys.values())}
+        left = {name: line for name, line in probes.items() if around[keys[name]] is not None}
+        names = frozenset[str]().union(*(self.outside(source, line) for line in left.values()))
+        parts = [part for name in left for part in around[keys[name]] or ()] + (self.context(source, names) or [])
+        return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(tests, left))}
+
+    def _probes(self, tests: "Mapping[str, Node]", probes: Mapping[str, Line]) -> dict[str, str]:
+        """Return the functions of probes; one that is no Python would cost all others."""
+        written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
+        return {name: text for name, text in written.items() if not self.parse(text).has_error}
 
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
         """Return what a probe's decorators and its class need, or None where a reader does not have it."""
@@ -256,6 +252,21 @@ def _from_root(path: str, code: str) -> str:
             package = folder[: len(folder) + 1 - (len(text_of(node)) - len(module))]
             edits[node] = ".".join([*package, *filter(None, [module])]) or "."
     return edited(root, edits)
+
+
+def _without_tests(source: str) -> str:
+    """Return a file without the names of its tests, and without fixtures that a reader does not name."""
+    return _TEST.sub(r"\1codegate_", source).replace("autouse=True", "")
+
+
+def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> str:
+    parts, classes = [begin, _HELPERS], dict[str, list[str]]()
+    for name, text in probes.items():
+        if heads[name]:
+            classes.setdefault(heads[name], []).append(shifted(f"\n{text}", _INDENT))
+        else:
+            parts.append(text)
+    return "\n".join([*parts, *("\n".join([head, *own]) for head, own in classes.items()), ""])
 
 
 def _functions(module: "Node") -> Iterator[tuple[str, "Node"]]:

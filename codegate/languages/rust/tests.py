@@ -127,15 +127,7 @@ class RustTests(Dialect):
         """See ``Dialect.named``: a probe is in the module of its test."""
         return "::".join(filter(None, (line.frame, super().named(probe, line))))
 
-    def files(
-        self,
-        path: str,
-        source: str,
-        probes: Mapping[str, Line],
-        *,
-        beside: bool = False,
-        alone: str | None = None,  # noqa: ARG002
-    ) -> dict[str, str]:
+    def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``: probes and their helpers stand at the end of the modules of their tests."""
         root = self.parse(source)
         edits = {} if beside else {node: "" for node in walk(root) if _TEST.fullmatch(text_of(node))}

@@ -99,13 +99,7 @@ def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) ->
     for _ in range(_MAX_COMPILED):
         if not left:
             break
-        texts = [
-            file.dialect.files(
-                file.path, file.source, {str(number): line for number, line in file.probes.items()},
-                alone=file.base if alone else None,
-            )
-            for file in left
-        ]  # fmt: skip
+        texts = [_texts(file, alone) for file in left]
         written = {path: text for each in texts for path, text in each.items()}
         runs = Probing(cut, validated, written, tuple(file.path for file in left), alone=alone)
         seen = _seen(runs.run("before"))
@@ -120,6 +114,13 @@ def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) ->
         ]
         left = [file for file in left if file.probes]
     return {}, {}
+
+
+def _texts(file: TestFile, alone: bool) -> dict[str, str]:
+    probes = {str(number): line for number, line in file.probes.items()}
+    if alone:
+        return file.dialect.alone(file.path, file.source, file.base, probes)
+    return file.dialect.files(file.path, file.source, probes)
 
 
 def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[Found]:
@@ -179,11 +180,12 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
     files: dict[str, TreeFile] = {}
     for path in dict.fromkeys(each.path for each in found):
         file, dialect = cut.hidden[path], dialect_of(path)
+        if file is None or dialect is None:
+            continue
         lines = {str(number): each.line for number, each in enumerate(found) if each.path == path}
-        source, base = decode(file.data) if file is not None else "", _base_of(cut, path)
-        alone = None if beside else base
-        texts = dialect.files(path, source, lines, beside=beside, alone=alone) if dialect is not None else {}
-        files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in texts.items()}
+        source, base = decode(file.data), _base_of(cut, path)
+        own = dialect.files(path, source, lines, beside=True) if beside else dialect.alone(path, source, base, lines)
+        files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in own.items()}
     return files
 
 
