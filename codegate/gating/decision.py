@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Final, Literal
 
@@ -53,12 +54,12 @@ class Terms:
         """Return whether a look is left."""
         return self.samples < self.looks[-1]
 
-    @property
+    @cached_property
     def level(self) -> float:
         """Return the one-sided level of ruling out a drop of the margin."""
         return level(self.looks, self.samples, self.policy.alpha)
 
-    @property
+    @cached_property
     def level_regressed(self) -> float:
         """Return the one-sided level of a regression."""
         return self.policy.alpha if self.confirming else self.level / self.candidates

@@ -8,13 +8,13 @@ real one, look by look. Seeded: the same baseline gives the same forecast.
 import random
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from codegate.errors import UsageError
 from codegate.gating.compare import compare
-from codegate.gating.decision import Terms, compare_counts, decide
+from codegate.gating.decision import Decision, Terms, compare_counts, decide
 from codegate.gating.drift import counts_of
 from codegate.gating.estimates import Z95
 from codegate.gating.policy import GatePolicy
@@ -107,22 +107,28 @@ def forecast(
     drop: float = 0.0,
 ) -> Forecast:
     """Return how gates end for a candidate that lost ``drop`` everywhere alike."""
-    planned = looks or policy.looks
-    gates = max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
-    random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
-    ends = [_one_gate(model, policy, planned, candidates, drop, random_) for _ in range(gates)]
-    shares = {kind: sum(end[0] == kind for end in ends) / gates for kind in ("pass", "regressed", "inconclusive")}
+    ends = list(_gates(model, policy, looks, candidates, drop))
+    shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
 
 
-def _one_gate(
-    model: RateModel,
-    policy: GatePolicy,
-    looks: tuple[int, ...],
-    candidates: int,
-    drop: float,
-    random_: random.Random,
-) -> tuple[str, int]:
+def _count(model: RateModel) -> int:
+    """Return how many gates are simulated."""
+    return max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
+
+
+def _gates(
+    model: RateModel, policy: GatePolicy, looks: tuple[int, ...] | None, candidates: int, drop: float
+) -> Iterator[tuple[Decision, int]]:
+    """Yield how each simulated gate ends: its decision, and the samples per problem that it took."""
+    planned = looks or policy.looks
+    terms = [Terms(policy, planned, samples, candidates) for samples in planned]
+    random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
+    for _ in range(_count(model)):
+        yield _one_gate(model, terms, drop, random_)
+
+
+def _one_gate(model: RateModel, looks: Sequence[Terms], drop: float, random_: random.Random) -> tuple[Decision, int]:
     """Return the decision of one simulated gate, and the samples per problem that it took."""
     if model.counts:
         stored = list(model.counts)
@@ -133,12 +139,11 @@ def _one_gate(
     kept = max(1.0 - drop / max(mean(rates), 1e-9), 0.0)
     fresh = [rate * kept for rate in rates]
     passed, taken = [0] * len(fresh), 0
-    decision = "inconclusive"
-    for samples in looks:
-        passed = [before + _passes(random_, rate, samples - taken) for before, rate in zip(passed, fresh, strict=True)]
-        taken = samples
-        pairs = tuple(Pair(x, n, y, taken) for (x, n), y in zip(stored, passed, strict=True))
-        terms = Terms(policy, looks, taken, candidates)
+    decision: Decision = "inconclusive"
+    for terms in looks:
+        more, taken = terms.samples - taken, terms.samples
+        passed = [before + _passes(random_, rate, more) for before, rate in zip(passed, fresh, strict=True)]
+        pairs = [Pair(x, n, y, taken) for (x, n), y in zip(stored, passed, strict=True)]
         decision = decide(compare_counts(pairs, terms), pairs, terms)
         if decision != "inconclusive":
             break
@@ -146,7 +151,11 @@ def _one_gate(
 
 
 def _passes(random_: random.Random, rate: float, n: int) -> int:
-    return sum(random_.random() < rate for _ in range(n))
+    draw, passed = random_.random, 0
+    for _ in range(n):
+        if draw() < rate:
+            passed += 1
+    return passed
 
 
 @dataclass(frozen=True)
@@ -224,8 +233,14 @@ def least_drop(
     steps = range(1, int(model.rate * 200) + 1)
 
     def found(step: int) -> bool:
-        ends = forecast(model, policy, looks=looks, candidates=candidates, drop=step / 200)
-        return ends.regressed >= _POWER
+        regressed, count = 0, _count(model)
+        for left, (decision, _) in zip(
+            range(count - 1, -1, -1), _gates(model, policy, looks, candidates, step / 200), strict=False
+        ):
+            regressed += decision == "regressed"
+            if regressed / count >= _POWER or (regressed + left) / count < _POWER:
+                break  # the others cannot change it
+        return regressed / count >= _POWER
 
     at = bisect_left(steps, True, key=found)
     return steps[at] / 200 if at < len(steps) else None
