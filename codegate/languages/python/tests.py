@@ -5,7 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined, steps_for
-from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
+from codegate.languages.python.around import (
+    class_of,
+    decorators_of,
+    fixed_fixtures,
+    is_call_of,
+    is_table,
+    is_value,
+    kept_decorators,
+    mock_target,
+    mocks_of,
+    statements_of,
+)
+from codegate.languages.python.names import BINDING, bare, defining, names, used
 from codegate.languages.python.statements import (
     DEFINITIONS,
     PythonReader,
@@ -17,7 +29,7 @@ from codegate.languages.python.statements import (
     shifted,
 )
 from codegate.languages.statements import fresh, lines_through
-from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -74,11 +86,11 @@ class PythonTests(Dialect):
 
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
         """Yield the lines of one test, after its set-up."""
-        around = _class_of(test)
+        around = class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
             test = dict(_functions(module))[name]
-            around = _class_of(test)
+            around = class_of(test)
         else:
             module = root
         methods = _methods(around)
@@ -89,14 +101,14 @@ class PythonTests(Dialect):
         reader = PythonReader("python", base, helpers, module)
         prepared = [
             Step(dedented(node)) for own in _SETUPS if own in methods
-            for node in _statements(methods[own]) if "super()" not in text_of(node) and not is_docstring(node)
+            for node in statements_of(methods[own]) if "super()" not in text_of(node) and not is_docstring(node)
         ]  # fmt: skip
         attributes = [Step(dedented(node)) for node in _attributes(around)] if around is not None else []
         rows = _rows(test, reader)
         parameters = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
-        body = "\n".join(dedented(node) for node in _statements(test))
+        body = "\n".join(dedented(node) for node in statements_of(test))
         needing = code_of([*attributes, *prepared, *(step for row in rows for step in row), Step(body)])
-        plain = tuple(_fixed(module, parameters))
+        plain = tuple(fixed_fixtures(module, parameters))
         values = (*self._values(module, needing, frozenset(parameters)), *plain)
         for row in rows:
             given = self.bound(code_of([*row, *plain]))
@@ -108,7 +120,7 @@ class PythonTests(Dialect):
         """Return the plain values of a module that a test's text needs, but for those that its helpers read."""
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
-        shared = [Step(text_of(node)) for node in module.named_children if _is_value(node) and not names(node) & read]
+        shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
         return steps_for(self, shared, text, own)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
@@ -120,7 +132,7 @@ class PythonTests(Dialect):
                 string = inner.parent
                 outer = string.parent
                 call = outer.parent if outer is not None else None
-                heading = _is_call_of("parametrize", call) and arguments_of(call)[:1] == [string]
+                heading = is_call_of("parametrize", call) and arguments_of(call)[:1] == [string]
                 if not (heading or (outer is not None and is_docstring(outer))):
                     yield inner
 
@@ -147,7 +159,7 @@ class PythonTests(Dialect):
         """See ``Dialect.alone``: classes are as the base has them."""
         tests = dict(_functions(self.parse(source)))
         heads = {name: _head(tests[line.frame], base) for name, line in probes.items()}
-        keys = {name: (heads[name], *self._decorators(tests[line.frame], line)) for name, line in probes.items()}
+        keys = {name: (heads[name], *self._marks(tests[line.frame], line)) for name, line in probes.items()}
         around = {key: self._around(source, base, *key) for key in dict.fromkeys(keys.values())}
         left = {name: line for name, line in probes.items() if around[keys[name]] is not None}
         names = frozenset[str]().union(*(self.outside(source, line) for line in left.values()))
@@ -188,20 +200,20 @@ class PythonTests(Dialect):
         if line.steps and _is_header(line.steps[-1].text):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
-        unused = (_mocks(test) or {}).keys() - self.used(line.text)  # a reader is not told of them
+        unused = (mocks_of(test) or {}).keys() - self.used(line.text)  # a reader is not told of them
         given += [each for each in parameters_of(test) or () if each in line.fixtures and each not in unused]
         asynchronous = "async " if test.children[0].type == "async" else ""
         return "\n".join([
-            *self._decorators(test, line), f"{asynchronous}def {self.probe}{name}({', '.join(given)}):",
+            *self._marks(test, line), f"{asynchronous}def {self.probe}{name}({', '.join(given)}):",
             "    _codegate = CodegateProbe()", "    try:", *(written or ["        pass"]),
             f"    except {_ERRORS} as _codegate_error:",
             "        _codegate.raised(-1 - _codegate.step, _codegate_error)", "    _codegate.end()",
         ])  # fmt: skip
 
-    def _decorators(self, test: "Node", line: Line) -> list[str]:
+    def _marks(self, test: "Node", line: Line) -> list[str]:
         """Return the decorators of a probe: pytest's marks, and the mocks that its line uses."""
-        used, mocks = self.used(line.text), _mocks(test) or {}
-        return _kept(test, [mocks[name] for name in mocks if name in used])
+        used, mocks = self.used(line.text), mocks_of(test) or {}
+        return kept_decorators(test, [mocks[name] for name in mocks if name in used])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         """See ``Dialect.context``."""
@@ -210,15 +222,15 @@ class PythonTests(Dialect):
     def given(self, source: str, line: Line) -> dict[str, str] | None:
         """See ``Dialect.given``: fixtures of pytest, mocks, and the test case itself."""
         test = dict(_functions(self.parse(source)))[line.frame]
-        used, mocks = self.used(line.text), _mocks(test)
+        used, mocks = self.used(line.text), mocks_of(test)
         fixtures = [name for name in line.fixtures if name in used]
         if fixtures and mocks is None:
             return None  # what other decorators give has no name
         found = {
-            name: f"{MOCK}`{_target(mocks[name])}`" if mocks and name in mocks else "a pytest fixture"
+            name: f"{MOCK}`{mock_target(mocks[name])}`" if mocks and name in mocks else "a pytest fixture"
             for name in fixtures
         }
-        around = _class_of(test)
+        around = class_of(test)
         bases = text_of(field(around, "superclasses")) if around is not None else ""
         made = self.context(source, self.used(bases)) or []
         prepared = not all(re.match(r"(?:import|from) unittest\b", part) for part in made)
@@ -287,64 +299,6 @@ def _definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[st
             yield from _definitions(inner, names)
 
 
-def _decorators(definition: "Node") -> "list[Node]":
-    outer = definition.parent
-    if outer is None or outer.type != "decorated_definition":
-        return []
-    return [node for node in outer.named_children if node.type == "decorator"]
-
-
-def _kept(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return decorators for a probe: marks, and ``mocks``.
-
-    Any other may decide what the code gives, and a reader does not see it.
-    """
-    own = (node for node in _decorators(definition) if not _is_table(node))
-    marks = (node for node in own if node in mocks or (_is_mark(node) and "usefixtures" not in text_of(node)))
-    return [text_of(node) for node in marks]
-
-
-def _mocks(test: "Node") -> "dict[str, Node] | None":
-    """Return the decorators that give a test's parameters mocks; None if another one may give it arguments."""
-    around = _class_of(test)
-    above = _giving(around) if around is not None else []
-    own = _giving(test)[::-1]
-    if above or not all(map(_target, own)):
-        return None
-    parameters = [name for name in parameters_of(test) or () if name not in {"self", "cls"}]
-    return dict(zip(parameters, own, strict=False))
-
-
-def _giving(definition: "Node") -> "list[Node]":
-    """Return the decorators that may give arguments: all but pytest's marks and tables."""
-    return [node for node in _decorators(definition) if not _is_mark(node) and not _is_table(node)]
-
-
-def _is_mark(decorator: "Node") -> bool:
-    return text_of(decorator).startswith("@pytest.mark.")
-
-
-def _target(decorator: "Node") -> str:
-    """Return what ``patch`` or ``patch.object`` replaces by a mock, or an empty string for any other decorator."""
-    call = decorator.named_children[0]
-    arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
-    kinds = [node.type for node in arguments]
-    target = ".".join(text_of(node).strip("\"'") for node in arguments)
-    plain = function[-1:] == ["patch"] and kinds == ["string"]
-    plain = plain or (
-        function[-2:] == ["patch", "object"] and kinds in (["identifier", "string"], ["attribute", "string"])
-    )
-    return target if plain and re.fullmatch(r"[\w.]+", target) else ""
-
-
-def _class_of(test: "Node") -> "Node | None":
-    """Return the class that a method is in."""
-    around = test.parent
-    while around is not None and around.type in {"decorated_definition", "block"}:
-        around = around.parent
-    return around if around is not None and around.type == "class_definition" else None
-
-
 def _methods(around: "Node | None") -> "dict[str, Node]":
     """Return the methods of a class, by their names."""
     found = map(bare, children_of(around, "body"))
@@ -356,32 +310,6 @@ def _attributes(around: "Node") -> Iterator["Node"]:
     for node in children_of(around, "body"):
         if node.type == "expression_statement" and node.named_children[0].type == "assignment":
             yield node
-
-
-def _fixed(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
-    """Yield what fixtures of a module give that only return a plain value."""
-    for node in filter(is_fixture, module.named_children):
-        inner = bare(node)
-        body = [each for each in _statements(inner) if not is_docstring(each)]
-        name, returned = text_of(field(inner, "name")), body[0].named_children if len(body) == 1 else []
-        if name in parameters and not parameters_of(inner) and returned and body[0].type == "return_statement":
-            yield from [Step(f"{name} = {text_of(returned[0])}")] if _is_plain(returned[0]) else []
-
-
-def _is_value(statement: "Node") -> bool:
-    """Return whether a statement gives a name a plain value."""
-    named = statement.type == "expression_statement" and field(statement.named_children[0], "left") is not None
-    return named and _is_plain(statement)
-
-
-def _is_plain(node: "Node") -> bool:
-    """Return whether nothing is called or looked up for a value."""
-    kinds = {inner.type for inner in walk(node)}
-    return kinds.isdisjoint(("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment"))
-
-
-def _statements(function: "Node") -> "list[Node]":
-    return parts_of(field(function, "body"))
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
@@ -404,11 +332,11 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 
 def _head(test: "Node", base: str | None) -> str:
     """Return a class like a test's, without tests and set-up; with a ``base``, as it is there. Empty for a function."""
-    around = _class_of(test)
+    around = class_of(test)
     if around is None:
         return ""
     names, outer = [text_of(field(around, "name"))], around
-    while (inner := _class_of(outer)) is not None:
+    while (inner := class_of(outer)) is not None:
         names, outer = [text_of(field(inner, "name")), *names], inner
     seen = around if base is None else dict(_definitions(parse(base, "python"))).get(".".join(names))
     own = [
@@ -417,7 +345,7 @@ def _head(test: "Node", base: str | None) -> str:
         and not (method := text_of(field(bare(node), "name"))).startswith("test") and method not in _SETUPS
     ]  # fmt: skip
     head = "\n".join([
-        "", *_kept(around),
+        "", *kept_decorators(around),
         f"class TestCodegate{''.join(names)}{text_of(field(around, 'superclasses'))}:",
     ])  # fmt: skip
     return "\n".join([head, *(shifted(f"\n{dedented(node)}", _INDENT) for node in own)])
@@ -426,14 +354,14 @@ def _head(test: "Node", base: str | None) -> str:
 def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
     """Return what each row of a test's tables binds."""
     tables: list[list[tuple[Step, ...]]] = []
-    for decorator in _decorators(test):
-        given = arguments_of(decorator.named_children[0]) if _is_table(decorator) else []
+    for decorator in decorators_of(test):
+        given = arguments_of(decorator.named_children[0]) if is_table(decorator) else []
         heading = " ".join(text_of(node) for node in walk(given[0]) if node.type == "string_content") if given else ""
         names = re.findall(r"\w+", heading)
         values = field(given[1], "value") or given[1] if len(given) > 1 else None
         rows = list[tuple[Step, ...]]()
         for row in fresh(elements(reader.value(values, ())), reader.base):
-            if _is_call_of("param", row):
+            if is_call_of("param", row):
                 parts = [node for node in arguments_of(row) if node.type != "keyword_argument"]
             else:
                 parts = [row] if len(names) == 1 else elements(row)
@@ -442,15 +370,6 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
         tables += [rows] if rows else []
     count = max(map(len, tables), default=1)
     return [tuple(step for rows in tables for step in rows[number % len(rows)]) for number in range(count)]
-
-
-def _is_table(decorator: "Node") -> bool:
-    """Return whether a decorator is pytest's ``parametrize``."""
-    return _is_call_of("parametrize", decorator.named_children[0])
-
-
-def _is_call_of(name: str, node: "Node | None") -> bool:
-    return text_of(field(node, "function")).endswith(name)
 
 
 def _is_header(text: str) -> bool:
