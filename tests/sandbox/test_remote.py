@@ -134,7 +134,7 @@ def test_closing_the_backend_destroys_every_machine(service: Service, there: Env
     backend = select_backend(service.name, "tests")
     environment = backend.prepare(there)
     sandboxes = [backend.open(environment, LIMITS) for _ in range(2)]
-    assert len(service.machines) == len(before) + 2
+    assert len(set(service.machines) - before) == 2  # one from before may end meanwhile
     backend.close()
     assert set(service.machines) <= before
     with pytest.raises(SandboxClosed):
