@@ -63,6 +63,7 @@ class Line:
         own: the steps with the test's own literals.
         frame: what they run in, where a language has more than one; it says what that is.
         fixtures: names that the test's framework gives the steps.
+        public: the file before the fix has the whole test, such as one that is expected to fail.
     """
 
     test: str
@@ -72,6 +73,7 @@ class Line:
     own: tuple[Step, ...] = ()
     frame: str = ""
     fixtures: tuple[str, ...] = ()
+    public: bool = False
 
     @property
     def code(self) -> str:

@@ -149,6 +149,17 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
     return b"".join([*parts, data[at:]]).decode("utf-8", "replace")
 
 
+def compiles(source: bytes) -> bool:
+    """Return whether Python takes a source; it parses a loop's ``continue`` where there is no loop."""
+    tree = parse_python(source)
+    try:
+        with _lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tree is not None and compile(tree, "source", "exec", dont_inherit=True) is not None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
 def parse_python(source: bytes) -> ast.Module | None:
     """Return Python's own syntax tree of ``source``, or None."""
     try:

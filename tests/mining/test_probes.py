@@ -247,6 +247,58 @@ class TestExamples:
         hidden = {"test_lists.py": f"from lists import weeks\n\n{test}"}
         assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), sandboxes) == []
 
+    def test_a_word_that_only_comes_back_is_not_all_that_is_replaced(self, sandboxes: Sandboxes) -> None:
+        wrong = "def area(side, unit):\n    return f'{side * 2} {unit}'\n"
+        right = {"lists.py": wrong.replace("side * 2", "side * side")}
+        test = "from lists import area\n\ndef test_area():\n    assert area(7, 'walnut') == '49 walnut'\n"
+        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": test}), sandboxes)
+        assert "49" not in found.expected
+        helper = "def made(unit):\n    return area(7, unit)\n\n"
+        helped = test.replace("area(7, 'walnut')", "made('walnut')").replace("def test", f"{helper}def test")
+        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": helped}), sandboxes) == []
+
+    def test_a_call_whose_expectation_changes_on_a_line_of_its_own_is_not_shown(self, sandboxes: Sandboxes) -> None:
+        wrong = "def options():\n    return {'color': True}\n"
+        tests = (
+            "from lists import options\n\ndef test_it():\n    assert options() == {\n        'color': False,\n    }\n"
+        )
+        base = {"lists.py": wrong, "test_lists.py": tests.replace("False", "True")}
+        cut = cut_of(base, {"lists.py": wrong.replace("True", "False")}, {"test_lists.py": tests})
+        assert examples(cut, sandboxes) == []
+
+    def test_an_import_of_one_example_decides_no_other(self, sandboxes: Sandboxes) -> None:
+        wrong = (
+            "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n\ndef pay(count):\n    return f'{count}'\n"
+        )
+        plugin = "import lists\nlists.LIMIT = 50\n\ndef more(n):\n    return n + 1\n"
+        tests = "from lists import order, pay\nfrom plugin import more\n\n"
+        tests += "def test_a():\n    assert order(44) == '2200 items'\n\n"
+        tests += "def test_b():\n    assert pay(more(33)) == '34 items'\n"
+        base = {"lists.py": wrong, "plugin.py": plugin}
+        cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": tests})
+        [found] = examples(cut, sandboxes, steady=True)
+        assert found.expression.startswith("pay(")
+
+    @pytest.mark.parametrize(
+        "tests",
+        [
+            "from unittest import TestCase\n\nclass Base(TestCase):\n    pass\n\n"
+            "class TestArea(Base):\n    def test_area(self):\n        self.assertEqual(area(30), 900)\n",
+            "import pytest\n\n@pytest.fixture\ndef side(start):\n    yield start + 1\n\n"
+            "@pytest.fixture\ndef start():\n    yield 29\n\n"
+            "def test_area(side):\n    assert area(side + 70) == 10000\n",
+            "def test_area():\n    assert area(30) == 900\n\ndef test_some():\n    for side in (40, 50):\n"
+            "        if side == 41:\n            continue\n        assert area(side) == side * side\n",
+        ],
+        ids=["a base class of its own", "a fixture above the one that it is given", "a loop that goes on"],
+    )
+    def test_what_surrounds_a_test_costs_no_example(self, sandboxes: Sandboxes, tests: str) -> None:
+        wrong = "def area(side):\n    return side * 2\n"
+        right = {"lists.py": wrong.replace("side * 2", "side * side")}
+        hidden = {"test_lists.py": f"from lists import area\n{tests}"}
+        found = examples(cut_of({"lists.py": wrong}, right, hidden), sandboxes)
+        assert found[0].expression.startswith("area(")
+
     def test_a_comment_of_a_hidden_helper_is_not_shown(self, sandboxes: Sandboxes) -> None:
         helper = "def joined(words):\n    # The fix puts 'and' before the last.\n    return join(words)\n\n"
         test = "def test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"

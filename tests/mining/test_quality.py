@@ -178,14 +178,18 @@ class TestRuns:
         old = "def number(text):\n    return ''\n"
         new = "import re\n\ndef number(text):\n    return re.match(r'[-+]?\\d+', text)[0] + ' pieces'\n"
         tests = (
-            "import re\nfrom calc import number\n\ndef test_number():\n    assert number('12.5') == '12 pieces'\n\n"
-            "def faster():\n    return re.match(r'[-+]?\\d+', '1')\n"
+            "import re\nimport pytest\nfrom calc import number\n\n"
+            "def test_number():\n    assert number('12.5') == '12 pieces'\n\n"
+            "def faster():\n    return re.match(r'[-+]?\\d+', '1')\n\n"
+            "@pytest.mark.parametrize('n', [pytest.param('7', id='small pieces')])\ndef test_small(n):\n"
+            "    assert len(number(n)) == 8\n\n"
+            "@pytest.mark.parametrize('text', ['3 pieces'])\ndef test_text(text):\n    assert number('3') == text\n"
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, opened)
         assert isinstance(validated, Validated)
-        texts = ("[-+]?\\d+", "12 pieces", "elsewhere")
-        assert asserted_texts(cut, validated, texts) == ("12 pieces", "elsewhere")
+        texts = ("[-+]?\\d+", "12 pieces", "small pieces", "3 pieces", "elsewhere")
+        assert asserted_texts(cut, validated, texts) == ("12 pieces", "3 pieces", "elsewhere")
 
     @pytest.mark.full
     def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, opened: OpenSandbox) -> None:

@@ -60,8 +60,11 @@ def used(root: "Node") -> frozenset[str]:
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
     """Return the imports and definitions that names need, or None. An import of everything may have any name."""
     shown: list[str] = []
-    wanted = set(needed) - _BUILTINS
-    fixtures = {text_of(field(bare(node), "name")) for node in module.named_children if is_fixture(node)}
+    made = {text_of(field(bare(node), "name")): bare(node) for node in module.named_children if is_fixture(node)}
+    wanted, before = set(needed) - _BUILTINS, -1
+    while len(wanted) != before:  # a fixture is given others, wherever they stand
+        before = len(wanted)
+        wanted |= {each for name in wanted & set(made) for each in parameters_of(made[name]) or () if each in made}
     for node in reversed(module.named_children):
         if node.type in _IMPORTS:
             own = _imported(node) & wanted
@@ -74,8 +77,6 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 shown.insert(0, text)
                 wanted -= own
                 wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
-                if is_fixture(node):
-                    wanted |= fixtures.intersection(parameters_of(bare(node)) or ())
     if not wanted:
         return shown
     stars = [text_of(node) for node in module.named_children if any(map(_is_star, node.named_children))]

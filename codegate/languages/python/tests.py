@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined, steps_for
@@ -17,7 +18,7 @@ from codegate.languages.python.around import (
     mocks_of,
     statements_of,
 )
-from codegate.languages.python.names import BINDING, bare, defining, names, used
+from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
 from codegate.languages.python.statements import (
     DEFINITIONS,
     PythonReader,
@@ -28,14 +29,13 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
-from codegate.languages.statements import fresh, lines_through
-from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, text_of, walk
+from codegate.languages.statements import appears, fresh, lines_through
+from codegate.languages.syntax import arguments_of, children_of, compiles, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SETUPS: Final = ("setUpClass", "setup_class", "setUpTestData", "setUp", "setup_method", "setup")
-_TEST: Final = re.compile(r"^([ \t]*(?:async[ \t]+)?def[ \t]+)(?=test|runTest)", re.MULTILINE)
 _INDENT: Final = 4
 _DEFINES: Final = ("def ", "class ", "async ", "@")
 _LOADS: Final = re.compile(r"(?:import|from)\b")
@@ -86,6 +86,7 @@ class PythonTests(Dialect):
 
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
         """Yield the lines of one test, after its set-up."""
+        public = appears(text_of(test), base)
         around = class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
@@ -107,14 +108,14 @@ class PythonTests(Dialect):
         rows = _rows(test, reader)
         parameters = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
         body = "\n".join(dedented(node) for node in statements_of(test))
-        needing = code_of([*attributes, *prepared, *(step for row in rows for step in row), Step(body)])
         plain = tuple(fixed_fixtures(module, parameters))
+        needing = code_of([*attributes, *prepared, *plain, *(step for row in rows for step in row), Step(body)])
         values = (*self._values(module, needing, frozenset(parameters)), *plain)
         for row in rows:
             given = self.bound(code_of([*row, *plain]))
             fixtures = tuple(each for each in parameters if each not in given)
             for steps in lines_through(reader, body, (*values, *attributes, *prepared, *row)):
-                yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
+                yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures, public=public)
 
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
         """Return the plain values of a module that a test's text needs, but for those that its helpers read."""
@@ -153,33 +154,48 @@ class PythonTests(Dialect):
         """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
         tests = dict(_functions(self.parse(source)))
         heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
-        return {path: _file(source if beside else _without_tests(source), heads, self._probes(tests, probes))}
+        return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         """See ``Dialect.alone``: classes are as the base has them."""
         tests = dict(_functions(self.parse(source)))
-        heads = {name: _head(tests[line.frame], base) for name, line in probes.items()}
-        keys = {name: (heads[name], *self._marks(tests[line.frame], line)) for name, line in probes.items()}
-        around = {key: self._around(source, base, *key) for key in dict.fromkeys(keys.values())}
-        left = {name: line for name, line in probes.items() if around[keys[name]] is not None}
+        head_of = cache(lambda frame: _head(tests[frame], base))
+        needed_by = cache(partial(self._around, source, base))
+        heads, around = dict[str, str](), dict[str, list[str]]()
+        for name, line in probes.items():
+            marks, plain = self._marks(tests[line.frame], line), f"\nclass {self.named(name, line).partition('::')[0]}:"
+            # A reader does not have a new class of tests, but most calls do without it.
+            for head in (head_of(line.frame), *([] if "self" in self.used(line.text) else [plain])):
+                needed = needed_by(head, *marks)
+                if name not in around and needed is not None:
+                    heads[name], around[name] = head, needed
+        left = {name: line for name, line in probes.items() if name in around}
         names = frozenset[str]().union(*(self.outside(source, line) for line in left.values()))
-        parts = [part for name in left for part in around[keys[name]] or ()] + (self.context(source, names) or [])
-        return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(tests, left))}
+        parts = [part for needed in around.values() for part in needed] + (self.context(source, names) or [])
+        return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(source, left))}
 
-    def _probes(self, tests: "Mapping[str, Node]", probes: Mapping[str, Line]) -> dict[str, str]:
+    def _probes(self, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
         """Return the functions of probes; one that is no Python would cost all others."""
+        tests = dict(_functions(self.parse(source)))
         written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
-        return {name: text for name, text in written.items() if not self.parse(text).has_error}
+        takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # a newer Python's
+        return {
+            name: text for name, text in written.items()
+            if not self.parse(text).has_error and takes(text.encode("utf-8", "replace"))
+        }  # fmt: skip
 
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
-        """Return what a probe's decorators and its class need, or None where a reader does not have it."""
-        needed = self.context(source, self.used("\n".join([*marks, "def probe(): pass"])))
-        names = self.used(f"{head}\n    pass" if head else "")
-        own = self.context(base, names)
-        if own is None:  # a new class, of which a reader is told the name and what it is made from
-            own = self.context(source, names)
-            own = own if all(_LOADS.match(part) for part in own or ("",)) else None
-        return None if needed is None or own is None else [*own, *needed]
+        """Return what a probe's class and its decorators need, or None where a reader does not have it."""
+        needed = list[str]()
+        for name in sorted(self.used(f"{head}\n    pass") if head else ()):
+            found, new = (self.context(text, frozenset({name})) for text in (base, source))
+            if found is None and all(_LOADS.match(part) for part in new or ("",)):
+                found = new  # of a new class, of which a reader is told the name and what it is made from
+            if found is None:
+                return None
+            needed += found
+        decorated = self.context(source, self.used("\n".join([*marks, "def probe(): pass"])))
+        return [*needed, *decorated] if decorated is not None else None
 
     def _probe(self, name: str, line: Line, test: "Node") -> str:
         """Return a probe's function, which always ends with its records."""
@@ -268,7 +284,10 @@ def _from_root(path: str, code: str) -> str:
 
 def _without_tests(source: str) -> str:
     """Return a file without the names of its tests, and without fixtures that a reader does not name."""
-    return _TEST.sub(r"\1codegate_", source).replace("autouse=True", "")
+    root = parse(source, "python")
+    names = (field(node, "name") for _, node in _functions(root) if not is_fixture(node.parent or node))
+    edits = {name: f"codegate_{text_of(name)}" for name in names if re.match("test|runTest", text_of(name))}
+    return edited(root, {name: text for name, text in edits.items() if name is not None}).replace("autouse=True", "")
 
 
 def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> str:

@@ -1,21 +1,20 @@
 """Which differences may be shown: none that is a hidden test's call, or needs what only hidden files have."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, literals_of
-from codegate.languages.statements import appears, uncommented, without_blanks
+from codegate.languages.statements import appears, uncommented
 from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.examples.example import MAX_LINES, Example, changes
 from codegate.mining.examples.literals import is_secret
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
-LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
-"""Begins or is in what makes a module known."""
+_LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class TestFile:
     Attributes:
         source: as it is after the fix.
         base: the file before the fix; empty where there is none.
-        asked: the lines of its failing tests that no reader has.
         literals: those that only it has.
         hidden: those of them that may not be shown.
         modules: those that no reader has.
@@ -36,7 +34,6 @@ class TestFile:
     path: str
     source: str
     base: str
-    asked: frozenset[tuple[Step, ...]]
     dialect: Dialect
     literals: frozenset[str]
     hidden: frozenset[str]
@@ -93,12 +90,18 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 
 
 def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
-    """Return whether a line of the hidden tests asks for this: nothing is replaced, or nothing that has an effect."""
+    """Return whether a line of the hidden tests asks for this: nothing is replaced, or nothing that has an effect.
+
+    A word that comes back as it was given has none.
+    """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
+    if line.public:
+        return False
     asked, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
-    if shown <= asked and line.own in file.asked:
+    if shown <= asked:
         return True
-    if tuple(text for _, text in difference.own) != (difference.before[1], difference.after[1]):
+    values = (difference.before[1], difference.after[1])
+    if [_restored(value, line.renamed) for value in values] != [text.lower() for _, text in difference.own]:
         return False
     last = [step.text for step in line.steps if step.text][-1:]
     if last and {*last, difference.expression} <= set(own):
@@ -106,6 +109,11 @@ def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) ->
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (asked & shown).union(*(literals_of(dialect, part) for part in new))
     return any(is_secret(one, file.literals) for one in kept)
+
+
+def _restored(value: str, renamed: Mapping[str, str]) -> str:
+    """Return a value, in lower case, with the test's own words and numbers."""
+    return re.sub(r"\d+|[^\W\d_]+", lambda piece: renamed.get(piece[0], piece[0]), value.lower())
 
 
 def _is_declared_twice(dialect: Dialect, line: Line) -> bool:
@@ -132,15 +140,9 @@ def _shortened(file: TestFile, parts: list[str]) -> str:
     text = "\n".join(shown.values())
     if len(text.splitlines()) <= MAX_LINES // 4 or not of_base.issuperset(part for part in parts if "\n" in part):
         return text
-    kept = [part for part in parts if part not in of_base or LOADS.search(part)]
+    kept = [part for part in parts if part not in of_base or _LOADS.search(part)]
     names = sorted({name for part in parts if part not in kept for name in dialect.declared(part)})
     return "\n".join([*map(shown.__getitem__, kept), f"{dialect.remark} {', '.join(names)}: see {file.path}"])
-
-
-def parts_of(steps: Iterable[Step]) -> frozenset[str]:
-    """Return the statements and expressions of steps, without blanks."""
-    texts = (text for step in steps for text in (step.text, *step.checked))
-    return frozenset(without_blanks(text) for text in texts if text)
 
 
 def is_hidden_value(dialect: Dialect, definition: str) -> bool:

@@ -14,16 +14,17 @@ from typing import Final
 
 from codegate.grading import TestReport
 from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
-from codegate.languages.statements import without_blanks
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode, text_of
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, records
-from codegate.mining.examples.hidden import LOADS, ProbeDifference, TestFile, example_of, parts_of
+from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, without_each
 from codegate.mining.proving.validation import Validated
 from codegate.suite import Changes, TreeFile
 
+#: What is taken from a module: behind ``from x import``, or in braces.
+_LISTED: Final = re.compile(r"^(from \S+) import .*|\{[^{}]*\}", re.DOTALL)
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
@@ -143,17 +144,17 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
     """
     groups: dict[object, list[Found]] = {}
     for each in found:
-        groups.setdefault((each.path, _definitions(cut, each)), []).append(each)
+        groups.setdefault((each.path, _surroundings(cut, each)), []).append(each)
     steady = [each for group in groups.values() for each in _steady(cut, validated, group)]
     return [each for each in found if each in steady]
 
 
-def _definitions(cut: Cut, found: Found) -> tuple[str, ...]:
-    """Return what an example is shown with besides imports."""
+def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
+    """Return the definitions that an example is shown with, and its imports without what they import."""
     file, dialect = cut.hidden[found.path], dialect_of(found.path)
     source = decode(file.data) if file is not None else ""
     needed = dialect.context(source, dialect.outside(source, found.line)) if dialect is not None else None
-    return tuple(part for part in needed or () if not LOADS.search(part))
+    return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
 
 
 def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
@@ -212,7 +213,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
         line for path, file in cut.hidden.items() if file is not None
         for line in added_lines(file, cut.base.get(path)).values()
     )  # fmt: skip
-    fresh, taken = without_blanks(added), pieces_of(added)
+    taken = pieces_of(added)
     files: list[TestFile] = []
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)
@@ -220,19 +221,13 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
             source, base = decode(hidden.data), _base_of(cut, path)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
-            old = without_blanks(base)
-            # Such as a test that was expected to fail: the base has its call for all to read.
-            steps = [line.steps for line in lines]
-            asked = [each for each in steps if any(one in fresh or one not in old for one in parts_of(each))]
             found = probes_of(dialect, lines, known, taken, seed)
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)
             words = known.union(IDENTIFIER.findall("\n".join(cut.base)))
             new_names = frozenset(_new_names(cut, dialect, path))
-            file = TestFile(
-                path, source, base, frozenset(asked), dialect, own, texts, modules, new_names, words, probes
-            )
+            file = TestFile(path, source, base, dialect, own, texts, modules, new_names, words, probes)
             files += [file] if probes else []
     return files
 
