@@ -478,11 +478,11 @@ class TestExamples:
 
     @pytest.mark.full
     def test_what_a_test_file_changes_is_shown(self, sandboxes: Sandboxes) -> None:
-        tests = (
-            "from lists import join\n\njoin.__defaults__ = ('or',)\n\ndef test_join():\n"
-            "    assert join(['milk', 'eggs']) == 'milk or eggs'\n"
-        )
-        [found] = examples(parts(tests), sandboxes)
+        old = "from lists import join\n\njoin.__defaults__ = ('or',)\n"
+        tests = old + "\ndef test_join():\n    assert join(['milk', 'eggs']) == 'milk or eggs'\n"
+        assert examples(parts(tests), sandboxes) == []  # a value that only the hidden file has
+        base = {"lists.py": WRONG, "test_lists.py": old}
+        [found] = examples(cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": tests}), sandboxes)
         assert found.code == "from lists import join\njoin.__defaults__ = ('or',)"
 
     def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(self, sandboxes: Sandboxes) -> None:
