@@ -36,6 +36,7 @@ def test_each_framework_runs_from_the_trees_own_packages(opened: Opener, name: s
     options = {"node": "--conditions=own", "mocha": "--ui=tdd", "vitest": "--environment=node", "jest": "--env=node"}
     tdd = {"describe(": "suite(", "it(": "test(", "it.": "test."} if name == "mocha" else {}
     text = reduce(lambda so_far, word: so_far.replace(word, tdd[word]), tdd, TESTS)
+    text = text.replace("MODE", repr("test" if name in {"jest", "vitest"} else "undefined"))
     scripts = {"test": "exit 1", "own": f"{'node --test' if name == 'node' else name} {options[name]}"}
     manifest = {**json.loads(PROJECT["package.json"]), "scripts": scripts}
     content = {
@@ -59,6 +60,7 @@ def test_each_framework_runs_from_the_trees_own_packages(opened: Opener, name: s
         "sums > is left out": "skipped",
         "sums > has a twin": "failed",
         "stands alone": "passed",
+        "is in the mode of its framework": "passed",
     }, report.output
     assert report.proven
     assert report.receipts[f"web/{framework.file}::sums > of one > adds"]
