@@ -175,7 +175,7 @@ class Found:
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
         differing = frozenset((observed[a:b], expected[c:d]) for tag, a, b, c, d in parts if tag != "equal")
-        return _QUOTED.sub("", self.example.expression), differing
+        return re.sub(r"(?:,\s*)+", ",", _QUOTED.sub("", self.example.expression)), differing  # however many values
 
 
 def of_all_rows(
