@@ -167,8 +167,9 @@ class PythonTests(Dialect):
             # A reader does not have a new class of tests, but most calls do without it.
             for head in (head_of(line.frame), *([] if "self" in self.used(line.text) else [plain])):
                 needed = needed_by(head, *marks)
-                if name not in around and needed is not None:
+                if needed is not None:
                     heads[name], around[name] = head, needed
+                    break
         left = {name: line for name, line in probes.items() if name in around}
         names = frozenset[str]().union(*(self.outside(source, line) for line in left.values()))
         parts = [part for needed in around.values() for part in needed] + (self.context(source, names) or [])
@@ -190,7 +191,7 @@ class PythonTests(Dialect):
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
             found, new = (self.context(text, frozenset({name})) for text in (base, source))
             if found is None and all(_LOADS.match(part) for part in new or ("",)):
-                found = new  # of a new class, of which a reader is told the name and what it is made from
+                found = new  # a new test class: the statement names it and its base classes
             if found is None:
                 return None
             needed += found
@@ -216,7 +217,7 @@ class PythonTests(Dialect):
         if line.steps and _is_header(line.steps[-1].text):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
-        unused = (mocks_of(test) or {}).keys() - self.used(line.text)  # a reader is not told of them
+        unused = (mocks_of(test) or {}).keys() - self.used(line.text)  # the statement does not mention these mocks
         given += [each for each in parameters_of(test) or () if each in line.fixtures and each not in unused]
         asynchronous = "async " if test.children[0].type == "async" else ""
         return "\n".join([

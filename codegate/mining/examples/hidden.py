@@ -25,7 +25,7 @@ class TestFile:
         source: as it is after the fix.
         base: the file before the fix; empty where there is none.
         literals: those that only it has.
-        hidden: those of them that may not be shown.
+        hidden: those of ``literals`` that may not be shown.
         modules: those that no reader has.
         names: those that other hidden files define anew.
         known: words of the base's sources and of its paths.
@@ -59,7 +59,7 @@ class ProbeDifference:
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown.
 
-    What was replaced is nowhere in hidden files. A call of theirs is left where that has no effect.
+    No hidden file has what was drawn, so it is a hidden test's call only where that has no effect.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     given, needed = dialect.given(file.source, line), dialect.context(file.source, dialect.outside(file.source, line))
@@ -72,8 +72,8 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
         return None  # the test's own comparison holds, that of the other literals does not
     same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
     if same and asked & {difference.expression, *_texts(line.steps)}:
-        return None  # what was replaced has no effect, and what has one is the test's own
-    if any(is_hidden_value(dialect, part) for part in needed if not _is_of_base(dialect, file.base, part)):
+        return None  # the values differ because of the test's own literals, not of the drawn ones
+    if any(_is_value(dialect, part) for part in needed if not _is_of_base(dialect, file.base, part)):
         return None
     if _is_declared_twice(dialect, line):
         return None  # a reader sees no blocks
@@ -145,7 +145,7 @@ def _shortened(file: TestFile, parts: list[str]) -> str:
     return "\n".join([*map(shown.__getitem__, kept), f"{dialect.remark} {', '.join(names)}: see {file.path}"])
 
 
-def is_hidden_value(dialect: Dialect, definition: str) -> bool:
+def _is_value(dialect: Dialect, definition: str) -> bool:
     """Return whether a definition is a value, such as a table of what tests expect."""
     nodes = dialect.parse(definition).named_children
     value = not any(re.search("import|function|class|decorated", node.type) for node in nodes)

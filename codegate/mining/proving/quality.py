@@ -66,9 +66,9 @@ def examples_to_show(
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and the runs they miss.
 
-    To those that are chosen, examples of ``found`` are added that notice what no other does, then those of other rules.
-    In the runs that are left, tests demand more than the examples show. Only ``steady`` examples are shown; it is asked
-    for no others than these.
+    The chosen examples come first, then those of ``found`` that notice what no other does, then those that show another
+    rule. In the runs that are left, tests demand more than the examples show. Only ``steady`` examples are shown; it is
+    asked for no others than these.
     """
     while True:
         examples, left = _noticing(found, chosen(found), runs)
