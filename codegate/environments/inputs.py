@@ -1,5 +1,6 @@
 """The inputs of a build: recipe, files, toolchains."""
 
+import contextlib
 import json
 import os
 import re
@@ -23,7 +24,7 @@ from codegate.sandbox import (
     Command,
     EnvironmentRecipe,
     Layer,
-    SandboxError,
+    NotInstalled,
     SandboxLimits,
     Toolchain,
 )
@@ -187,13 +188,13 @@ def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:
     pin = getattr(backend, "pin_image", None)  # a backend without images takes the machine's own
     image = pin(recipe.image) if pin and recipe.image else backend.base_image(recipe.python)
     asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
+    have = [one for one in asked if one.name not in INSTALLABLE]
     try:
-        return _probed(recipe, kinds, backend, image, asked)
-    except SandboxError:
-        have = [one for one in asked if one.name not in INSTALLABLE]
-        if have == asked:
-            raise
+        with contextlib.suppress(NotInstalled):
+            return _probed(recipe, kinds, backend, image, asked)
         return _probed(recipe, kinds, backend, image, have)  # a package index brings the other toolchains
+    except NotInstalled as error:
+        raise UsageError(error.cause, error.remedy) from error
 
 
 def _probed(

@@ -9,7 +9,7 @@ from typing import Any, Final
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from codegate.environments.inputs import INSTALLABLE
-from codegate.sandbox import Backend, SandboxError, Toolchain
+from codegate.sandbox import Backend, NotInstalled, Toolchain
 from codegate.sandbox.toolchains import check_system, find_toolchain
 from codegate.suite import Tree
 from codegate.suite.declared import at, read_json, read_text, read_toml
@@ -70,7 +70,7 @@ def on_machine(name: str, version: str) -> bool:
     It comes from this machine or from an index. The name ``PACKAGE`` asks for a package of the system.
     """
     if name == PACKAGE:
-        with contextlib.suppress(SandboxError):
+        with contextlib.suppress(NotInstalled):
             check_system((version,))
             return True
         return False

@@ -45,6 +45,7 @@ from codegate.sandbox.contract import (
     Description,
     EnvironmentRecipe,
     Layer,
+    NotInstalled,
     PreparedEnvironment,
     Sandbox,
     SandboxError,
@@ -286,12 +287,12 @@ def _spawn(argv: list[str], stream: socket.socket, errors: IO[bytes], current: P
 
 def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
     if recipe.image is not None:
-        raise SandboxError(
+        raise NotInstalled(
             f"the environment needs the image {recipe.image}; bubblewrap has none.", "Use Docker: --sandbox docker."
         )
     interpreter = find_interpreter(recipe.python)
     if interpreter is None:
-        raise SandboxError(
+        raise NotInstalled(
             f"there is no Python {recipe.python} on this machine for bubblewrap sandboxes.",
             f"Install it (for example `uv python install {recipe.python}`), or use Docker.",
         )

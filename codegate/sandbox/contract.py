@@ -24,6 +24,10 @@ class SandboxUnavailable(SandboxError):
     """No backend can run here; the remedy says how to get one."""
 
 
+class NotInstalled(SandboxError):
+    """A toolchain, package or image that an environment asks for is not there; the remedy says how to get it."""
+
+
 class SandboxClosed(SandboxError):
     """The sandbox was closed (by an interrupt or by its owner) while a call was under way."""
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from codegate.sandbox.contract import SandboxError, Toolchain
+from codegate.sandbox.contract import NotInstalled, Toolchain
 from codegate.sandbox.interpreter import find_interpreter
 
 _SECONDS: Final = 20.0
@@ -60,7 +60,7 @@ def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, .
     """Return the toolchains ``wanted``, then what the machine has of the kinds that ``wanted`` does not name.
 
     Raises:
-        SandboxError: one is not on this machine.
+        NotInstalled: one is not on this machine.
     """
     asked = tuple(wanted)
     found = []
@@ -68,7 +68,7 @@ def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, .
         there = find_toolchain(one)
         if there is None:
             name = f"{one.name} {one.version}".rstrip()
-            raise SandboxError(
+            raise NotInstalled(
                 _missing(one),
                 f"Install {name}, change `tools` of `environment:` in codegate.yml, or use Docker: --sandbox docker.",
             )
@@ -90,7 +90,7 @@ def check_system(packages: Iterable[str]) -> None:
     """Check that the system's packages are installed; a machine without dpkg is not asked.
 
     Raises:
-        SandboxError: one is not; the remedy names them all.
+        NotInstalled: one is not; the remedy names them all.
     """
     names = sorted(packages)
     if not names or shutil.which("dpkg-query") is None:
@@ -98,7 +98,7 @@ def check_system(packages: Iterable[str]) -> None:
     text = _say(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\\n", *names])
     there = {line.split()[0] for line in text.splitlines() if line.endswith(" installed")}
     if missing := [name for name in names if name not in there]:
-        raise SandboxError(
+        raise NotInstalled(
             f"this machine does not have the system's packages {', '.join(missing)}, which the recipe names.",
             f"Install them (`apt-get install {' '.join(missing)}`), or use Docker: --sandbox docker.",
         )

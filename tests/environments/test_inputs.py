@@ -7,6 +7,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.environments.inputs import base_of, kinds_of, manifests
+from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command
 from codegate.suite import Tree, TreeFile
 from tests.kit.images import image_with_packages
@@ -113,6 +114,21 @@ def test_toolchains_are_those_that_the_recipe_names_or_the_tree_implies() -> Non
     assert kinds_of(Recipe(), tree) == {"python", "node", "go"}
     assert kinds_of(Recipe(tools={"go": "1.26"}), tree) == {"python", "go"}
     assert kinds_of(Recipe(folder="services"), tree) == {"go"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "cause"),
+    [
+        (Recipe(tools={"ruby": "1.0"}), "this machine has no ruby 1.0"),
+        (Recipe(tools={"node": "1", "ruby": "1.0"}), "this machine has no ruby 1.0"),
+        (Recipe(packages=("no-such-package",)), "no-such-package"),
+    ],
+)
+def test_what_a_recipe_asks_for_and_this_machine_lacks_is_a_fault_of_the_recipe(
+    recipe: Recipe, cause: str, bwrap_backend: Backend
+) -> None:
+    with pytest.raises(UsageError, match=cause):
+        base_of(recipe, Tree({}), bwrap_backend)
 
 
 @pytest.mark.docker
