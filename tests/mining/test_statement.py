@@ -139,6 +139,10 @@ class TestQuotations:
         code = body.replace("in lists", "by `total`")
         assert "> Sums are lost by `total`.\n\nWhat works" in written(f"Fix lost sums of lists\n\n{code}").text
 
+    def test_a_sentence_does_not_end_with_an_abbreviation(self) -> None:
+        body = "Sums are lost at a delimiter (e.g. '.') and at the start, i.e. `total` is nothing."
+        assert f"> {body}\n" in reported(body)
+
     def test_brackets_around_a_reference_go_as_a_whole(self) -> None:
         body = "Sums are lost (see https://a.b/c) here ([#12][i12]). They are [lost](https://a.b/d) and gone [#13]."
         assert "> Sums are lost here. They are lost and gone.\n" in reported(body)
