@@ -29,7 +29,7 @@ from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError
 from codegate.suite import load_suite, write_suite
 
-MINER_VERSION: Final = "32"
+MINER_VERSION: Final = "33"
 """Raised when the same unit may come to another end than before."""
 
 # These results are not stored, because they may pass: another day, a package index that answers, or more time may bring

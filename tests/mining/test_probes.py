@@ -257,6 +257,19 @@ class TestExamples:
         helped = test.replace("area(7, 'walnut')", "made('walnut')").replace("def test", f"{helper}def test")
         assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": helped}), sandboxes) == []
 
+    def test_a_word_that_comes_back_from_a_call_without_values_is_another_case(self, sandboxes: Sandboxes) -> None:
+        wrong = "class Shelf:\n    def __init__(self, name):\n        self.name = name\n\n    def label(self):\n"
+        wrong += "        return f' ({self.name})'\n"
+        test = "from lists import Shelf\n\ndef test_label():\n    shelf = Shelf('walnut')\n    shelf.label\n"
+        cut = cut_of(
+            {"lists.py": wrong},
+            {"lists.py": wrong.replace("' (", "'(")},
+            {"test_lists.py": f"{test}    assert shelf.label() == '(walnut)'\n"},
+        )
+        [found] = examples(cut, sandboxes)
+        assert found.expression == "shelf.label()"
+        assert "walnut" not in f"{found.code}{found.expected}"
+
     def test_a_call_whose_expectation_changes_on_a_line_of_its_own_is_not_shown(self, sandboxes: Sandboxes) -> None:
         wrong = "def options():\n    return {'color': True}\n"
         tests = (

@@ -92,7 +92,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a line of the hidden tests asks for this: nothing is replaced, or nothing that has an effect.
 
-    A word that comes back as it was given has none.
+    A word that comes back as it was given has none; then the values that stay say whether it is the test's own case.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     if line.public:
@@ -100,11 +100,13 @@ def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) ->
     asked, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
     if shown <= asked:
         return True
-    values = (difference.before[1], difference.after[1])
-    if [_restored(value, line.renamed) for value in values] != [text.lower() for _, text in difference.own]:
+    values, expected = (difference.before[1], difference.after[1]), [text.lower() for _, text in difference.own]
+    if [_restored(value, line.renamed) for value in values] != expected:
         return False
     last = [step.text for step in line.steps if step.text][-1:]
-    if last and {*last, difference.expression} <= set(own):
+    call = [*last, difference.expression]
+    comes_back = [value.lower() for value in values] != expected
+    if last and set(call) <= set(own) and (not comes_back or literals_of(dialect, "\n".join(call))):
         return True
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (asked & shown).union(*(literals_of(dialect, part) for part in new))
