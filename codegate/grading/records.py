@@ -35,6 +35,7 @@ class Crash(Record):
         causes: the class itself and those of the exceptions that it was raised from, or while handling.
         errno: of the first OSError among those.
         dependency: the top-level module that could not be imported, when the repository has none of that name.
+        place: the innermost file of the workspace that it came from, and the function; None: not known.
     """
 
     exception: str
@@ -43,6 +44,7 @@ class Crash(Record):
     causes: tuple[str, ...] = ()
     errno: int | None = None
     dependency: str | None = None
+    place: tuple[str, str] | None = None
 
 
 class Phase(Record):

@@ -136,6 +136,7 @@ def test_every_pytest_reports_the_same(room: str, request: pytest.FixtureRequest
     }
     assert report.results["test_it.py::test_raises"].exception == "KeyError"
     assert report.crashes["test_it.py::test_raises"].parents[:2] == ("KeyError", "LookupError")
+    assert report.crashes["test_it.py::test_raises"].place == ("test_it.py", "test_raises")
     assert report.crashes["test_it.py::test_setup"].errno == 13
     assert "one is \\ud800 two" in report.results["test_it.py::test_fails"].message
     assert report.exit_code == 1

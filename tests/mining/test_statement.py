@@ -248,6 +248,22 @@ class TestCrashes:
         assert "Today" not in written("Sum up lists of nothing", FAILED, examples=[EXAMPLE]).text
         assert "Today" not in written(MESSAGE.replace("an error", "an IndexError"), FAILED).text
 
+    @pytest.mark.parametrize(
+        ("place", "where"),
+        [
+            (("pkg/sums.py", "total"), " in `total` of `pkg/sums.py`"),
+            (("pkg/sums.py", "<lambda>"), " in `pkg/sums.py`"),
+            (("pkg/sums.py", "empty_amount"), ""),
+            (("tests/test_sums.py", "test_total"), ""),
+            (("elsewhere.py", "total"), ""),
+        ],
+    )
+    def test_where_it_crashes_is_said_of_the_bases_own_functions(self, place: tuple[str, str], where: str) -> None:
+        outcomes = replace(outcomes_of(TEST, FAILED), places={TEST: place})
+        found = write_statement(unit_of("Sum up lists of nothing"), sums_cut(), outcomes)
+        assert isinstance(found, StatementText)
+        assert f"Today `IndexError: list index out of range` is raised{where}, and it should not be." in found.text
+
     @pytest.mark.parametrize("name", ["AssertionError", "AssertionFailedError", "ExpectationNotMetError", "Failed"])
     def test_an_assertion_is_no_crash(self, name: str) -> None:
         failed = FAILED.model_copy(update={"exception": f"org.{name}", "message": "1 is not 0"})

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Final, Literal
 
@@ -35,6 +35,7 @@ class TestOutcomes:
         kinds: how each fail-to-pass test fails before the fix.
         evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
         none_to_pass: those of ``fail_to_pass`` that do not even exist before the fix.
+        places: file and function that raised what each fail-to-pass test ended with before the fix, as far as known.
         expected_fail: never passes after the fix, and was broken before it too.
     """
 
@@ -49,6 +50,7 @@ class TestOutcomes:
     evidence: Mapping[str, TestResult | None]
     none_to_pass: tuple[str, ...] = ()
     expected_fail: tuple[str, ...] = ()
+    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) -> TestOutcomes:
@@ -143,6 +145,7 @@ def classify_tests(
         evidence={test: before[0].results.get(test) for test in fail},
         none_to_pass=tuple(sorted(new)),
         expected_fail=tuple(sorted(expected)),
+        places={test: place for test in fail if (crash := before[0].crashes.get(test)) and (place := crash.place)},
     )
 
 

@@ -96,7 +96,7 @@ def write_statement(
     title, called_by = first_title(titles_of(unit, enrichment), refused, short=not examples)
     passages = quote_texts(texts_about(unit, cut, enrichment, later), title, refused)
     sentences = sentences_of(passages)
-    crash = [] if examples else _crash(outcomes, gates, interface, " ".join([title, *sentences]))
+    crash = [] if examples else _crash(cut, outcomes, gates, interface, " ".join([title, *sentences]))
     quoted = [*([title] if is_sentence(title, "") else []), *sentences]
     if not examples and not title:
         return "no probe shows a difference, and no title says what is wrong"
@@ -145,13 +145,14 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _crash(outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
+def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
     """Return a sentence on the exception of most failing tests."""
     # Empty if it is ``quoted`` already. That a new name is not there yet is no crash.
-    raised = {function_of(test): result for test in outcomes.fail_to_pass if (result := _crash_result(outcomes, test))}
+    found = ((test, _crash_result(outcomes, test)) for test in outcomes.fail_to_pass)
+    raised = {function_of(test): (test, result) for test, result in found if result is not None}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
-    for result in raised.values():
+    for test, result in raised.values():
         name = _exception_of(result)
         message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
         may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
@@ -159,8 +160,18 @@ def _crash(outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: s
         if interface.names & {*_NAME.findall(message)}:
             continue
         if name not in quoted and not gates.reason(name):
-            return [f"Today `{shown}` is raised, and it should not be."]
+            where = _where(cut, gates, outcomes.places.get(test))
+            return [f"Today `{shown}` is raised{where}, and it should not be."]
     return []
+
+
+def _where(cut: Cut, gates: Gates, place: tuple[str, str] | None) -> str:
+    """Return the function of the base that raised, as a clause, or an empty string."""
+    file, function = place or ("", "")
+    if file not in cut.base or file in cut.test_files:
+        return ""
+    where = f" in `{function}` of `{file}`" if function.isidentifier() else f" in `{file}`"
+    return "" if gates.reason(where) else where
 
 
 def _crash_result(outcomes: TestOutcomes, test: str) -> TestResult | None:

@@ -13,6 +13,7 @@ from typing import Any, Callable
 from codegate.grading.drivers.channel_driver import Channel, plain
 
 LONGEST_CHAIN = 20
+WORKSPACE = os.getcwd()
 
 
 def qualified(kind: Any) -> str:
@@ -52,6 +53,21 @@ def absent_module(error: Any, roots: list[str]) -> str | None:
     return None if own else plain(top, 300)
 
 
+def place_of(error: Any) -> list[str] | None:
+    """Return the innermost file of the workspace that an exception came from, and the function; None: of none."""
+    found = None
+    try:
+        trace = error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if code.co_filename.startswith(WORKSPACE + os.sep):
+                found = [plain(os.path.relpath(code.co_filename, WORKSPACE), 300), plain(code.co_name, 300)]
+            trace = trace.tb_next
+    except Exception:
+        found = None
+    return found
+
+
 def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
     """Return the facts about an exception that its failure class follows from."""
     errors = chain(error)
@@ -63,6 +79,7 @@ def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]
         "causes": [qualified(type(cause)) for cause in errors],
         "errno": numbers[0] if numbers else None,
         "dependency": absent_module(error, roots),
+        "place": place_of(error),
     }
 
 
