@@ -1,7 +1,7 @@
 """Other literals in the lines of tests, and what of a line leads to one value."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from random import Random
@@ -188,11 +188,29 @@ def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ..
     )  # fmt: skip
 
 
-def without_each(dialect: Dialect, line: Line) -> Iterator[tuple[int, Line]]:
-    """Yield the line without each of its steps whose names no later one uses, by the place of the step."""
+def needless(dialect: Dialect, line: Line) -> list[int]:
+    """Return the places of steps whose names no later one uses."""
     later = dialect.used("\n".join(line.steps[-1].checked))
+    found: list[int] = []
     for at in reversed(range(len(line.steps))):
         step = line.steps[at]
         if at < len(line.steps) - 1 and not dialect.bound(step.text) & later:
-            yield at, replace(line, steps=line.steps[:at] + line.steps[at + 1 :])
+            found.insert(0, at)
         later |= dialect.used(step.text)
+    return found
+
+
+def without(dialect: Dialect, line: Line, places: Collection[int]) -> Line:
+    """Return a line without the steps at some places, and without those that give names to these alone."""
+    later = dialect.used("\n".join(line.steps[-1].checked))
+    orphans = frozenset[str]()
+    kept: list[Step] = []
+    for at in reversed(range(len(line.steps))):
+        step = line.steps[at]
+        bound, used = dialect.bound(step.text), dialect.used(step.text)
+        if at in places or (bound and bound <= orphans - later):
+            orphans |= used
+        else:
+            kept.insert(0, step)
+            later |= used
+    return replace(line, steps=tuple(kept))
