@@ -132,6 +132,12 @@ def test_what_a_recipe_asks_for_and_this_machine_lacks_is_a_fault_of_the_recipe(
 
 
 @pytest.mark.docker
+def test_a_package_that_apt_does_not_know_is_a_fault_of_the_recipe(docker_backend: Backend) -> None:
+    with image_with_packages("tiny") as image, pytest.raises(UsageError, match="Unable to locate package tinyer"):
+        base_of(Recipe(image=image, packages=("tinyer",)), Tree({}), docker_backend)
+
+
+@pytest.mark.docker
 def test_a_server_that_the_image_lacks_is_installed_in_it(docker_backend: Backend) -> None:
     with image_with_packages("redis-server") as image:
         base = base_of(Recipe(image=image, services=("redis",)), Tree({}), docker_backend)
