@@ -207,6 +207,10 @@ class Dialect(ABC):
         defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
         return self.used(line.text) - (own - defined)
 
+    def surroundings(self, source: str, line: Line) -> list[str] | None:
+        """Return the imports and definitions of its file that a line needs, or None."""
+        return self.context(source, self.outside(source, line))
+
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Return what fixtures and the like are, or None if unknown."""
         return {}

@@ -62,16 +62,16 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     No hidden file has what was drawn, so it is a hidden test's call only where that has no effect.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
-    given, needed = dialect.given(file.source, line), dialect.context(file.source, dialect.outside(file.source, line))
-    if given is None or needed is None or _is_asked(file, difference, needed):
+    given, needed = dialect.given(file.source, line), dialect.surroundings(file.source, line)
+    if given is None or needed is None or _is_own_case(file, difference, needed):
         return None
-    asked = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
-    asked = {each for each in asked if not appears(each, file.base)}
+    secret = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
+    secret = {each for each in secret if not appears(each, file.base)}
     (_, own_before), (_, own_after) = difference.own
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
         return None  # the test's own comparison holds, that of the other literals does not
     same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
-    if same and asked & {difference.expression, *_texts(line.steps)}:
+    if same and secret & {difference.expression, *_texts(line.steps)}:
         return None  # the values differ because of the test's own literals, not of the drawn ones
     if any(_is_value(dialect, part) for part in needed if not _is_of_base(dialect, file.base, part)):
         return None
@@ -89,16 +89,16 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
 
 
-def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
-    """Return whether a line of the hidden tests asks for this: nothing is replaced, or nothing that has an effect.
+def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
+    """Return whether this is what a hidden test checks: nothing is replaced, or nothing that has an effect.
 
-    A word that comes back as it was given has none; then the values that stay say whether it is the test's own case.
+    A word that comes back as it was given has none; then the values that stay decide.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     if line.public:
         return False
-    asked, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
-    if shown <= asked:
+    literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
+    if shown <= literals:
         return True
     values, expected = (difference.before[1], difference.after[1]), [text.lower() for _, text in difference.own]
     if [_restored(value, line.renamed) for value in values] != expected:
@@ -109,7 +109,7 @@ def _is_asked(file: TestFile, difference: ProbeDifference, needed: list[str]) ->
     if last and set(call) <= set(own) and (not comes_back or literals_of(dialect, "\n".join(call))):
         return True
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
-    kept = (asked & shown).union(*(literals_of(dialect, part) for part in new))
+    kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
     return any(is_secret(one, file.literals) for one in kept)
 
 

@@ -153,7 +153,7 @@ def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
     """Return the definitions that an example is shown with, and its imports without what they import."""
     file, dialect = cut.hidden[found.path], dialect_of(found.path)
     source = decode(file.data) if file is not None else ""
-    needed = dialect.context(source, dialect.outside(source, found.line)) if dialect is not None else None
+    needed = dialect.surroundings(source, found.line) if dialect is not None else None
     return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
 
 
