@@ -114,12 +114,12 @@ class ProblemBuilder:
     def build(
         self, prospect: Prospect, steps: Steps, parts: Cut | None = None, imported: StatementText | None = None
     ) -> BuiltProblem | Rejected:
-        """Return the problem of ``prospect``, or why there is none.
+        """Build the problem of ``prospect``, or return why there is none.
 
         An imported row brings its cut (``parts``) and its statement.
 
         Raises:
-            InfrastructureError: ours, the sandbox's, the package index's or the rewriting model's fault.
+            InfrastructureError: a fault of codegate, sandbox, package index or rewriting model.
         """
         try:
             with steps.step("cut"):
@@ -198,7 +198,7 @@ class _UnitBuilder:
     def _finish(
         self, environment: Environment, settings: RunnerSettings, trial: Trial, leaks: LeakAudit | None
     ) -> BuiltProblem:
-        """Return the problem of a trial."""
+        """Return the problem of a trial, or raise ``LeftOut``."""
         # ``leaks`` is the leak audit, when it was done already.
         builder, parts, step = self.builder, self.parts, self.steps.step
         # Checks that need no further run of the tests come first: they leave out most units.
@@ -329,7 +329,7 @@ class _UnitBuilder:
         return _Described(kind, interface, statement, runs, undisclosed, gates)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
-        """Return ``examples``; raise ``LeftOut`` where there is none and a statement has to have one."""
+        """Return ``examples``; raise ``LeftOut`` if one is required and there is none."""
         if not examples and self.builder.options.statements == "executed":
             raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
         return examples
@@ -357,7 +357,7 @@ class _UnitBuilder:
 class _Described:
     """A unit's kind, interface, statement and partial fixes.
 
-    ``undisclosed``: tests that demand more than the statement shows. ``gates``: what it may show; None: it is given.
+    ``undisclosed``: tests that demand more than the statement shows. ``gates``: the statement's; None if imported.
     """
 
     kind: KindOf

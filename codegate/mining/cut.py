@@ -72,7 +72,7 @@ def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_na
 
 
 def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None = None) -> set[str]:
-    """Return the commits whose change another unit of ``units`` repeats.
+    """Return the commits to drop because another unit makes the same change.
 
     Two units are the same change if they have the same pull request or the same source blobs, or (given the
     ``repository``) the same `git patch-id`: a backport, or a fix made on two branches. Of such units the one with the
@@ -106,7 +106,7 @@ def _sources(unit: Unit, head: PathClassifier) -> list[PathChange]:
 
 
 def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
-    """Return patch ids of units with equally large changes elsewhere."""
+    """Return patch ids of units that may be duplicates, by commit."""
     # Only units that change the same files by the same numbers of lines can have the same patch id.
     alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
     for unit in units:
@@ -121,7 +121,7 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
 
 
 def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
-    """Return the parts of ``unit``, or why there are none.
+    """Return ``unit`` as hidden tests and fix, or the reason for rejecting it.
 
     ``base`` and ``fixed`` are its trees and ``name`` returns a file's language. Tests outside of ``folder`` are hidden
     too, but not run.
@@ -189,7 +189,7 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, 
 
 
 def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
-    """Return whether what went at some paths came at others, and nothing else changed."""
+    """Return whether files were only moved: equal contents, other paths."""
     if any(change.status == "M" and change.old_blob != change.new_blob for change in sources.values()):
         return False
     gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
@@ -207,7 +207,7 @@ def _lines(change: PathChange) -> int:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a suite's files can name ``path``."""
+    """Return whether a suite's files can hold ``path``: it is valid UTF-8."""
     # Bytes that git cannot decode are lone surrogates here.
     return path.encode("utf-8", "replace").decode("utf-8") == path
 

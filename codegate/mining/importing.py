@@ -82,7 +82,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What became of a file's rows.
+    """The results of importing a file's rows.
 
     Attributes:
         skipped: rows that could not be used, and why.

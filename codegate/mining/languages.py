@@ -1,4 +1,4 @@
-"""What mining needs of a programming language."""
+"""The interface of a programming language for mining."""
 
 import re
 from collections import Counter
@@ -41,14 +41,14 @@ class RunnerSettings:
 
 @dataclass(frozen=True)
 class LanguageSupport:
-    """What mining needs of one language. Thread-safe."""
+    """One language's part of mining. Thread-safe."""
 
     pack: LanguagePack
     parts: ClassVar[bool] = False
     """Whether the trees that it is given may be a ``Part`` of a repository."""
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """Return what runs the tests of ``tree``; None if unknown."""
+        """Return the runner of the tests of ``tree``; None if unknown."""
         names = {PurePosixPath(path).name for path in tree}
         found = (runner for file, runner in self.pack.manifests.items() if file in names)
         return next(map(RunnerSettings, found), None)
@@ -87,7 +87,7 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 
 
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
-    """Yield type, text (of leaves) and number of children of each node but plain comments and line ends."""
+    """Yield each node's type, text (of leaves) and number of children, without comments."""
     for node in walk(root):
         plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:

@@ -139,7 +139,10 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return the builds of the written recipe, or of the best one proposed, tried on the newest tree."""
+    """Return the builds of the project's recipe, or of the best proposed one.
+
+    It was tried on the newest tree.
+    """
 
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))

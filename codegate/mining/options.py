@@ -37,7 +37,7 @@ def _model(value: Any) -> Any:
 
 
 class MineRequest(Strict):
-    """What to mine and how much; a field with a description is an option of ``codegate mine``.
+    """Options of mining; fields with a description are options of ``codegate mine``.
 
     Attributes:
         only: full id of the one commit to try; a suite that is there keeps its problems untried. None: all of them.

@@ -34,7 +34,7 @@ class Steps:
 
 
 class Profile:
-    """Steps summed over kept and over rejected units."""
+    """Sums of all units' steps, one for kept and one for rejected units."""
 
     def __init__(self) -> None:
         self.kept, self.rejected = Steps(), Steps()
@@ -51,7 +51,7 @@ class Profile:
             into.runs[name].cpu_seconds += steps.runs[name].cpu_seconds
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of each step."""
+        """Return the seconds of each step, of kept and rejected units together."""
         return {name: self.kept.seconds[name] + self.rejected.seconds[name] for name in self._names}
 
     @property
@@ -59,7 +59,10 @@ class Profile:
         return tuple(dict.fromkeys((*self.kept.seconds, *self.rejected.seconds)))
 
     def lines(self) -> list[str]:
-        """Return a table for people, of seconds summed over units side by side."""
+        """Return the profile as the lines of a table.
+
+        Units that run at once add up, so that seconds may be more than have passed.
+        """
         titles = ("step", *_MEASURES, *(f"{name}/{end}" for end in ("kept", "rejected") for name in _MEASURES))
         names = self._names
         rows = [titles, *(self._row(name, (name,)) for name in names), self._row("total", names)]

@@ -1,6 +1,6 @@
-"""The queue of a mining run, tried side by side.
+"""The queue of a mining run, whose units are tried side by side.
 
-Their results are taken in the queue's order, and stored on disk so that a mining run that was stopped can go on.
+Results are taken in the queue's order, and stored on disk so that a stopped mining run can go on.
 """
 
 import json
@@ -30,7 +30,7 @@ from codegate.sandbox import SandboxClosed, SandboxError
 from codegate.suite import load_suite, write_suite
 
 MINER_VERSION: Final = "33"
-"""Raised when the same unit may come to another end than before."""
+"""Raised when the same unit may have another result than before."""
 
 # These results are not stored, because they may pass: another day, a package index that answers, or more time may bring
 # another one. A fix that the grader does not confirm had passed a moment before, and memory may have been short when an
@@ -38,17 +38,17 @@ MINER_VERSION: Final = "33"
 _PASSING: Final = frozenset({"budget", "timeout", "env_unresolved", "oracle_fails", "unreadable"})
 _END_BYTES: Final = 1 << 20
 ENOUGH: Final = 30
-"""Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
+"""Problems after which no change older than ``RECENT`` is tried, unless more are wanted."""
 
 RECENT: Final = timedelta(days=3 * 365)
-"""How far behind the newest change of the queue a change is tried in any case."""
+"""Age, from the queue's newest change, up to which changes are always tried."""
 
 GRACE_SECONDS: Final = 5.0
-"""How long what is under way may take to end when mining is stopped: a sandbox does at once, a build may not."""
+"""Time for units to end when mining stops: sandboxes end at once, builds may not."""
 
 _PROGRESS_SECONDS: Final = 1.0
 _FEW: Final = 3
-"""Units that have to end before the time of the others is estimated."""
+"""Units that must end before the remaining time is estimated."""
 
 _OF_ENVIRONMENT: Final = frozenset({"env_unresolved", "env_no_passing_test"})
 
@@ -142,7 +142,7 @@ class Budget:
 
 
 class Queue:
-    """Tries the queue; fills ``results`` and ``built`` in its order."""
+    """Tries the queue's units; fills ``results`` and ``built`` in its order."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class Queue:
                 worker.join(max(0.0, deadline - time.monotonic()))
 
     def _recall(self, queue: list[Prospect]) -> None:
-        """Look up stored results, and units they make needless."""
+        """Look up stored results, and skip units that are no longer needed."""
         if self.ledger is None or self.options.fresh:
             return
         most, problems = self.options.max_problems, list[BuiltProblem]()
@@ -326,7 +326,7 @@ class Queue:
                 self.results[number] = replace(result, problem=None, reason="budget", detail=why)
 
     def _check_first(self, end: BuiltProblem | Rejected) -> None:
-        """Raise UsageError if the environment ended the first units alike."""
+        """Raise UsageError if the first units all failed for one reason of the environment."""
         self.first = (*self.first, end)[:_FEW]
         reasons = {each.reason if isinstance(each, Rejected) else None for each in self.first}
         if len(self.first) == _FEW and len(reasons) == 1 and reasons <= _OF_ENVIRONMENT and isinstance(end, Rejected):
@@ -355,7 +355,6 @@ class Queue:
             self.progress(MineEvent("trying", message, self.ended, total, len(self.built)))
 
     def _minutes_left(self, now: float) -> float:
-        """Return the time left, in minutes."""
         # That is the budget, or less if the units tried so far took less; remembered ones do not count. Units end in
         # any order, so a slow one at the head of the queue says nothing about those behind it.
         fresh = [future for commit, future in self.futures.items() if commit not in self.recalled]
@@ -367,7 +366,7 @@ class Queue:
 
 
 def _is_full(built: Sequence[BuiltProblem], most: int) -> bool:
-    """Return whether ``most`` have an executed example, or there are twice as many in all."""
+    """Return whether ``most`` problems have an executed example, or there are 2 * ``most``."""
     return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
 
 

@@ -66,7 +66,10 @@ def keep_suite(
 
 
 def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandboxes) -> str | None:
-    """Return why ``problem`` no longer holds, or None; raise ``SandboxError`` where limits ended a run of the fix."""
+    """Return why ``problem`` no longer holds, or None.
+
+    Raises ``SandboxError`` if a limit ended a run of the fix.
+    """
     base = load_base(suite, problem, repository)
     sandboxes.add(suite.environments[problem.manifest.environment])
     for _ in range(2):  # one bad run on a busy machine retires nothing
@@ -80,7 +83,7 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
 
 
 def check_decisions(out: Path) -> None:
-    """Refuse to replace a suite whose review dropped problems, by a ``UsageError``."""
+    """Raise UsageError if ``out`` has a suite whose review dropped problems."""
     try:
         dropped = [problem.id for problem in load_suite(out).problems if problem.dropped]
     except UsageError:

@@ -84,7 +84,7 @@ def unit_result(
 
 @dataclass(frozen=True)
 class MineEvent:
-    """Progress for people.
+    """Progress of a mining run.
 
     ``done`` of ``total`` units have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
     and names the units under way.
@@ -109,13 +109,13 @@ class MineEvent:
 
 @dataclass(frozen=True)
 class MineReport:
-    """What ``mine`` did.
+    """The results of a mining run.
 
     Attributes:
         results: every unit's end, newest first.
         out: the suite's folder, which also holds the files written here.
         seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
-        kept: of a suite that was refreshed, what was there before.
+        kept: the earlier problems of a refreshed suite.
         rewrites: calls of the model that rewrote statements.
         profile: test runs and seconds of each step, of the units that were tried now.
     """
@@ -136,12 +136,12 @@ class MineReport:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Return how many units each reason took, the most frequent first."""
+        """Return the number of units for each reason, most frequent first."""
         return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
 
     @property
     def untried(self) -> str:
-        """Return how many units were not tried, and why; may be empty."""
+        """Return a clause on how many units were not tried, and why, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         details = [detail for detail in details if not detail.startswith(PROVEN)]
         again = "the time was used up; the same command goes on with them"

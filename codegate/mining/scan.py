@@ -80,7 +80,10 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue with components taking turns among neighbours, so that no busy file fills a suite."""
+    """Return the queue with neighbours reordered so that components take turns.
+
+    Otherwise one busy file could fill a suite.
+    """
     found: list[Prospect] = []
     for start in range(0, len(queue), _NEIGHBOURS):
         turns: Counter[str] = Counter()
@@ -99,7 +102,7 @@ def _lines(change: PathChange) -> int:
 
 
 def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:
-    """Return the commits after ``scanned``; None: all count, also where history was rewritten since."""
+    """Return the commits after ``scanned``; None for all, as after a rewritten history."""
     if scanned is None:
         return None
     try:
@@ -117,5 +120,5 @@ def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
 
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
-    """Return a prospect's sort key: if ``fixes`` are wanted, those that say so first, then the newest."""
+    """Return a prospect's sort key: likely ``fixes`` (or other changes) first, then newest."""
     return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

@@ -73,9 +73,9 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
 
 
 def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
-    """Return the later problem that overturns this one, or "".
+    """Return the id of the later problem that overturns this one, or "".
 
-    A project's own corrected mistake is no right answer to ask for.
+    Its reference fix was then a mistake, which the project corrected.
     """
     tests = set(map(function_of, problem.tests.FAIL_TO_PASS))
     for other in others:

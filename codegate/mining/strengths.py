@@ -1,7 +1,7 @@
-"""What a suite is worth: origin, quality and age.
+"""The quality of a suite: origin, strength of its problems, and age.
 
-A model may have read everything that was public before its training ended. It cannot have learnt a fix that is newer
-than that day by heart, so such problems are counted for each candidate.
+A model may have read everything that was public before its training ended. It cannot have memorised a newer fix, so
+problems with newer fixes are counted for each candidate.
 """
 
 import statistics
@@ -53,7 +53,7 @@ class Strengths:
     """A suite's facts, over its active problems.
 
     Attributes:
-        counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``source``) and
+        counts: by facet (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``source``) and
             value.
         hunk_coverage: share of a fix's parts that its tests notice.
         age_days: from the day of a fix to ``today``.

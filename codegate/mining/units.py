@@ -1,6 +1,6 @@
-"""Reasons to leave units out, and rejection by words.
+"""Reasons to leave units out, and rejection by author, title, text and branch.
 
-A unit's author, title, text and branch can rule it out before anything is executed.
+That happens before anything is executed.
 """
 
 import re
@@ -27,8 +27,8 @@ BeforeValidated = Literal[
     "no_statement",
 ]  # fmt: skip
 Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated]
-"""Why a unit is no problem, by the stage that it did not come to. ``not_a_fix``: its own words say feature, refactoring
-or the like; ``other_kind``: what it changed and how its tests fail say so.
+"""Why a unit is no problem; the types name the stage that it did not reach. ``not_a_fix``: its own words say feature,
+refactoring or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``no_statement``: no text and no probe shows what happens before the fix, or what should.
 ``outside_path``: it changes nothing below the folder that is mined.
@@ -36,10 +36,10 @@ or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 
 BUG_LIKE: Final = 0.0
-"""The score from which on a change is taken for a bug fix: unless more speaks for another kind."""
+"""Lowest score of a bug fix: as much speaks for it as for another kind."""
 
 MAX_BRANCH_SOURCES: Final = 10
-"""Source files of a merged branch that no pull request stands for; one with more is no single change."""
+"""Most source files of a merged branch without a pull request; more are several changes."""
 
 _TEST_NAME: Final = re.compile(r"(?:^|[_.-])(?:tests?|spec)(?:[_.-]|$)|Tests?$", re.IGNORECASE)
 _NOT_A_FIX: Final = -1.5
@@ -92,7 +92,7 @@ class BugScore:
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit worth trying, with score and forge's facts."""
+    """A unit worth trying, with its score and what the forge says of it."""
 
     unit: Unit
     bug: BugScore
@@ -150,6 +150,6 @@ def _is_bots(unit: Unit) -> bool:
 
 
 def _sources(unit: Unit) -> int:
-    """Return how many changed files look like source; the repository's own configuration does not."""
+    """Return how many changed files look like source, by suffix and name alone."""
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

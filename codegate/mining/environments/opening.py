@@ -58,17 +58,17 @@ class Tried:
 
     @property
     def ready(self) -> bool:
-        """Return whether more pass than fail: some need a network."""
+        """Return whether more pass than fail; some may need a network."""
         return self.passed > len(self.failed)
 
     @property
     def full(self) -> bool:
-        """Return whether nine of ten pass, as without missing packages."""
+        """Return whether nine of ten pass: no package seems to be missing."""
         return self.passed >= 9 * (len(self.failed) + self.skipped)
 
     @property
     def words(self) -> str:
-        """Return the counts for people."""
+        """Return the counts as one line of text."""
         failed = f", {len(self.failed)} failed" if self.failed else ""
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         of = f"of {count_of(self.files, 'test file')} without a network, in {self.seconds:.0f} s"
@@ -89,7 +89,7 @@ class Head:
 
     @classmethod
     def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
-        """Return the tree of ``commit``, with chosen files."""
+        """Return the head at ``commit``, with the files that ``files`` chooses."""
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
         return cls(commit, tree, date, files(tree), folder)
@@ -144,7 +144,7 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 def builds_of_written(
     recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded] = (), path: str = ""
 ) -> RecordedBuilds:
-    """Return a written recipe's builds; a refreshed suite brings some."""
+    """Return builds of the project's own recipe, among them ``known`` ones."""
     same = [one for one in known if one.recipe.identity == recipe.identity]
     proposed = partial(recipes_of_older_tree, path=path, has=had_by(sandboxes.backend))
     return RecordedBuilds(recipe, sandboxes, same, proposed, written=True)
@@ -160,10 +160,10 @@ def choose_recipe(
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
-    If there is none: the one with which the most tests pass. ``say`` gets a clause for each that fails.
+    If there is none: the one with which the most tests pass. ``say`` gets a clause for each rejected recipe.
 
     Raises:
-        UsageError: no test passes with any, for the reason of the best one.
+        UsageError: no test passes with any recipe.
         SandboxError: the sandbox failed.
     """
     has = had_by(sandboxes.backend)
@@ -194,7 +194,7 @@ def choose_recipe(
 
 
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
-    """Return the recipes to try where the chosen one does not fit: the first of each origin."""
+    """Return recipes to try if the chosen one fails: the first of each origin."""
     first: dict[str, Recipe] = {}
     for found in find_recipes(tree, path, has=has):
         if found.recipe != Recipe():

@@ -144,7 +144,7 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the layer that a new build begins with."""
+        """Return the layer that a new build starts from."""
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if keeps_dependencies_alone(recipe) else None
         return near.layer if near is not None else None
@@ -193,7 +193,7 @@ class RecordedBuilds:
         return self._written and recipe.identity == self.recipe.identity
 
     def _serving(self) -> list[Recorded]:
-        """Return the builds in which some test passed."""
+        """Return the builds in which at least one test passed."""
         with self._guard:
             return [one for one in self._built if one.environment.manifest.id not in self._empty]
 

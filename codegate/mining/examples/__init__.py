@@ -1,1 +1,1 @@
-"""Probes: what a failing test asks, with other values, run before the fix and after it."""
+"""Probes: lines of failing tests with other values, run before and after the fix."""

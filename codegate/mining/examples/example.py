@@ -24,13 +24,13 @@ Record = tuple[int, str, str]
 """What a probe recorded: the place of an expression in its line, the kind of value, and its text."""
 
 MAX_LINES: Final = 40
-"""Lines of the code in an example; the definitions that it needs have half as many."""
+"""Most lines of an example's code; the definitions that it needs may add half as many."""
 
 MAX_SHOWN: Final = 300
-"""Characters of a value that a reader sees."""
+"""Most characters of a value that a reader sees."""
 
 MAX_EXAMPLES: Final = 4
-"""That one statement shows; one for each test function makes up to three of them."""
+"""Most examples in one statement: of three tests, and one more of one of these tests."""
 
 _LONGER: Final = 3
 _MAX_FIRST: Final = 3
@@ -48,7 +48,7 @@ _INSIDE: Final = re.compile(r'FieldByName\("[a-z_]')
 #: What stands between the names in a test's id.
 _TITLES: Final = re.compile(r"::| > ")
 POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
-#: A number of things is no example: what they are would be.
+#: A count shows how many values there are, not which.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
 _DIGITS: Final = re.compile(r"\d+")
 #: A number, or a text in quotes.
@@ -64,9 +64,9 @@ class Example:
         expression: the value's expression; empty where ``code`` itself raises.
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
         expected: the same after it.
-        given: names that the framework of its test gives ``code``, and what each is.
-        fence: what its code block is marked with.
-        tests: the failing tests, as ``function_of`` names them, that it stands for: its own and those of its shape.
+        given: names that the test framework provides, and what each is.
+        fence: language of its Markdown code block.
+        tests: failing tests, named as by ``function_of``, that it illustrates: its own and those of the same shape.
     """
 
     code: str
@@ -78,9 +78,9 @@ class Example:
     tests: tuple[str, ...] = ()
 
     def may_be_shown(self, hidden: Collection[str]) -> bool:
-        """Return whether it is short, the same in every run, of what users see, and without ``hidden`` literals.
+        """Return whether it is short, deterministic and free of ``hidden`` literals.
 
-        What the base gives is no secret: a test that forbids a text has it as a literal.
+        The value before the fix may have some: anyone who runs the base sees it, and a test may forbid it by a literal.
         """
         texts = (self.observed, self.expected)
         stable = self.observed[:MAX_SHOWN] != self.expected[:MAX_SHOWN] and not any(map(UNSTABLE.search, texts))
@@ -91,27 +91,27 @@ class Example:
 
     @property
     def poor(self) -> bool:
-        """Return whether its value says only that something is there, or what is left after an error."""
+        """Return whether its value says little: a count, a boolean, a null or a type."""
         counted = _COUNTS.fullmatch(self.expression) and not re.match("raises |throws ", self.observed)
         return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
 
     @property
     def raises(self) -> bool:
-        """Return whether an error is what it expects."""
+        """Return whether its code raises an error after the fix."""
         return re.match("raises |throws |panics:", self.expected) is not None
 
     def echoes(self, names: Iterable[str]) -> bool:
-        """Return whether it shows only that one of ``names`` is new.
+        """Return whether it shows only that the fix adds one of ``names``.
 
-        Without the name it raises an error; with it, its value is one that the code has just given to it.
+        Before the fix the name is unknown; after it, the value is one that ``code`` itself passes in.
         """
         missed = any(f"'{name}'" in self.observed for name in names)
         return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
 
     def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
-        """Return what the clearest example has least of.
+        """Return a sort key; the clearest example has the smallest.
 
-        ``own``: what the test's own literals give; ``renamed``: its own words and numbers, by those in their place.
+        ``own``: the values with the test's own literals; ``renamed``: its own words and numbers, by their replacements.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
@@ -125,9 +125,10 @@ class Example:
 
 
 def own_form(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a value with the test's own words in place of others, and no number where numbers were replaced.
+    """Return a value with the test's own words put back.
 
-    Where other words change more of a value than that, they changed the case: one was a name that the code knows.
+    Numbers become 0 if any was replaced. If the result is not the test's own value, a replaced word means something to
+    the code, and the example shows another case.
     """
     text = value.lower()
     for other in sorted(renamed, key=len, reverse=True):
@@ -144,11 +145,11 @@ def changes(observed: str, expected: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Found:
-    """An example of one test, and what tells it from others.
+    """An example of one test, with what it is chosen by.
 
     Attributes:
         test: the function, as ``function_of`` names it.
-        rank: the clearest has the least.
+        rank: sort key; the clearest example has the smallest.
         shape: its code without its values.
         values: what its code records after the fix.
         before: likewise before it.
@@ -171,7 +172,7 @@ class Found:
 
     @property
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """Return its expression without literals, and the parts in which its values differ, whatever the numbers."""
+        """Return the expression and its differing parts, ignoring literals and numbers."""
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
         differing = frozenset((observed[a:b], expected[c:d]) for tag, a, b, c, d in parts if tag != "equal")
@@ -181,7 +182,7 @@ class Found:
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
 ) -> list[Tried]:
-    """Return those of one test that are tried again: the clearest of each row of its tables before the next of any."""
+    """Return at most ``_MAX_TRIED``: the clearest of each row, then the second of each."""
     turns: Counter[object] = Counter()
     ordered = []
     for each in sorted(found, key=rank):
@@ -191,10 +192,9 @@ def of_all_rows(
 
 
 def chosen(found: Iterable[Found]) -> list[Example]:
-    """Return the clearest example of each of up to three tests, no two of one shape.
+    """Return the clearest examples of up to three tests, no two of one shape.
 
-    One more of the test shows a value where that says only that there is no error any more, or the error that another
-    assertion of it asks for.
+    One more of these tests is added if the first says little (``poor``), or if only one of the two raises an error.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, Found] = {}
@@ -218,7 +218,7 @@ def chosen(found: Iterable[Found]) -> list[Example]:
 
 
 def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Example]:
-    """Return up to three examples: to those that are chosen, others of their tests are added that show other rules."""
+    """Return ``examples``, filled up to three with other rules of their tests."""
     added = list(examples)
     by_example = {each.example: each for each in found}
     shown = [by_example[replace(each, tests=())] for each in examples]
@@ -232,16 +232,16 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
 
 
 def function_of(test: str) -> str:
-    """Return the file and the function of a test's id: without its class, its row and its subtests."""
+    """Return ``file::function`` of a test's id: no class, row or subtest."""
     path, _, name = test.partition("[")[0].partition("::")
     return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
 
 
 def overturned_tests(cut: Cut, validated: Validated) -> frozenset[str]:
-    """Return the functions of the base's tests that the fix breaks.
+    """Return the base's test functions that the fix breaks.
 
-    The hidden tests have other expectations in their place: that is no more what works today. A test file to which
-    new tests are added, and nothing else, is not run.
+    The hidden tests replace them, so they do not show what has to keep working. A test file that only gains tests is
+    not run.
     """
     changed = tuple(path for path in cut.test_files if path in cut.base and _changes_tests(cut, path, validated))
     failing: set[str] = set()
@@ -255,7 +255,7 @@ def overturned_tests(cut: Cut, validated: Validated) -> frozenset[str]:
 
 
 def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
-    """Return whether a test of the file's base version may be another one in the hidden version."""
+    """Return whether the hidden version of a file may change a test of the base."""
     file = cut.hidden[path]
     old, new = decode(cut.base[path].data), decode(file.data) if file is not None else ""
     lines = iter(new.splitlines())
@@ -266,7 +266,7 @@ def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
 
 
 def public_text(cut: Cut) -> str:
-    """Return the text of the base's files, in which what a model may see stands."""
+    """Return the base files' text, which is no secret; cut at ``_MAX_PUBLIC``."""
     texts, left = [], _MAX_PUBLIC
     for file in cut.base.values():
         if left > 0 and not file.is_link and b"\0" not in file.data[:1000]:
@@ -276,12 +276,12 @@ def public_text(cut: Cut) -> str:
 
 
 class Probing:
-    """Runs of files of probes on both trees.
+    """Runs files of probes before and after the fix.
 
     Args:
-        files: the probes' files, by path, in place of the tests'.
-        tests: those of ``files`` that the runner is given.
-        alone: without the hidden files, where the language of the tests can do without them.
+        files: texts of the probes' files by path; they replace test files.
+        tests: paths of ``files`` that the runner gets.
+        alone: leave out the hidden files if the language allows it (``Dialect.apart``).
     """
 
     def __init__(
@@ -298,7 +298,7 @@ class Probing:
         self.errors = ""
 
     def run(self, state: str, isolated: tuple[str, ...] = (), *, later: bool = False) -> dict[str, list[Record]]:
-        """Return the records by the id of the test that has them; ``errors`` says which files did not compile."""
+        """Return each test's records by its id; set ``errors`` to what did not compile."""
         report = self._validated.run(self._trees[state], self._tests, isolated, later=later)
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
@@ -306,7 +306,7 @@ class Probing:
 
 
 def records(message: str) -> list[Record] | None:
-    """Return what a probe recorded, or None when ``message`` is not that of a probe's failure."""
+    """Return what a probe recorded, or None if ``message`` is not a probe's."""
     _, mark, rest = message.partition(MARK)
     if not mark:
         return None

@@ -1,4 +1,4 @@
-"""Which differences may be shown: none that is a hidden test's call, or needs what only hidden files have."""
+"""Make examples of differences, but none that repeats a hidden test or needs hidden files."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,12 +22,12 @@ class TestFile:
     """A test file, and its probes by their numbers.
 
     Attributes:
-        source: as it is after the fix.
-        base: the file before the fix; empty where there is none.
-        literals: those that only it has.
+        source: the file after the fix.
+        base: the file before the fix; empty if there was none.
+        literals: its literals that the base lacks.
         hidden: those of ``literals`` that may not be shown.
-        modules: those that no reader has.
-        names: those that other hidden files define anew.
+        modules: new hidden modules, which no reader has.
+        names: names that other hidden files add or redefine.
         known: words of the base's sources and of its paths.
     """
 
@@ -45,7 +45,7 @@ class TestFile:
 
 @dataclass(frozen=True)
 class ProbeDifference:
-    """What an expression of a line gives before the fix and after it."""
+    """An expression's values before and after the fix."""
 
     line: Line
     step: int
@@ -53,13 +53,14 @@ class ProbeDifference:
     before: Value
     after: Value
     own: tuple[Value, Value]
-    """What the test's own literals give."""
+    """Both values with the test's own literals."""
 
 
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
-    """Return a difference as an example; None where it is a hidden test's call, or needs what cannot be shown.
+    """Return a difference as an example, or None if it may not be shown.
 
-    No hidden file has what was drawn, so it is a hidden test's call only where that has no effect.
+    None if it repeats a call of a hidden test, or needs what cannot be shown. No hidden file has the drawn literals, so
+    it repeats a call only if they have no effect.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     given, needed = dialect.given(file.source, line), dialect.surroundings(file.source, line)
@@ -90,9 +91,9 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 
 
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
-    """Return whether this is what a hidden test checks: nothing is replaced, or nothing that has an effect.
+    """Return whether a hidden test makes this call: no replaced literal has an effect.
 
-    A word that comes back as it was given has none; then the values that stay decide.
+    A word that only comes back in the value has none. If the call has no literals, the kept ones before it decide.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     if line.public:
@@ -114,12 +115,12 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a value, in lower case, with the test's own words and numbers."""
+    """Return a value in lower case with the test's own literals put back."""
     return re.sub(r"\d+|[^\W\d_]+", lambda piece: renamed.get(piece[0], piece[0]), value.lower())
 
 
 def _is_declared_twice(dialect: Dialect, line: Line) -> bool:
-    """Return whether a name has one value in a block, and another outside of it."""
+    """Return whether steps at different depths declare the same name."""
     places = {(name, step.depth) for step in line.steps for name in dialect.declared(step.text)}
     return len({name for name, _ in places}) < len(places)
 
@@ -135,7 +136,7 @@ def _is_of_base(dialect: Dialect, base: str, part: str) -> bool:
 
 
 def _shortened(file: TestFile, parts: list[str]) -> str:
-    """Return imports and definitions; where they are long, the base's own are named and not repeated."""
+    """Return imports and definitions; of long ones, only name those of the base."""
     dialect = file.dialect
     shown = {part: uncommented(part, dialect.parse) for part in parts}
     of_base = {part for part in parts if _is_of_base(dialect, file.base, part)}

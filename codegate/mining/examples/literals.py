@@ -1,4 +1,4 @@
-"""Literals of tests: which of them are hidden, and others of the same kind in their place."""
+"""Tell which literals of tests are hidden, and draw others of the same kind."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -62,7 +62,7 @@ Choose = Callable[[str], bool]
 
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
-    """Return ``literals`` that ``public`` lacks, Go's tags by their values."""
+    """Return the ``literals`` that ``public`` lacks; of Go's tags, their values."""
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
     for text in chain.from_iterable(parts):
@@ -81,7 +81,7 @@ def pieces_of(text: str) -> frozenset[str]:
 
 
 def shows(text: str, hidden: Collection[str]) -> str:
-    """Return the first of the ``hidden`` literals that ``text`` has as a whole word or phrase, or an empty string."""
+    """Return the first ``hidden`` literal that is a whole phrase of ``text``, or ""."""
     for literal in sorted(hidden):
         at = text.find(literal)
         while at >= 0:
@@ -94,9 +94,10 @@ def shows(text: str, hidden: Collection[str]) -> str:
 
 
 def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
-    """Return choices of one word each, for a few words of texts; single letters and likely keywords come last.
+    """Return choices that each replace one word of ``texts``, for a few words.
 
-    In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
+    In a text that is parsed, most words are grammar: replacing all of them breaks it, replacing one may not. Single
+    letters and likely keywords come last.
     """
     words = dict.fromkeys(word for text in texts for word in _PIECE.findall(text) if word.isalpha() and allowed(word))
     ordered = sorted(words, key=lambda word: (not is_free(word), len(word) == 1, word.isupper()))
@@ -105,7 +106,7 @@ def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
 
 
 def is_secret(text: str, hidden: Collection[str]) -> bool:
-    """Return whether a literal is data, and not a text that the base has too."""
+    """Return whether a literal is data that the base does not have."""
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
     data = any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
     return data and not public
@@ -118,19 +119,19 @@ def is_free(piece: str) -> bool:
 
 @dataclass
 class Pieces:
-    """Draws other literals of the same kind in place of those that are chosen.
+    """Draws replacements of the same kind for chosen literals.
 
     Words keep their length and case, numbers their digits and sign; the same piece always becomes the same other one.
 
     Attributes:
-        avoid: literals that none becomes.
+        avoid: literals that no replacement may be.
         numbers: whether numbers, and digits in texts, are replaced.
         only: the number of the one literal that is replaced, counted from 0; None: all.
         least: the smallest number that is replaced.
-        phrases: whether a line or a quoted part of several words, none of which is replaced, gets another first word.
-        far: whether the first digit of a number is another one, and not the last; a single digit gets one before it.
-        initial: whether words get another first letter, and end as they did.
-        count: how many literals became other ones.
+        phrases: whether a line or quoted part of several words gets another first word if nothing else in it changes.
+        far: whether a number's first digit changes instead of its last; a single digit gets one before it.
+        initial: whether only the first letter of a word changes.
+        count: how many literals were replaced.
     """
 
     random: Random
@@ -148,7 +149,7 @@ class Pieces:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Return what was replaced, in lower case, by what stands in its place."""
+        """Return the replaced pieces, in lower case, by their replacements."""
         return {other: own for own, other in self._known.items() if other != own}
 
     def due(self) -> bool:
@@ -157,12 +158,12 @@ class Pieces:
         return self.only is None or number == self.only
 
     def text(self, text: str) -> str:
-        """Return a text with other words and digits."""
+        """Return a text with its words and digits replaced."""
         forced = set(self._first_words(text)) if self.phrases else frozenset[int]()
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 
     def _first_words(self, text: str) -> Iterator[int]:
-        """Yield where the phrases of a text begin of which no other piece is replaced."""
+        """Yield where phrases begin in which nothing is replaced otherwise."""
         for phrase in _PHRASE.finditer(text):
             pieces = list(_PIECE.finditer(text, *phrase.span()))
             words = [piece for piece in pieces if piece[0].isalpha()]
@@ -170,9 +171,9 @@ class Pieces:
                 yield words[0].start()
 
     def number(self, text: str) -> str:
-        """Return a decimal number, as it is written, with other digits.
+        """Return a decimal number with other digits, or as it is.
 
-        They are those before its point or of its exponent; the last one of a fraction after a 0 or 1, which stays.
+        The digits before its point or of its exponent change; after a 0 or 1, the last digit of its fraction does.
         """
         if self.numbers and _EXPONENT.fullmatch(text):
             return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)
@@ -216,7 +217,7 @@ class Pieces:
         return other.capitalize() if word[0].isupper() else other
 
     def _is_taken(self, word: str) -> bool:
-        """Return whether a word is another one's already: two keys of a table that become one would be no table."""
+        """Return whether a word is in use; two keys of a table may not become one."""
         return word in self.avoid or word in self._known.values()
 
     def _drawn(self, word: str) -> str:
@@ -242,9 +243,9 @@ class Pieces:
 
 
 def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
-    """Return those of a test file's ``hidden_texts`` that an example may not show.
+    """Return the ``hidden_texts`` of a test file that an example may not show.
 
-    Literals that the fix has too are left out: nobody can guess them, so they may be shown.
+    Literals of the fix may be shown, because no solver can guess them.
     """
     added = added_text(cut)
     told = {text for text in texts if " " in text.strip() and text in added} | whole_literals(texts, added)
@@ -252,7 +253,7 @@ def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
 
 
 def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[str]:
-    """Return the literals that only the files of failing ``tests`` have, of languages that are written out as lines."""
+    """Return literals that only failing tests' files have; needs a ``Dialect``."""
     found: frozenset[str] = frozenset()
     for path in dict.fromkeys(test.partition("::")[0] for test in tests):
         dialect, file = dialect_of(path), cut.hidden.get(path)
@@ -262,7 +263,7 @@ def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[s
 
 
 def source_literals(cut: Cut) -> frozenset[str]:
-    """Return the literals of the source files after the fix, of languages that are written out as lines."""
+    """Return the fixed source files' literals; needs a ``Dialect``."""
     files = ((dialect_of(path), file) for path, file in cut.fix.items() if file is not None)
     return frozenset(
         text for dialect, file in files if dialect is not None for text in literals_of(dialect, decode(file.data))

@@ -1,8 +1,8 @@
-"""Examples of what a fix changes: lines of its failing tests with other literals, run before it and after it.
+"""Search for examples: lines of the failing tests with other literals, run before and after the fix.
 
-The first pass runs whole tests with other literals, and finds what the fix changes. The second runs the code that a
-reader would be shown, and nothing else of the test, also without some of its statements. What is shown ran ten times
-more in each state, in processes of its own, and gave the same.
+The first pass runs whole tests with other literals, and finds what the fix changes. The second runs only the code that
+a reader would see, with and without some of its statements. What is shown has then run ten times more before and after
+the fix, each time in a process of its own, and always gave the same.
 """
 
 import re
@@ -32,19 +32,19 @@ _MAX_COMPILED: Final = 4
 _MAX_SHORTENED: Final = 4
 _LAST: Final = (0, 1, 2, 4)
 _APART: Final = 1000
-"""How far the numbers of the probes of two files are apart: they may be of one package."""
+"""Distance between the probe numbers of two files, which may be in one package."""
 _MOST: Final = 12
 _TIMES: Final = 10
 
 Values = list[tuple[int, Value]]
-"""The place of each value that a probe recorded, and the value."""
+"""Values that a probe recorded, each with the place of its expression."""
 Seen = dict[int, Values]
 """What each probe recorded, by its number."""
 
 
 @dataclass(frozen=True)
 class _Try:
-    """A difference as it would be shown."""
+    """A difference and the example that would show it."""
 
     difference: ProbeDifference
     example: Example
@@ -52,11 +52,11 @@ class _Try:
 
 
 Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
-"""What the probes of files show before the fix and after it; alone or with all that their files have."""
+"""Runs the files' probes before and after the fix; alone, if the flag is set."""
 
 
 def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
-    """Yield examples that gave the same when they ran by themselves."""
+    """Yield the examples whose values are the same when run alone."""
     before, after = run(files, False)
     tries: dict[str, list[_Try]] = {}
     for file in files:
@@ -80,7 +80,7 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
 
 
 def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
-    """Return the tries, by their file, whose code gives the same by itself."""
+    """Return the tries whose code gives the same alone, by file."""
     numbered, probing = dict[int, _Try](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
@@ -95,7 +95,7 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
-    """Return what the files' probes show before the fix and after it; those that do not compile are left out."""
+    """Run the files' probes before and after the fix; drop those that do not compile."""
     left = [file for file in files if file.probes]
     for _ in range(_MAX_COMPILED):
         if not left:
@@ -140,7 +140,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
 def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
     """Return the examples that give the same ten times in both states.
 
-    The order of a map in Go is one of few. Those that are shown with other definitions run in a run of their own.
+    Ten, because a map in Go has only a few orders. Examples with different definitions do not share a run.
     """
     groups: dict[object, list[Found]] = {}
     for each in found:
@@ -150,7 +150,7 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
 
 
 def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
-    """Return the definitions that an example is shown with, and its imports without what they import."""
+    """Return an example's definitions, and its imports without their names."""
     file, dialect = cut.hidden[found.path], dialect_of(found.path)
     source = decode(file.data) if file is not None else ""
     needed = dialect.surroundings(source, found.line) if dialect is not None else None
@@ -177,7 +177,7 @@ def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Foun
 
 
 def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
-    """Return the test files of examples, with these as tests that record their values: alone or ``beside`` others."""
+    """Return test files that run the examples as probes, alone or ``beside`` the tests."""
     files: dict[str, TreeFile] = {}
     for path in dict.fromkeys(each.path for each in found):
         file, dialect = cut.hidden[path], dialect_of(path)
@@ -191,7 +191,7 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
 
 
 def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
-    """Return the examples that gave other values in a run than after the fix, or none."""
+    """Return the examples whose values in a run are not those after the fix."""
     seen = _seen({test: records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
         each.example
@@ -233,7 +233,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
 
 
 def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
-    """Yield names that other hidden files define anew, of a language whose tests see them without an import."""
+    """Yield names that other hidden files add or change, if tests see them unimported."""
     for other, file in cut.hidden.items():
         if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
             before = {text_of(node) for node in dialect.parse(_base_of(cut, other)).named_children}
@@ -247,7 +247,7 @@ def _base_of(cut: Cut, path: str) -> str:
 
 
 def _beside(cut: Cut, path: str) -> Iterator[str]:
-    """Yield the texts of the other test files of a Go package."""
+    """Yield the other test files of the same Go package."""
     folder, _, name = path.rpartition("/")
     for other, file in cut.base.overlay(cut.hidden).items():
         at, _, own = other.rpartition("/")
@@ -256,7 +256,7 @@ def _beside(cut: Cut, path: str) -> Iterator[str]:
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
-    """Return the records of tests by the numbers of their probes."""
+    """Return the records by the number of their probe."""
     found: Seen = {}
     for test, kept in shown.items():
         match = _PROBE.search(test)
@@ -274,8 +274,8 @@ def _differences(
 ) -> Iterator[ProbeDifference]:
     """Compare a probe's values before and after the fix; yield those that differ.
 
-    Each comes with what the test's own literals give. An error before the fix stands for all that follows it; nothing
-    follows an error after the fix.
+    Each comes with the values of the test's own literals. An error before the fix is the value of every later
+    expression; after an error with the fix, nothing more is compared.
     """
     number = 0
     for at, step in enumerate(line.steps):
@@ -293,7 +293,7 @@ def _differences(
 
 
 def _value(kept: Values, number: int, step: int) -> Value | None:
-    """Return what an expression gave, or the error that ended the probe before it."""
+    """Return an expression's value, or the error that ended the probe before it."""
     if len({value for place, value in kept if place == number}) > 1:
         return None  # of a loop, which a reader sees once
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
@@ -301,12 +301,12 @@ def _value(kept: Values, number: int, step: int) -> Value | None:
 
 
 def _last(kept: Values | None) -> Value | None:
-    """Return what a probe of one expression gave."""
+    """Return the value of a probe of one expression."""
     return _value(kept, 0, 1 << 30) if kept else None
 
 
 def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
-    """Return what a reader could be shown of the clearest differences, also without some of the statements."""
+    """Return the clearest differences as examples, with and without some statements."""
     tries: list[_Try] = []
     for difference in differences:
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
@@ -319,7 +319,7 @@ def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
 
 
 def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
-    """Return a difference as it would be shown, or None where it may not be."""
+    """Return a difference as an example, or None if it may not be shown."""
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
         return None
@@ -330,7 +330,7 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
 
 
 def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
-    """Yield a try without statements whose names no later one uses: without all, all but the last few, or one."""
+    """Yield a try without unneeded statements: without all, all but the last few, or one."""
     line = tried.difference.line
     single = needless(file.dialect, line)
     several = [single[: len(single) - last] for last in _LAST if len(single) - last > 1]
@@ -341,5 +341,5 @@ def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
 
 
 def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
-    """Return which line of its test a difference is of, and what it gives with the test's own literals."""
+    """Return the difference's line and values with the test's own literals."""
     return tried.difference.line.own, tried.difference.own

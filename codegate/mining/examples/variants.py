@@ -1,4 +1,4 @@
-"""Other literals in the lines of tests, and what of a line leads to one value."""
+"""Replace the literals in tests' lines, and cut a line down to one value."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -35,7 +35,7 @@ _NUMBERS: Final = (
 
 
 def shape_of(dialect: Dialect, text: str) -> str:
-    """Return code without its literals: of two examples that are alike, one is enough."""
+    """Return code without its literals, to find examples that are alike."""
     root = dialect.parse(text)
     shape = edited(root, dict.fromkeys(dialect.literals(root), _LITERAL))
     shape = re.sub(rf"(?:{_LITERAL}|\\.)+", _LITERAL, shape)
@@ -45,11 +45,11 @@ def shape_of(dialect: Dialect, text: str) -> str:
 def probes_of(
     dialect: Dialect, lines: Iterable[Line], known: frozenset[str], taken: frozenset[str], seed: str
 ) -> list[Line]:
-    """Return lines with other literals, none of which is ``taken``.
+    """Return lines with their literals replaced, by none that is ``taken``.
 
-    One way of every line comes before the next way of any: which of them shows the difference is not known. Before its
-    first way comes the line itself, to be compared with. ``known`` words, which the base's source uses, are names and
-    options: they stay as they are if they can.
+    Every line gets its first variant before any gets its second, because which line shows the difference is not known.
+    The line itself comes before its first variant, to compare with. ``known`` words of the base's source are likely
+    names and options, and are kept if possible.
     """
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
@@ -64,7 +64,7 @@ def probes_of(
 
 
 def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str) -> Iterator[Line]:
-    """Yield a line with other literals, those first that are others in most places."""
+    """Yield variants of a line; those with the most replaced literals come first."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
     avoid = taken | frozenset(written)
@@ -125,12 +125,11 @@ def _quoted(node: "Node") -> bool:
 
 
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
-    """Return what of a line leads to one expression, the shortest first.
+    """Return the parts of a line that lead to one expression, shortest first.
 
-    The expression is checked at the place ``step``; if it is empty, the step itself raises. The first slice has the
-    statements alone that the names in the expression need. The second has everything before it, with the calls of
-    earlier assertions, but no name that nothing uses. The third also keeps names that are used together with one that
-    the expression needs, and all that the test's framework gives.
+    The expression is checked at the place ``step``; if it is empty, the step itself raises. The first slice has only
+    the statements that the names in the expression need. The second also has statements that declare no name, and the
+    calls of earlier assertions. The third also keeps names that are used together with a needed one, and all fixtures.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))
@@ -166,7 +165,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names`` and all that steps bind or use together with them; such a step may change their values."""
+    """Return ``names`` and those used with them in a step, which may change them."""
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
         names |= found
@@ -174,7 +173,7 @@ def _connected(
 
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
-    """Return whether an expression calls a method of what the line itself made, or is given a pointer to it."""
+    """Return whether an expression may change an object that the line made."""
     calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type.startswith(_CALLS))
     return any(not local.isdisjoint(_CHANGED.findall(call)) for call in calls)
 

@@ -107,7 +107,7 @@ class DeclaredNames:
 
 
 def declared_names(cut: Cut) -> DeclaredNames:
-    """Return public names that ``cut`` adds; moved ones are none."""
+    """Return the public names that ``cut`` adds, without moved ones."""
     before = dict(chain.from_iterable(_declared(path, cut.base.get(path)) for path in cut.fix))
     after = dict(chain.from_iterable(_declared(path, file) for path, file in cut.fix.items()))
     gone = {_last(name) for name in before.keys() - after.keys()}
@@ -166,7 +166,7 @@ def signals(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment
         *_code_signals(cut),
         *_shape_signals(unit, cut, outcomes),
     ]
-    known = _asks_for_nothing_new(outcomes, names)
+    known = _fails_by_behaviour(outcomes, names)
     return _once([signal for signal in found if not (known and signal.name.endswith(_NO_PROOF))])
 
 
@@ -233,8 +233,8 @@ def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> st
     return word if word in names.words else ""  # `None` has no attribute either, and that is a bug
 
 
-def _asks_for_nothing_new(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
-    """Return whether a test failed by the old behaviour."""
+def _fails_by_behaviour(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
+    """Return whether a test failed for another reason than a missing name."""
     return any(
         outcomes.evidence.get(test) is not None
         and outcomes.kinds.get(test) != "collection"

@@ -45,8 +45,8 @@ class Signal:
     """One sign of a kind of change.
 
     Attributes:
-        name: of the sort of sign.
-        detail: the words it was seen in, for people; one line.
+        name: of the type of sign.
+        detail: the words that show it, on one line.
     """
 
     name: str

@@ -16,10 +16,10 @@ from codegate.mining.proving.outcomes import TestOutcomes, statuses_in
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone", "random"]
 
 CLOCK_DAYS: Final = 400
-"""Another year, month, day of the month and day of the week, and past most dates that tests take for far away."""
+"""Moves the clock to another year, month, day and weekday, past most far dates in tests."""
 ZONE: Final = "Pacific/Kiritimati"
 BUSY: Final = 3
-"""Processes that share the tests' processor: what took a second takes four."""
+"""Busy processes on the tests' processor: one second of work takes four."""
 MAX_ISOLATED: Final = 100
 SWEEP: Final = (11,)
 """Hash seeds of runs that vary nothing else; with the other runs' seeds, the fixed state is run with four."""

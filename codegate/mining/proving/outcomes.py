@@ -16,7 +16,7 @@ QuarantineReason = Literal["flaky", "environment", "oracle_fails", "nop_resolves
 
 QUARANTINE_DAYS: Final = 90
 _NO_TESTS: Final = 5
-"""How pytest ends for a file that has none, such as a conftest beside the tests."""
+"""pytest's exit code for a file without tests, such as a conftest."""
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _UNDISCLOSED: Final = "fails on a part of the fix with which all examples of the statement give what they should"
 _BROKEN: Final = frozenset({"failed", "error"})
@@ -29,9 +29,9 @@ class TestOutcomes:
     Attributes:
         fail_to_pass: never passes before the fix, always passes after it.
         pass_to_pass: always passes, in both states.
-        quarantined: its result differs between runs of one state, with the evidence.
+        quarantined: its results differ between runs of one state; with the evidence.
         pass_to_fail: always passes before the fix, always fails after it.
-        flaky_fix_tests: some of ``quarantined`` failed before the fix and passed after it at least once.
+        flaky_fix_tests: a quarantined test failed before the fix and passed after it at least once.
         kinds: how each fail-to-pass test fails before the fix.
         evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
         none_to_pass: those of ``fail_to_pass`` that do not even exist before the fix.
@@ -54,7 +54,7 @@ class TestOutcomes:
 
 
 def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) -> TestOutcomes:
-    """Return the outcomes without fail-to-pass tests that demand too much.
+    """Return the outcomes with ``undisclosed`` fail-to-pass tests quarantined.
 
     Such a test demands something that the statement does not show, so it is not graded. Time does not change that: its
     quarantine does not end.
@@ -74,7 +74,7 @@ def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) ->
 
 
 def status_in(report: TestReport, test: str) -> Status:
-    """Return a test's status; ``unreached`` where the run ended before."""
+    """Return a test's status; ``unreached`` if the run ended before it."""
     result = report.results.get(test)
     if result is not None:
         return result.status
@@ -93,11 +93,12 @@ def classify_tests(
     today: date,
     causes: Mapping[str, str] | None = None,
 ) -> TestOutcomes:
-    """Return the fixed state's tests, sorted by all runs.
+    """Return the tests that exist after the fix, sorted by their results.
 
-    A test is left out if some run after the fix does not know it (its id is not stable), if it is skipped after the
-    fix, or if its id holds a memory address. If a run did not reach a test, because another one used up the time or
-    ended the process, that run does not count for it. The runs as graded come first; ``causes`` are by test.
+    A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
+    or if its id holds a memory address. If a run did not reach a test, because another one used up the time or ended
+    the process, that run does not count for it. In ``before`` and ``after`` the graded run comes first; ``causes`` says
+    by test why it is flaky.
     """
 
     def flaky(test: str) -> QuarantinedTest:
@@ -150,7 +151,7 @@ def classify_tests(
 
 
 def without_doubtful_passes(report: TestReport) -> TestReport:
-    """Return a report without passes that its exit status contradicts.
+    """Return a report without passes if its exit status contradicts them.
 
     A run may fail although none of its tests did: Go, for one, prints a pass for a test whose goroutine then ends the
     process.

@@ -61,15 +61,15 @@ class _Texts:
         self._busy = {(path, at) for path, at in self._added if not _IDLE.fullmatch(self.new[path][at])}
 
     def statements(self) -> list[_Place]:
-        """Return the single statements that the fix adds, no whole changes."""
+        """Return each added statement that is not a whole change."""
         places = {(place.path, place.begin, place.end) for place in self.changed}
         found = (each for place in self.changed for each in _blocks(self.new[place.path], place))
         return [each for each in found if (each.path, each.begin, each.end) not in places]
 
-    def matters(self, place: _Place) -> bool:
-        """Return whether the fix can go without a place.
+    def can_leave_out(self, place: _Place) -> bool:
+        """Return whether a partial fix may lack a place.
 
-        False if no other line of the fix would be left, or if one needs a name that is declared in the place.
+        False if nothing would be left of the fix, or if another line of it needs a name that the place declares.
         """
         own, lines = {(place.path, at) for at in range(place.begin, place.end)}, self.new[place.path]
         busy = sorted(at for _, at in own & self._busy)
@@ -93,10 +93,10 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]
-    large: list[str | _Place] = [*whole, *filter(texts.matters, texts.changed)]
+    large: list[str | _Place] = [*whole, *filter(texts.can_leave_out, texts.changed)]
     large = _evenly_spaced(large, changes) if len(whole) + len(texts.changed) > 1 else []
     more = max(0, statements - len(large))
-    small = _evenly_spaced(list(filter(texts.matters, texts.statements())), more) if more else []
+    small = _evenly_spaced(list(filter(texts.can_leave_out, texts.statements())), more) if more else []
     seen = {_acting_lines(fix)}
     for each in [*large, *small]:
         found = _without(each, fix, texts)
@@ -106,7 +106,7 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
 
 
 def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
-    """Return the lines of changed files but comments, imports and brackets."""
+    """Return the changed files' lines without comments, imports and brackets."""
     return frozenset(
         (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))
         for path, file in changes.items()
@@ -155,20 +155,23 @@ def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Ite
         yield from inside
 
 
-def _without(left: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
-    """Return the fix without a file or place; None if the rest does not parse, or does not differ."""
-    if isinstance(left, str):
-        return {path: file for path, file in fix.items() if path != left}
-    lines, file = texts.new[left.path], fix[left.path]
+def _without(part: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
+    """Return the fix without ``part``, a path or a place.
+
+    None if the file does not parse without the place, or has the same syntax tree.
+    """
+    if isinstance(part, str):
+        return {path: file for path, file in fix.items() if path != part}
+    lines, file = texts.new[part.path], fix[part.path]
     assert file is not None  # noqa: S101 (a file with lines)
-    python = left.path.endswith(".py")
-    blank = lines[left.begin][: _indent(lines[left.begin])] if left.begin < len(lines) else ""
-    for without in (left.without, (f"{blank}pass\n",)) if python else (left.without,):
-        data = "".join([*lines[: left.begin], *without, *lines[left.end :]]).encode("latin-1")
-        if (_parses(left.path, data) or not _parses(left.path, file.data)) and not (
+    python = part.path.endswith(".py")
+    blank = lines[part.begin][: _indent(lines[part.begin])] if part.begin < len(lines) else ""
+    for without in (part.without, (f"{blank}pass\n",)) if python else (part.without,):
+        data = "".join([*lines[: part.begin], *without, *lines[part.end :]]).encode("latin-1")
+        if (_parses(part.path, data) or not _parses(part.path, file.data)) and not (
             python and same_syntax(file.data, data)
         ):
-            return {**fix, left.path: TreeFile(data, file.mode)}
+            return {**fix, part.path: TreeFile(data, file.mode)}
     return None
 
 

@@ -62,7 +62,7 @@ _WORKED: Final = 0.5
 _LONGER: Final = 3.0
 _MOST_SECONDS: Final = 3600.0
 _SEEDS: Final = frozenset({"packaging", "pip", "setuptools", "wheel"})
-"""What a virtual environment begins with: of the day that it is made."""
+"""Packages of every new virtual environment; their versions depend on the day."""
 _PROGRAM: Final = """\
 import glob, importlib.metadata, json, platform, sys
 path = glob.glob(sys.argv[1])
@@ -73,7 +73,7 @@ print(json.dumps([platform.python_version(), sorted(found)]))
 
 @dataclass(frozen=True)
 class Proof:
-    """What proving one problem again showed.
+    """The result of proving one problem again.
 
     Attributes:
         rounds: how often each state was run.
@@ -82,7 +82,7 @@ class Proof:
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why the problem as a whole is to be quarantined, or None.
         leaks: parts of the answer that a model can reach; None: not audited.
-        controls: how the negative controls did on the reference fix; None: not tried.
+        controls: changes of tests that the reference fix fails; None: not tried.
         cut_short: rounds in which the reference fix ran out of time or memory.
     """
 
@@ -106,14 +106,14 @@ class Proof:
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """What ``validate_suite`` found.
+    """The results of ``validate_suite``.
 
     Attributes:
         suite: the suite as it is now on disk, quarantine written back.
         proofs: one for each problem that could be run, in suite order; none for those that are retired.
         faults: by problem id, why it could not be run: infrastructure, not the problem.
         expired: ids of problems whose quarantine had expired.
-        proved: where the problems were proved that were; None: none was.
+        proved: where problems were proved; None: no problem was.
     """
 
     suite: Suite
@@ -141,13 +141,13 @@ class ValidationReport:
 
 
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
-    """Return what fix and unfixed tree show in ``rounds`` runs.
+    """Run the fix and the unfixed tree ``rounds`` times; return the proof.
 
     Each run has a fresh sandbox, and the fix goes through the grader. Leaks are audited once. Controls are searched for
     if there are none yet.
 
     Raises:
-        SandboxError: ours or the daemon's fault.
+        SandboxError: a fault of the sandbox or its daemon.
     """
     started = time.monotonic()
     day = today or datetime.now(UTC).date()
@@ -177,9 +177,8 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
 def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
     """Return the grade of the reference fix.
 
-    If a time limit ended tests that had waited for most of it, they run again with more time, because a busy machine
-    does that to sound problems. Tests that wait as long on an idle machine do not pass before the fix either, and are
-    quarantined there.
+    If tests reached the time limit but spent most of it waiting, they run again with more time: on a busy machine that
+    happens to sound problems.
     """
     limits = problem.manifest.limits
     result = grade(problem, base, patch, sandboxes)
@@ -191,7 +190,7 @@ def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -
 
 
 def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
-    """Return the proof that grades and unfixed runs amount to."""
+    """Return the proof from grades of the fix and runs of the unfixed tree."""
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [
         {test: report.results[test].status for test in problem.tests.expected if test in report.results}
@@ -237,7 +236,7 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Return whether all graded tests pass, and quarantined ones at most do not."""
+    """Return whether all graded tests pass; only quarantined ones may fail."""
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
@@ -265,8 +264,9 @@ def validate_suite(
 ) -> ValidationReport:
     """Prove every problem again and write the results back.
 
-    Retired problems are left out. New quarantines are written, and where the others were proved. An expired quarantine
-    is lifted or renewed by the new proof; one that has not expired stays. The caller closes ``backend``.
+    Retired problems are left out. New quarantines are written, and for the other problems the place of the proof. An
+    expired quarantine is lifted or renewed by the new proof; one that has not expired stays. The caller closes
+    ``backend``.
 
     ``progress`` is called from worker threads for each problem when it is done; ``waiting`` every second with how many
     problems are done, how many there are, and what is under way.

@@ -1,4 +1,4 @@
-"""How much of fix and statement a problem's tests check.
+"""Measure how much of fix and statement a problem's tests check.
 
 Each partial fix (see ``parts``) runs with the fail-to-pass tests and the examples. If no test notices the missing part,
 wrong answers pass. If a test notices it but every example still gives the expected value, the test demands something
@@ -19,11 +19,11 @@ from codegate.mining.statements.gates import longest_words
 from codegate.suite import Changes, Quality
 
 MAX_UNSHOWN: Final = 3
-"""Partial fixes where there are no examples."""
+"""Most partial fixes without examples."""
 MAX_CHANGES: Final = 8
-"""Partial fixes where there are: the more a fix changes, the more its tests may ask for besides what is shown."""
+"""Most with examples: tests of a large fix may demand more than examples show."""
 MAX_STATEMENTS: Final = 4
-"""Partial fixes, single statements among them, of a fix of few changes."""
+"""Most partial fixes of a fix of few changes, of which some lack a single statement."""
 _BROKEN: Final = frozenset({"failed", "error"})
 #: Exceptions for a name that is not defined.
 _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
@@ -31,7 +31,7 @@ _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"}
 
 @dataclass(frozen=True)
 class PartialRun:
-    """What one partial fix breaks.
+    """The tests and examples that fail on one partial fix.
 
     Attributes:
         tests: fail-to-pass tests that fail on it.
@@ -44,7 +44,7 @@ class PartialRun:
 
 
 def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
-    """Return which tests and examples fail on partial fixes."""
+    """Run the tests and examples on partial fixes; return which fail."""
     tests = validated.outcomes.fail_to_pass
     files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
     tree = cut.base.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True))
@@ -66,9 +66,9 @@ def examples_to_show(
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and the runs they miss.
 
-    The chosen examples come first, then those of ``found`` that notice what no other does, then those that show another
-    rule. In the runs that are left, tests demand more than the examples show. Only ``steady`` examples are shown; it is
-    asked for no others than these.
+    The chosen examples come first, then those of ``found`` that alone notice a partial fix, then those that show
+    another rule. In the returned runs, tests demand more than the examples show. Only examples that ``steady`` accepts
+    are shown; it is called for no others.
     """
     while True:
         examples, left = _noticing(found, chosen(found), runs)
@@ -115,7 +115,7 @@ def undisclosed_tests(
 
 
 def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return those ``texts`` without which a fail-to-pass test fails.
+    """Return the ``texts`` that fail-to-pass tests require.
 
     With another text in its place in the hidden tests, the fix fails them. A text that the tests only pass around, or
     that only a benchmark has, need not be shown.

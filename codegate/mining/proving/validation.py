@@ -44,7 +44,7 @@ _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 @dataclass(frozen=True)
 class Validated:
-    """Outcomes of a cut, and how they came about.
+    """Outcomes of a cut, and the runs behind them.
 
     Attributes:
         selection: how the tests will be graded.
@@ -62,7 +62,7 @@ class Validated:
     def run(
         self, tree: Tree, files: tuple[str, ...] | None = None, isolated: tuple[str, ...] = (), *, later: bool = False
     ) -> TestReport:
-        """Run test files, by default those that are graded; ``later`` is on another day, with another hash seed."""
+        """Run test files (by default the graded ones); ``later``: on another day, with another hash seed."""
         selection = replace(self.selection, files=self.selection.files if files is None else files, isolated=isolated)
         if later:
             selection = replace(selection, hash_seed=_LATER_SEED, clock_days=CLOCK_DAYS)
@@ -70,7 +70,7 @@ class Validated:
 
 
 def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings) -> TestSelection:
-    """Return the test selection of a graded problem."""
+    """Return the test selection by which a problem is graded."""
     return TestSelection(
         files=files,
         runner=settings.runner,
@@ -142,7 +142,7 @@ class Trial:
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
-        """Run the unfixed state; return its report if the same tests pass as in its first run."""
+        """Run the unfixed state; return the report if the same tests pass as at first, or None."""
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
         passed = [
@@ -155,7 +155,7 @@ class Trial:
         return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
 
     def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> Validated:
-        """Return ``outcomes`` with how they came about."""
+        """Return ``outcomes`` with limits, selection and times of their runs."""
         return Validated(
             outcomes=outcomes,
             limits=self.limits,
@@ -169,7 +169,7 @@ class Trial:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Return, by quarantined test, the cause that it depends on, by further runs if there is any."""
+        """Return each quarantined test's cause, found by further runs."""
         causes: dict[str, Cause] = {}
         reports = {state: self._reports(state) for state in self._trees}
         for state, flaky in flaky_tests(outcomes, reports).items():
@@ -204,8 +204,8 @@ def try_cut(
         settings: the test runner.
         allowed: limits of the first run; later ones get a time limit by its duration.
         narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
-        least: seconds that later runs may take in any case: the first one may find compiled what a grade compiles.
-        doubts: says of the tests that fail after the fix whether that may be the environment's fault.
+        least: smallest time limit of later runs: the first one may find files compiled that a grade has to compile.
+        doubts: returns whether the environment may be why these tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
     """
     allowed = with_room(allowed, cut.fixed)
@@ -239,7 +239,10 @@ def try_cut(
 
 
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
-    """Return the cut without tests that do not compile unfixed; None if none of the others fails."""
+    """Return the cut without tests that do not compile before the fix.
+
+    None if no other test fails.
+    """
     before = trial.first["before"]
     for _ in range(_MOST_NARROWINGS):
         changed = narrowed(trial.cut.hidden, "\n".join({error.text for error in before.collection_errors}))

@@ -1,4 +1,4 @@
-"""Read from git what commits changed, path by path."""
+"""Read the changes of commits from git, path by path."""
 
 import configparser
 import contextlib
@@ -87,7 +87,7 @@ def is_lfs_pointer(data: bytes) -> bool:
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return a tree's parts that git lacks, for people; may be empty."""
+    """Return a clause on parts that git lacks (submodules, LFS files), or ""."""
     parser = configparser.RawConfigParser(strict=False)
     with contextlib.suppress(configparser.Error):
         parser.read_string(tree.get(".gitmodules", TreeFile(b"")).data.decode("utf-8", "replace"))

@@ -236,7 +236,7 @@ def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
 
 
 def open_forge(repository: Path, named: str) -> GitHubEnrichment:
-    """Return what asks GitHub about ``named``: a slug, or ``auto`` for that of the clone's origin.
+    """Return a client for the repository ``named``: a slug, or ``auto`` for the origin.
 
     Raises:
         UsageError: the origin is elsewhere, or as ``GitHubEnrichment``.

@@ -33,7 +33,7 @@ _REMOTE: Final = re.compile(
 )
 _DEPTH: Final = 100
 MESSAGE_CHARACTERS: Final = 1 << 16
-"""What is read of a message; longer ones are machine-made."""
+"""Characters that are read of a message; longer ones are machine-made."""
 
 _FORMAT: Final = "%x00".join(("%H", "%P", "%an", "%ae", "%at", "%cI", "%s", "%B"))
 _FIELDS: Final = 8
@@ -149,7 +149,7 @@ def read_merged_changes(repository: Path, branch: str | None = None, since: date
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """One commit, as git has it."""
+    """Facts about one commit, as recorded by git."""
 
     commit: str
     parents: tuple[str, ...]
@@ -162,7 +162,7 @@ class CommitRecord:
 
 
 class CommitGraph:
-    """Commits below a tip, children first, and which are merged.
+    """A tip's commits and ancestors, children first, and which are marked as merged.
 
     Attributes:
         parents: of each commit.
@@ -188,7 +188,7 @@ class CommitGraph:
         return self._tokens[self.order[commit] * _FIELDS + 6]
 
     def merge(self, starts: Iterable[str]) -> list[str]:
-        """Mark commits below ``starts`` as merged; return new ones, newest first."""
+        """Mark ``starts`` and their ancestors as merged; return the new ones, newest first."""
         found: list[str] = []
         queue = [start for start in starts if start not in self._merged]
         while queue:
@@ -201,7 +201,7 @@ class CommitGraph:
         return found
 
     def line(self, start: str) -> list[str]:
-        """Return first parents from the merged ones to ``start``, oldest first."""
+        """Return the unmerged commits of ``start``'s first-parent line, oldest first."""
         line: list[str] = []
         while start in self.parents and start not in self._merged:
             line.append(start)
@@ -213,7 +213,7 @@ class CommitGraph:
 
 
 def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> CommitGraph:
-    """Return the commits below ``tip`` and not below ``without``."""
+    """Return ``tip`` and its ancestors, without ``without`` and theirs."""
     log = git(
         repository, "log", "-z", "--topo-order", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
         "--encoding=UTF-8", f"--format={_FORMAT}", tip, *(f"^{commit}" for commit in without), "--",
@@ -248,7 +248,7 @@ class _Draft:
 
 
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
-    """Yield a draft per commit with a parent, oldest first.
+    """Yield a draft for each commit that has a parent, oldest first.
 
     The commits are a line of first parents. If a commit merged a long-lived branch, or one that pull requests were
     merged into, that branch's line comes first: its changes were made one by one, and the merge itself is no change
@@ -295,7 +295,7 @@ def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
 
 
 def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
-    """Set the pull requests that only the clone's heads name."""
+    """Set pull request numbers that only the clone's refs show."""
     heads = read_pull_heads(repository)
     if not heads or all(draft.number is not None for draft in drafts):
         return
@@ -312,7 +312,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
 
 
 def _fuse(drafts: list[_Draft]) -> list[_Draft]:
-    """Return the drafts with neighbours of one pull request joined."""
+    """Return the drafts; neighbours of one pull request become one."""
     fused: list[_Draft] = []
     for draft in drafts:
         newer = fused[-1] if fused else None

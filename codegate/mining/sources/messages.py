@@ -57,7 +57,7 @@ _AND: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """How a commit came in, by its message.
+    """How a commit was merged, by its message.
 
     Attributes:
         kind: ``squash`` where a commit with one parent names a pull request.
@@ -73,7 +73,7 @@ class Landing:
 
 
 def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
-    """Return how a commit came in, by its message."""
+    """Return how a commit was merged, by its message."""
     head, _, rest = message.partition("\n")
     head = head[:_HEAD_CHARACTERS]
     kind: UnitKind = "merge" if merge else "direct"
@@ -110,7 +110,7 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
 
 
 def is_long_lived(branch: str) -> bool:
-    """Return whether releases or development go on in a branch so named."""
+    """Return whether a branch name is that of a development or release branch."""
     return _LONG_LIVED.fullmatch(branch) is not None
 
 

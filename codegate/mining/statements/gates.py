@@ -1,4 +1,4 @@
-"""What no statement may show, as one table of rules."""
+"""The rules on what no statement may show, as one table."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from codegate.mining.statements.vocabulary import (
 _EXACT_LENGTH: Final = 8
 _MESSAGE_WORDS: Final = 3
 VALUE: Final = "\0"
-"""Stands for a value in a text that is expected exactly otherwise."""
+"""Placeholder for a value in a text that is otherwise expected word for word."""
 _LONGEST_LINE: Final = 1000
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n])+)\1""")
@@ -39,13 +39,13 @@ _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 
 @dataclass(frozen=True)
 class Gates:
-    """What no statement may show.
+    """The words and texts that no statement may show, or must.
 
     Attributes:
         known: the words that only the fix has.
         hidden: literals that only the failing tests have.
         exact: texts that a right fix must give word for word: the statement discloses them.
-        internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.
+        internal: names in the lines that the fix changes, unknown to tests and documentation; they show the place.
         replaced: the lines that the fix replaces, without blanks.
     """
 
@@ -88,7 +88,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
-    """Return the gates of one problem; its interface may show."""
+    """Return the gates of one problem; names of its ``interface`` may be shown."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     added = added_text(cut)
     whole = whole_literals(hidden, added)
@@ -120,7 +120,7 @@ def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
 
 
 def longest_words(text: str) -> str:
-    """Return the longest part of an exact text that has no value in it."""
+    """Return the longest part of an exact text without a placeholder."""
     return max(text.split(VALUE), key=len)
 
 

@@ -25,10 +25,10 @@ _UNREAD: Final = (".pyx", ".pxd", ".c", ".cc", ".cpp", ".rs", ".vue", ".svelte")
 
 @dataclass(frozen=True)
 class Interface:
-    """The names that the hidden tests take for granted.
+    """The new names that the hidden tests use.
 
     Attributes:
-        signatures: of names that the fix adds and the hidden tests use: no bodies, and of defaults the plain ones only.
+        signatures: of names that the fix adds and the hidden tests use, without bodies and with plain defaults only.
         names: the plain names in ``signatures``; no statement masks them.
         unresolvable: names that the tests use and only the fix has, and for which no signature can be given.
     """
@@ -96,7 +96,7 @@ def interface_of(cut: Cut) -> Interface:
 
 
 def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
-    """Yield name, signature and bareness of the new names."""
+    """Yield each new name, its signature, and whether only the bare name is known."""
     # A bare name must be new to the whole base as well.
     old: dict[str, set[str]] = {}
     for each in before:
@@ -135,7 +135,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return the module or path that users name: of Python a module, of JavaScript new files' paths."""
+    """Return what to import a file by: a Python module, or the path of a new file."""
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
@@ -145,5 +145,5 @@ def _place(path: str, cut: Cut) -> str:
 
 
 def _line(signature: str) -> str:
-    """Return a signature that fits into one code span, which a back quote would end."""
+    """Return a signature as one code span, without back quotes."""
     return " ".join(normalise(signature, 4 * _MAX_SIGNATURE).replace("`", "'").split())[:_MAX_SIGNATURE]

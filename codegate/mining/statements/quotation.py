@@ -10,7 +10,7 @@ from codegate.mining.kinds.words import without_type
 from codegate.mining.statements.scrub import normalise, scrub_text
 
 Refused = Callable[[str, str], str]
-"""Returns why a text of a source may not be shown, or an empty string."""
+"""Returns why a text of a source may not be shown, or ""."""
 
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
@@ -56,8 +56,8 @@ class Quotation:
     """A quoted paragraph.
 
     Attributes:
-        source: whose words they are: ``issue``, ``changelog``, ``pull request`` or ``commit``.
-        sentences: as they stand there.
+        source: ``issue``, ``changelog``, ``pull request`` or ``commit``.
+        sentences: unchanged, as in the source.
         text: the sentences, with an ellipsis in brackets for those between them that are left out.
     """
 
@@ -67,10 +67,9 @@ class Quotation:
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
-    """Return the first title that may be shown, with source.
+    """Return the first title that may be shown, and its source, or ("", "").
 
-    Empty strings if there is none; if ``short``, one of a word or two, or one that ended with a number, will do where
-    there is no other.
+    If ``short``, a title of one or two words, or one that ended with a number, is returned if there is no other.
     """
     few = ("", "")
     for title, source in titles:
@@ -164,7 +163,7 @@ def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the first letters of words, and numbers: "fix" and "Fixed" say the same, and "in" says nothing."""
+    """Return the stems of words, and numbers: "fix" and "Fixed" are equal, "in" is left out."""
     words = _SIGN.findall(_key(text))
     return {word[:_STEM] if word.isalpha() else word for word in words if not _SHORT.fullmatch(word)}
 

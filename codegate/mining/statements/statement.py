@@ -82,8 +82,8 @@ def write_statement(
 ) -> StatementText | str:
     """Return the statement, or why there is none.
 
-    ``later``: entries of later changelogs that name the change or its issue. ``gates``: what it may not show, and has
-    to; default: as ``cut`` says. ``overturned``: functions of the base's tests that expect what the fix changes.
+    ``later``: entries of later changelogs that name the change or its issue. ``gates``: what it may not show, and what
+    it must; default: those of ``cut``. ``overturned``: functions of the base's tests that expect what the fix changes.
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     dropped: list[str] = []
@@ -134,7 +134,7 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return the section with names and texts that nobody can guess."""
+    """Return the section with names and texts that a solver cannot guess."""
     exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
@@ -175,7 +175,7 @@ def _where(cut: Cut, gates: Gates, place: tuple[str, str] | None) -> str:
 
 
 def _crash_result(outcomes: TestOutcomes, test: str) -> TestResult | None:
-    """Return a test's result if the code crashed it."""
+    """Return a test's result if an exception of the code failed it, or None."""
     result = outcomes.evidence.get(test)
     name = _exception_of(result) if result is not None else ""
     return result if _CRASH.fullmatch(name) and not _ASSERTION.search(name) else None

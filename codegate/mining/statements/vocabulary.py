@@ -16,7 +16,7 @@ from codegate.mining.cut import Cut
 from codegate.suite import TreeFile
 
 RUN: Final = 8
-"""Tokens in a row of an added line that are a quotation of the fix."""
+"""Consecutive tokens of an added line that count as a quotation of the fix."""
 
 _MAX_ADDED: Final = 1 << 19
 
@@ -73,12 +73,12 @@ def replaced_text(cut: Cut) -> str:
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return those ``texts`` that are whole literals in a fix's lines."""
+    """Return the ``texts`` that are whole literals in a fix's lines."""
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 
 def absent_names(names: Collection[str], base: Mapping[str, TreeFile]) -> set[str]:
-    """Return those ``names`` that no file of ``base`` has."""
+    """Return the ``names`` that no file of ``base`` has."""
     left = {name: re.compile(rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])" % re.escape(name.encode())) for name in names}
     for file in base.values():
         if not left:
@@ -116,7 +116,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether some words in a row quote the fix, and not the files that it replaces."""
+    """Return whether consecutive words quote the fix, and not the replaced files."""
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
