@@ -1,4 +1,4 @@
-"""What differs between programming languages, a folder each, and their files as text, which is never executed."""
+"""Programming languages, a folder each; their files are read as text, never executed."""
 
 import re
 from collections.abc import Collection

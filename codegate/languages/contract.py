@@ -1,7 +1,7 @@
-"""What the rooms ask of a programming language. A language is one folder here, or a package with an entry point.
+"""The interface of a programming language: one folder here, or a package with an entry point.
 
-Where a part is the business of a room above or below this one (running tests, mining), the language names the place of
-its object as ``module:object``: the room loads it when it is needed.
+If a part belongs to another room (running tests, mining), the language names its object as ``module:object``, and the
+room loads it when it is needed.
 """
 
 import re
@@ -27,13 +27,13 @@ def is_test_data(path: str) -> bool:
 
 
 class FileRules:
-    """Classify paths, also absent ones, by one language's habits."""
+    """Classify paths, also absent ones, by one language's conventions."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether a file's text fits; ``absent`` without a file."""
+        """Return whether a file's text matches ``pattern``; ``absent`` without a file."""
         file = self.tree.get(path)
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 
@@ -76,8 +76,8 @@ class LanguagePack:
         readers: grammars, and how declarations and uses of names are read.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
         lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
-        alone: runners beside whose tests no copies can be: when one fails, their status says nothing of the others.
-        untyped: by suffix of a test file, the line on top of it with which compilers check no types: marks have none.
+        alone: runners whose test files cannot hold copies: if one test fails, the status of the others is unknown.
+        untyped: by suffix of a test file, its first line that turns off type checks, because marks have no types.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
         varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
             ``random`` (chance, by repetition), ``seed`` (of hashes, as the order of Python's sets follows from one),

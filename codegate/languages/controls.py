@@ -1,9 +1,9 @@
-"""Find the tests of a file by its grammar, and other texts for the literals in them.
+"""Find the tests of a file by its grammar, and replacements for the literals in them.
 
-A *flip* puts one other text in a test. Literals are flipped whatever they are for: running the reference fix shows
-which flips it fails. The texts of a literal's class partition all values, so that nothing about a text tells whether it
-was the first. Flips of what is asserted (``==`` to ``!=``) are *weak*, because they show it, and so are those of a
-literal that an older version of the test has.
+A *flip* replaces one text in a test. Literals are flipped whatever they are for: running the reference fix shows which
+flips it fails. The classes of literals partition all values, so that no text shows whether it is the original. Flips of
+assertions (``==`` to ``!=``) are *weak*, because they show that they are flips, and so are those of a literal that an
+older version of the test has.
 """
 
 import re
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 HOLE: Final = "\0"
-"""Stands in a test's name for what only a run can tell of it."""
+"""Placeholder in a test's name for a part that only a run knows."""
 BLOCK: Final = 16
 """Members of a class of values, at most: the original and the texts that a control draws from."""
 _COMPARISONS: Final = (("==", "!="), ("<", ">="), (">", "<="))
@@ -49,10 +49,10 @@ class Site(_Found):
     """A flippable place in a test, in bytes of its file.
 
     Attributes:
-        row: it may be in one row of a table, so that the other rows do not have it.
-        value: its texts are values of the class of the one that stands there.
-        name: the same whenever the same file is read.
-        texts: the others of its class, in an order that says nothing.
+        row: it may belong to a single row of a table.
+        value: it is a literal or a name, and ``texts`` are the other members of its class.
+        name: an id that is the same whenever the same file is read.
+        texts: the replacements, in an order that does not reveal the original.
         known: an older version of the test shows which of its texts is the real one.
     """
 
@@ -75,11 +75,11 @@ class Unit(_Found):
 
     Attributes:
         name: within the file, as the ids of its runner have it, without parameters; ``HOLE`` may be in it.
-        span: start and end in bytes, with all that belongs to it.
-        word: where a word can be put into its name, and the text to put there: ``$word$`` with what it takes.
-        marks: places, and the marks to put there: each a call of ``$mark$`` with ``$token$``.
+        span: start and end in bytes, with decorators, annotations and the like.
+        word: where to insert a word into its name, and the text to insert, in which ``$word$`` stands for the word.
+        marks: where to insert marks, and the text of each: a call of ``$mark$`` with ``$token$``.
         sites: where it can be flipped.
-        alone: no copies can be beside it.
+        alone: the file cannot hold copies of it.
     """
 
     file: str
@@ -119,9 +119,9 @@ class Written:
     """A test in a syntax tree.
 
     Attributes:
-        named: its name.
-        alone: no copies can be beside it.
-        before: what stands before the node and belongs to it.
+        named: the node of its name.
+        alone: the file cannot hold copies of it.
+        before: nodes in front that belong to it, such as attributes.
     """
 
     name: str
@@ -138,11 +138,11 @@ class TestSyntax(ABC):
     __test__ = False
 
     literals: ClassVar[Mapping[str, str]] = {}
-    """By type of node, the class that it is of: ``text``, ``number`` or ``truth``."""
+    """Class of each type of literal node: ``text``, ``number`` or ``truth``."""
     leaving: ClassVar[str] = "return_statement"
     """Type of the node that ends a test early."""
     functions: ClassVar[frozenset[str]] = frozenset()
-    """Types of functions within a test, which a node of that type ends instead."""
+    """Types of nested functions, which a ``leaving`` node ends instead of the test."""
 
     @abstractmethod
     def tests(self, root: "Node") -> Iterator[Written]:
@@ -150,15 +150,15 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
-        """Return the mark to put behind a statement."""
+        """Return the mark to insert after a statement."""
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """Yield marks and places up to the first statement that may leave."""
+        """Yield places and marks, up to the first statement that may end the test."""
         for node in takewhile(lambda node: not self.leaves(node), test.statements):
             yield node.end_byte, self.mark(node, data)
 
     def word(self, named: "Node") -> tuple[int, str]:
-        """Return where a word goes into a name, and its text."""
+        """Return where to insert a word into a name, and the text."""
         at = text_of(named).encode().rfind(b"_")
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
@@ -172,7 +172,7 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """Return whether a flip here cannot count."""
+        """Return whether a node may not be flipped."""
 
     def leaves(self, statement: "Node") -> bool:
         """Return whether a statement may end its test."""
@@ -184,16 +184,16 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether a text is searched for within another one."""
+        """Return whether a text literal is searched for within another text."""
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
-    """Return the opposite of each text of the pairs and of comparisons."""
+    """Return each text's opposite, of comparisons and ``pairs``."""
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
 def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:
-    """Return a file's tests; of several with one name, none."""
+    """Return a file's tests, without those that share a name."""
     found: dict[str, list[Written]] = {}
     for test in syntax.tests(root):
         found.setdefault(test.name, []).append(test)
@@ -235,9 +235,9 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
 
 
 def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_data: bytes) -> list[Unit]:
-    """Mark each site whose real text an older version of its test shows.
+    """Mark each site whose original text an older version of its test reveals.
 
-    That is the test of the same name or, without one, of those that are gone the one that has most in common.
+    The older version is the test of the same name, or else the removed test with the most tokens in common.
     """
     texts = {unit.name: frozenset(_TOKEN.findall(older_data, *unit.span)) for unit in older}
     names = {unit.name for unit in units}
@@ -255,7 +255,7 @@ def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_
 
 
 def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> bool:
-    """Return whether the tokens of an older version tell a site's own text from its others."""
+    """Return whether an older version's tokens reveal a site's original text."""
     others = [_TOKEN.findall(text.encode()) for text in texts]
     for number, token in enumerate(_TOKEN.findall(own)):
         changed = {one[number] for one in others if number < len(one)} - {token}
@@ -265,14 +265,14 @@ def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> boo
 
 
 def spread(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return at most ``most`` sites, evenly over the text, last first."""
+    """Return at most ``most`` sites, spread evenly, last first."""
     if len(sites) <= most or most < 2:
         return list(reversed(sites))[:most]
     return [sites[round(number * (len(sites) - 1) / (most - 1))] for number in reversed(range(most))]
 
 
 def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
-    """Yield a node and its descendants, outside texts and ``closed`` nodes."""
+    """Yield a node and its descendants, none within texts and ``closed`` nodes."""
     stack = [(node, 0)]
     while stack:
         current, depth = stack.pop()
@@ -300,7 +300,7 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the other numbers of a block with equal trailing zeros."""
+    """Return the other numbers of its block, with as many trailing zeros."""
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
         return []
@@ -323,7 +323,7 @@ def _core(place: int) -> int:
 
 
 def _words(body: str, words: Sequence[str]) -> list[str]:
-    """Return the text with its last word replaced by others."""
+    """Return copies of the text with another last word."""
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:
         return []
@@ -337,7 +337,7 @@ def _words(body: str, words: Sequence[str]) -> list[str]:
 
 
 def _letters(body: str) -> list[str]:
-    """Return texts with another last letter or digit."""
+    """Return copies of the text with another last letter or digit."""
     own = list(re.finditer(r"(?<!\\)[A-Za-z0-9]", body))
     if not own:
         return []

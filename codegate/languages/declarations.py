@@ -1,4 +1,4 @@
-"""Which names a file declares, and which names it uses, for every language that has a grammar here."""
+"""Names that a file declares and uses, for every language with a grammar."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -27,7 +27,7 @@ _PLAIN: Final = frozenset({"None", "True", "False", "null", "undefined", "true",
 
 @dataclass(frozen=True)
 class Declaration:
-    """A name that a file gives to something.
+    """A name that a file declares.
 
     Attributes:
         signature: one line that says how to use it: no body, and of defaults the plain ones only.
@@ -59,8 +59,8 @@ class Uses:
 
     Attributes:
         words: all names except those of keyword arguments.
-        members: what is asked of something else: ``x.name``, ``import {name}``.
-        keywords: names that a value is given to in a call, an object or a struct.
+        members: names looked up in something else: ``x.name``, ``import {name}``.
+        keywords: names of keyword arguments, and of keys in objects and structs.
         texts: the beginnings of literals.
         arguments: the texts that are, in Python, an argument, a subscript or the left side of a comparison.
     """
@@ -80,7 +80,7 @@ class Uses:
 
 @dataclass(frozen=True)
 class Reader:
-    """How one language writes names down.
+    """How to read the names of one language.
 
     Attributes:
         grammars: by suffix of a file's name.

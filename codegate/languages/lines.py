@@ -1,7 +1,7 @@
-"""Tests as lines: the statements that one runs one after the other up to what it checks, as text.
+"""Tests as lines: the statements that a test runs, in order, up to what it checks.
 
-A test function is written out as one line for each row of its tables and each of its subtests. A step of a line is a
-statement, or what stood in the place of an assertion: the expressions that it checked.
+A test function has one line for each row of its tables and each of its subtests. A step of a line is a statement, or
+the expressions that an assertion checks.
 """
 
 import re
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MARK: Final = "codegate-probe:"
-"""Stands in the message of the failure that a probe ends with, before its records."""
+"""Stands before the records in the message with which a probe fails."""
 
 MOCK: Final = "a mock for "
-"""How ``Dialect.given`` begins what a mock is; what the mock replaces follows."""
+"""Prefix of a mock in ``Dialect.given``; what the mock replaces follows."""
 
 Value = tuple[str, str]
-"""What kind of thing an expression gave, and its text.
+"""Kind of a value or error, and its text.
 
 Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was raised; ``v``: anything else.
 """
@@ -38,11 +38,11 @@ class Step:
     """One statement, or one assertion without its expectation.
 
     Attributes:
-        text: what is executed; empty where there is an assertion only.
+        text: the statement; empty if there is only an assertion.
         checked: expressions whose values an assertion compares, after ``text``.
-        raises: the assertion asks for an error.
-        panics: it asks for an error that is thrown, or for a panic.
-        depth: how many blocks it is in; names of an inner block hide those of an outer one.
+        raises: the assertion expects an error.
+        panics: it expects a thrown error or a panic.
+        depth: number of enclosing blocks; names of an inner block hide those of an outer one.
     """
 
     text: str = ""
@@ -57,12 +57,12 @@ class Line:
     """Steps of one test.
 
     Attributes:
-        test: the function's name, or the titles, that the steps are of.
-        replaced: how many literals are others than the test's.
-        renamed: the test's own words and numbers, by those in their place.
+        test: name or titles of the test function.
+        replaced: how many literals differ from the test's own.
+        renamed: the test's own words and numbers, by their replacements.
         own: the steps with the test's own literals.
-        frame: what they run in, where a language has more than one; it says what that is.
-        fixtures: names that the test's framework gives the steps.
+        frame: the class, module or function around them, as the dialect names it.
+        fixtures: names that the test framework provides.
         public: the file before the fix has the whole test, such as one that is expected to fail.
     """
 
@@ -77,27 +77,27 @@ class Line:
 
     @property
     def code(self) -> str:
-        """Return what is executed, a statement after the other."""
+        """Return the statements as code."""
         return code_of(self.steps)
 
     @property
     def text(self) -> str:
-        """Return what is executed, with the expressions that are checked."""
+        """Return the statements and the checked expressions."""
         return "\n".join(text for step in self.steps for text in (step.text, *step.checked) if text)
 
 
 def code_of(steps: Iterable[Step]) -> str:
-    """Return what steps execute, a statement after the other."""
+    """Return the statements of steps as code."""
     return "\n".join(step.text for step in steps if step.text)
 
 
 def joined(context: str, code: str) -> str:
-    """Return imports and definitions with the code after them."""
+    """Return ``context``, imports and definitions, followed by ``code``."""
     return ("\n\n" if context.endswith("}") else "\n").join(filter(None, (context, code)))
 
 
 class Shown(NamedTuple):
-    """Code, an expression, and its values before and after the fix."""
+    """An example's code and expression, and its values before and after the fix."""
 
     code: str
     expression: str
@@ -110,16 +110,16 @@ class Dialect(ABC):
     """How the tests of one language are written. Stateless.
 
     Attributes:
-        fence: what a block of its code is marked with in Markdown.
-        suffixes: those of files whose words are names of the language's programs.
-        remark: what begins a comment.
-        ending: what ends a statement; empty where the end of its line does.
-        raising: what stands before an error that is shown.
-        probe: what the name of a probe's test begins with.
+        fence: language of a Markdown code block.
+        suffixes: of source files, whose words may be names in a program.
+        remark: beginning of a comment.
+        ending: end of a statement; empty if the end of its line ends it.
+        raising: word before an error that is shown.
+        probe: beginning of the name of a probe's test.
         place: pattern of a place in a compiler's message, with ``{}`` for the file and the line as its group; empty:
-            one that is no program is left out before anything runs.
+            probes that do not compile are left out before anything runs.
         assignments: types of nodes that change the value of their left side.
-        apart: what a reader is shown runs without the rest of its test file, and of other hidden files.
+        apart: an example can run without the rest of its test file and without other hidden files.
     """
 
     grammar: Grammar
@@ -141,8 +141,8 @@ class Dialect(ABC):
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """Yield the lines of tests, given by ids without files.
 
-        Of a table's rows those are taken that ``base``, the file before the fix, does not have. What asserts something
-        may stand in the test files ``beside`` it.
+        Rows of a table that ``base``, the file before the fix, has too are left out. Asserting functions may stand in
+        the test files ``beside`` it.
         """
 
     @abstractmethod
@@ -191,7 +191,7 @@ class Dialect(ABC):
         """
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """Return files whose probes run with what a reader sees, and nothing else, where they can be ``apart``.
+        """Return files whose probes run only what a reader sees, if ``apart``.
 
         ``base`` is the file before the fix.
         """
@@ -202,7 +202,7 @@ class Dialect(ABC):
         """Return the imports and definitions that ``names`` need, or None."""
 
     def outside(self, source: str, line: Line) -> frozenset[str]:
-        """Return the names that a line has from its file: not its own, nor those that a framework gives it."""
+        """Return the names that a line takes from its file."""
         own = frozenset(name for step in line.steps for name in self.bound(step.text)) | {*line.fixtures, "self"}
         defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
         return self.used(line.text) - (own - defined)
@@ -212,7 +212,7 @@ class Dialect(ABC):
         return self.context(source, self.outside(source, line))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Return what fixtures and the like are, or None if unknown."""
+        """Return what each name of a framework is, or None if one is unknown."""
         return {}
 
     def shown(
@@ -224,16 +224,16 @@ class Dialect(ABC):
         before: Value,
         after: Value,
     ) -> "Shown":
-        """Return two values of an expression as readers see them."""
+        """Return code, expression and both values as readers see them."""
         old, new = (self.value(*each) for each in (before, after))
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
     def value(self, kind: str, text: str) -> str:
-        """Return a value as a reader is shown it."""
+        """Return a value as readers see it."""
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return the steps without what only later code needed."""
+        """Return the steps without code that only left-out steps needed."""
         return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
@@ -255,9 +255,9 @@ def dialect_of(path: str) -> Dialect | None:
 
 
 def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
-    """Return the steps of a line as code in braces.
+    """Return a line's steps as code, with braces around inner blocks.
 
-    ``write`` gets a step's place, the step, and the number of its first checked expression.
+    ``write`` gets a step's place, the step, and the number of its first checked expression; it returns code.
     """
     parts, depth, number = list[str](), 0, 0
     for at, step in enumerate(line.steps):
@@ -279,5 +279,5 @@ def steps_for(dialect: Dialect, shared: Sequence[Step], text: str, own: frozense
 
 
 def literals_of(dialect: Dialect, text: str) -> frozenset[str]:
-    """Return the texts and numbers that code writes out."""
+    """Return the text and number literals in code."""
     return frozenset(text_of(node) for node in dialect.literals(dialect.parse(text)))

@@ -1,4 +1,4 @@
-"""The languages that are known: the folders here, and what installed packages add by ``codegate.languages``."""
+"""All known languages: the folders here, and entry points of ``codegate.languages``."""
 
 from functools import cache
 from pathlib import PurePosixPath

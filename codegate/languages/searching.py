@@ -1,4 +1,4 @@
-"""Search test files in processes of their own: hostile text may take a parser more time and memory than there is.
+"""Search test files in separate processes: a hostile text may exhaust time and memory.
 
 Each search is a fork of a server, which has imported what a search needs. The server is started with the first search,
 has none of this process's variables, and ends with it.
@@ -34,20 +34,20 @@ _MAX_DEPTH: Final = 10_000
 _SPARE_SECONDS: Final = 30
 _MOST_WORDS: Final = 300
 _WHOLE: Final = b"whole\n"
-"""Ends an answer: what is cut off before is none."""
+"""Ends a complete answer."""
 _FAILED: Final = b"failed: "
-"""Begins an answer that says why there is none; no record does."""
+"""Begins an error message in place of records."""
 _BEGUN: Final = b"begun\n"
-"""Begins each answer of a search: whatever ends it from then on, the texts have done."""
+"""Begins each answer; if a search ends after it, the texts are the cause."""
 _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
 class SearchError(Exception):
-    """The search did not come to its end, by what is in the texts."""
+    """The search did not finish, because of what is in the texts."""
 
 
 class SearchUnavailable(Exception):
-    """This machine cannot search now, whatever is in the texts."""
+    """This machine cannot search now; the texts are not the cause."""
 
 
 def search_tests(
@@ -58,8 +58,8 @@ def search_tests(
 ) -> bytes:
     """Return the units of test files, as JSON lines.
 
-    A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests. A patch may know
-    ``older`` versions of the files; those of more than 1 MiB count as absent.
+    Tests that cannot be parsed are left out; a runner whose tests cannot be read has none. The author of a patch may
+    know ``older`` versions of the files; those of more than 1 MiB are ignored.
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
@@ -235,7 +235,7 @@ def _records(request: Mapping[str, Any]) -> list[bytes]:
 
 
 def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:
-    """Return the units found in one file, of which an ``older`` version is known."""
+    """Return the units of one file, with ``older``, an earlier version, if known."""
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:
         return []

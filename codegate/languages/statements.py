@@ -1,4 +1,4 @@
-"""Read the statements of a test into the lines that run through them: rows, subtests and blocks."""
+"""Read the statements of a test as lines: one for each row, subtest and block."""
 
 import re
 from abc import ABC, abstractmethod
@@ -37,7 +37,7 @@ class Reader(ABC):
     base: str
     helpers: "Mapping[str, Node]"
     error_wanted: ClassVar[re.Pattern[str]] = re.compile("(?!)")
-    """Found in an assertion that asks for an error."""
+    """Matches an assertion that expects an error."""
 
     def parse(self, text: str) -> "Node":
         """Return the syntax tree of statements."""
@@ -47,7 +47,7 @@ class Reader(ABC):
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
         """Return the step or branches of a statement, or None.
 
-        Branches leave the line here; a step beside them stays in it.
+        Each branch becomes a line of its own; a step beside them stays in this one.
         """
 
     @abstractmethod
@@ -55,17 +55,17 @@ class Reader(ABC):
         """Return the value that statements assign to a name."""
 
     def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """Return the value last assigned to a name."""
+        """Return the value last assigned to a name, or None."""
         values = (self.assigned(self.parse(step.text), name) for step in reversed(before) if name in step.text)
         return next((value for value in values if value is not None), None)
 
     def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return a table, or the value of its name."""
+        """Return a table, or the value of a name that stands for it."""
         is_name = table is not None and table.type == "identifier"
         return self.named(text_of(table), before) if is_name else table
 
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
-        """Return the step of an assertion on some expressions."""
+        """Return the step of an assertion that checks some expressions."""
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
 
 
@@ -73,11 +73,11 @@ class TypedReader(Reader):
     """Read tests whose asserting functions have typed parameters."""
 
     results: ClassVar[frozenset[str]]
-    """Types of expressions that call something."""
+    """Types of expressions that are calls."""
 
     @abstractmethod
     def is_made(self, node: "Node") -> bool:
-        """Return whether the code under test may make a value."""
+        """Return whether a value may come from the code under test."""
 
     @abstractmethod
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
@@ -92,9 +92,9 @@ class TypedReader(Reader):
         return text_of(node)
 
     def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return what a call of an asserting function checks or runs.
+        """Return the check or the branch of a call of an asserting function.
 
-        A call that the base has too counts only if the test itself made what it is given.
+        None for a call that the base has too, unless the test itself made one of its arguments.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_made(each)]
@@ -110,7 +110,7 @@ class TypedReader(Reader):
 
 
 def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each line through statements."""
+    """Yield the steps of each line of some statements."""
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
     for statement in reader.parse(body).named_children:
         read, outer = reader.read(statement, steps), steps
@@ -129,7 +129,7 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
 
 
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
-    """Return code without comments, which tell what tests want."""
+    """Return code without comments, which may say what a test expects."""
     root = parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]
     if not comments:
@@ -149,12 +149,12 @@ def appears(text: str, base: str) -> bool:
 
 
 def without_blanks(code: str) -> str:
-    """Return code without blanks and ends of lines."""
+    """Return code without whitespace."""
     return re.sub(r"\s", "", code)
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
-    """Return a table's first new rows, or its first rows."""
+    """Return a table's first new rows, or its first rows if none is new."""
     given = list(rows)
     return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
 
@@ -162,7 +162,7 @@ def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
 def asserting(
     functions: "Mapping[str, Node]", fails: "Callable[[Node], bool]", called: "Callable[[Node], Iterable[str]]"
 ) -> "dict[str, Node]":
-    """Return the functions that assert something, also by other functions."""
+    """Return the functions that assert something, directly or by another function."""
     found = {name: node for name, node in functions.items() if fails(node)}
     while more := {
         name: node for name, node in functions.items()
@@ -177,7 +177,7 @@ def written_out(
 ) -> tuple[Step, ...] | None:
     """Return declarations of parameters (names, types) with values, or None.
 
-    None where one uses the name of another: they are assigned one after the other.
+    None if a value uses another parameter's name, because they are assigned one after the other.
     """
     names = {name for name, _ in parameters}
     if len(parameters) != len(arguments):

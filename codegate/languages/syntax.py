@@ -1,6 +1,7 @@
-"""Parse source text, walk its syntax tree and edit it. No code is executed, and no text is too deep or too broken.
+"""Parse source text, walk its syntax tree and edit it, without executing code.
 
-The grammars are loaded when the first text is parsed: most commands need none.
+Deeply nested and broken texts are parsed too. The grammars are loaded when the first text is parsed: most commands need
+none.
 """
 
 import ast
@@ -32,10 +33,10 @@ _lock = threading.Lock()  # warnings.catch_warnings changes the whole process
 
 
 def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
-    """Return the root of the syntax tree of ``text``; what is no such language has nodes of type ``ERROR``.
+    """Return the root of a text's syntax tree; errors become ``ERROR`` nodes.
 
-    A text that takes more ``seconds`` of CPU time (others take a tenth of one for a megabyte) is taken for an empty
-    one: error recovery is quadratic for some. Its last step, at the end of the text, is not interrupted.
+    A text that takes more than ``seconds`` of CPU time counts as empty: a megabyte takes a tenth of a second, but error
+    recovery is quadratic for some texts. Its last step, at the end of the text, is not interrupted.
     """
     from tree_sitter import Parser  # noqa: PLC0415
 
@@ -75,7 +76,7 @@ def captures(root: "Node", grammar: Grammar, query: str) -> "dict[str, list[Node
 
 
 def text_of(node: "Node | None") -> str:
-    """Return the source of a node."""
+    """Return a node's source text; empty without a node."""
     return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
 
 
@@ -86,20 +87,20 @@ def statement_text(node: "Node") -> str:
 
 
 def field(node: "Node | None", *names: str) -> "Node | None":
-    """Return the child at a path of field names."""
+    """Return the child at a path of field names, or None."""
     for name in names:
         node = node.child_by_field_name(name) if node is not None else None
     return node
 
 
 def children_of(node: "Node | None", *names: str) -> "list[Node]":
-    """Return the named nodes in the one at a path of fields."""
+    """Return the named children of the node at a path of fields."""
     inner = field(node, *names)
     return inner.named_children if inner is not None else []
 
 
 def parts_of(node: "Node | None") -> "list[Node]":
-    """Return the named nodes in a node, without comments."""
+    """Return a node's named children, without comments."""
     return [part for part in children_of(node) if not part.type.endswith("comment")]
 
 
@@ -126,9 +127,9 @@ def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
 
 
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
-    """Yield each named node with those around it whose type is in ``opening``, the outermost first.
+    """Yield each named node with its ancestors of the types ``opening``, outermost first.
 
-    What is in more than twenty of them is left out.
+    Nodes within more than twenty of them are left out.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
@@ -140,7 +141,7 @@ def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tup
 
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
-    """Return a node's source with other texts for some nodes."""
+    """Return a node's source with the text of some nodes replaced."""
     data, start, parts = node.text or b"", node.start_byte, []
     at = 0
     for inner, text in sorted(edits.items(), key=lambda each: each[0].start_byte):
@@ -150,7 +151,7 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
 
 
 def compiles(source: bytes) -> bool:
-    """Return whether Python takes a source; it parses a loop's ``continue`` where there is no loop."""
+    """Return whether Python compiles a source, which finds more errors than parsing."""
     tree = parse_python(source)
     try:
         with _lock, warnings.catch_warnings():

@@ -48,11 +48,11 @@ class GoTests(TestSyntax):
         return '; $mark$("$token$")'
 
     def leaves(self, statement: "Node") -> bool:
-        """See ``TestSyntax.leaves``: what is deferred to recover may be waiting for a panic."""
+        """See ``TestSyntax.leaves``: a deferred ``recover`` may expect a panic."""
         return super().leaves(statement) or "recover()" in text_of(statement)
 
     def names(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.names``: constants and errors have names rather than literals."""
+        """See ``TestSyntax.names``: Go names constants and errors, so columns hold names."""
         row = next((one for one in ancestors(node) if one.type not in {"literal_element", "keyed_element"}), None)
         table = row.parent.parent if row is not None and row.type == "literal_value" and row.parent else None
         if node.type not in _NAMES or row is None or table is None or table.type != "literal_value":
@@ -73,7 +73,7 @@ class GoTests(TestSyntax):
         return [_TOGGLES[text]] if called or around.type == "binary_expression" else []
 
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``: two equal keys, and the package does not compile."""
+        """See ``TestSyntax.is_fixed``: a package with two equal keys does not compile."""
         if node.type == "comment":
             return not text_of(test.named).startswith("Example")
         inner = node
@@ -91,7 +91,7 @@ class GoTests(TestSyntax):
         )
 
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``; what is in a table may be looked for wherever its test looks for a part."""
+        """See ``TestSyntax.is_part``; also a table's text, if the test searches within texts."""
         around = list(ancestors(node))
         calls = [text_of(field(one, "function")) for one in around if one.type == "call_expression"]
         if any(one.type == "literal_value" for one in around):

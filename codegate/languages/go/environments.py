@@ -1,4 +1,4 @@
-"""Go, as mining sees it."""
+"""Go for mining."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class Go(LanguageSupport):
     """Go's tests, by its own framework."""
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
-        """See ``LanguageSupport.narrowed``: one new name in a test, and no test of its package runs.
+        """See ``LanguageSupport.narrowed``: one unknown name stops all tests of a package.
 
         The declarations and imports that the compiler names are left out; its paths are relative to the module.
         """

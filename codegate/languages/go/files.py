@@ -41,7 +41,7 @@ class GoFiles(FileRules):
         return "docs" if folders and folders[0] in _EXAMPLES else "source"
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: whether it has tests, examples or fuzz targets; by its name where it is absent."""
+        """See ``FileRules.is_test``: it has tests, examples or fuzz targets; absent, by its name."""
         *folders, name = path.split("/")
         hidden = any(folder.startswith(("_", ".")) or folder in {"testdata", "vendor"} for folder in folders)
         if hidden or not name.endswith("_test.go") or name.startswith(("_", ".")):

@@ -1,4 +1,4 @@
-"""What the statements of a Go test are to a probe: conditions that fail it, rows of its tables, subtests."""
+"""Read the statements of a Go test for probes: failing conditions, table rows, subtests."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ class GoReader(TypedReader):
     """Reads the statements of one test function; see ``Reader``.
 
     Attributes:
-        subtests: those that fail; empty: none, or no subtest at all.
+        subtests: failing subtests; empty: read all of them.
         types: structs that the file or the function declares, by name.
     """
 
@@ -122,7 +122,6 @@ class GoReader(TypedReader):
         return replace(step, text=text_of(field(statement, "initializer")) or next(filling, ""))
 
     def _operands(self, condition: "Node") -> list[str]:
-        """Return the operands of a condition."""
         if condition.type == "parenthesized_expression":
             return self._operands(condition.named_children[0])
         if condition.type == "unary_expression" and text_of(condition).startswith("!"):
@@ -239,18 +238,18 @@ class GoReader(TypedReader):
 
 
 def _is_written(node: "Node") -> bool:
-    """Return whether an expression is what an assignment changes."""
+    """Return whether an expression is the target of an assignment."""
     assigned = field(node.parent.parent if node.parent is not None else None, "left")
     return assigned is not None and assigned == node.parent
 
 
 def _entries(table: "Node") -> "list[Node]":
-    """Return the entries of a table that is written out."""
+    """Return the entries of a literal table."""
     return parts_of(field(table, "body"))
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
-    """Return the expression of each field of a row."""
+    """Return the expression of each field of a row, by name."""
     kinds: dict[str, str] = {}
     for declaration in struct.named_children[0].named_children:
         for name in declaration.children_by_field_name("name"):
@@ -287,7 +286,7 @@ def _asserts(call: "Node") -> bool:
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return the call of a function under ``assert.Panics``, or ""."""
+    """Return a recovering call of the function given to ``assert.Panics``, or ""."""
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""

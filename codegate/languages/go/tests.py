@@ -86,7 +86,7 @@ class GoTests(Dialect):
     assignments: ClassVar = frozenset({"assignment_statement"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        """See ``Dialect.lines``: tests are given by their names, subtests with those of the tests that they are in."""
+        """See ``Dialect.lines``: tests have names such as ``TestParse/subtest``."""
         wanted = tuple(tests)
         names = {test.partition("/")[0] for test in wanted}
         root = self.parse(source)
@@ -119,7 +119,7 @@ class GoTests(Dialect):
         return tuple(kept)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; indexes, lengths of arrays, and what names or explains a failure are none."""
+        """See ``Dialect.literals``; without indexes, lengths, and texts that name or explain failures."""
         for inner in walk(node):
             outer = inner.parent
             if inner.type in _LITERALS and outer is not None:
@@ -142,13 +142,13 @@ class GoTests(Dialect):
         return super().bound(text) - {"_", ""}
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``: fields are no names of their own."""
+        """See ``Dialect.used``; without names of fields."""
         return frozenset(
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: the file without the names of its tests, a function for each probe, and helpers."""
+        """See ``Dialect.files``: the file with its tests renamed, a function per probe, helpers."""
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]
         parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
@@ -169,14 +169,14 @@ class GoTests(Dialect):
         return "\n".join(["probe := &codegateProbe{t: t}", "defer probe.end()", in_blocks(line, write)])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``: imports go without saying, and the package has what the file does not."""
+        """See ``Dialect.context``; without imports and without other files of the package."""
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
         return self.needed(nodes, names)
 
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``: the value is printed in the way that shows it best."""
+        """See ``Dialect.shown``: the value is printed in its most readable form."""
         kinds, lines = {before[0], after[0]}, "\n" in before[1] + after[1]
         printed = f'fmt.Printf("%#v\\n", {expression})'
         if "e" in kinds:
@@ -191,7 +191,7 @@ class GoTests(Dialect):
         return super().shown(path, context, steps, printed, before, after)
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
-        """See ``Dialect.tidy``: a variable that nothing reads does not compile, nor does one that is declared twice."""
+        """See ``Dialect.tidy``: unread and twice declared variables do not compile."""
         kept: list[Step] = []
         used = self.used(expression)
         local = {"_", *(name for step in steps for name in self.declared(step.text))}
@@ -211,7 +211,7 @@ class GoTests(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step with ``=`` where all names are ``known``."""
+        """Return a step with ``=`` for ``:=`` if all its names are ``known``."""
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
             left = children_of(node, "left") if node.type == "short_var_declaration" else []
@@ -224,7 +224,7 @@ class GoTests(Dialect):
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests("go", "go", (".go",))}
-"""By the suffix of a test file."""
+"""Dialects by the suffix of a test file."""
 
 
 def _in_turn(body: "Node | None") -> str:

@@ -31,7 +31,7 @@ class JavaFiles(FileRules):
         return "generated" if _GENERATED.fullmatch(path) else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: by its place and its text; by its name where it is absent."""
+        """See ``FileRules.is_test``: by its place and text; absent, by its name."""
         name = path.rpartition("/")[2]
         if not name.endswith(".java") or "src/test/java/" not in path:
             return False

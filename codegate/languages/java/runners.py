@@ -178,7 +178,7 @@ def _raised(result: TestResult) -> str | None:
 
 
 def _crash(result: TestResult) -> Crash:
-    """Return the facts about what failed a test."""
+    """Return the facts about a test's failure."""
     kind = result.exception or ""
     parents = {_ASSERTION: ("AssertionError",), "java.lang.OutOfMemoryError": ("MemoryError",)}.get(kind, ())
     return Crash(exception=kind, message=result.message, parents=parents)

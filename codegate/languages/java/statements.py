@@ -1,4 +1,4 @@
-"""What the statements of a Java test are to a probe: assertions, values of loops and tables, methods that assert."""
+"""Read the statements of a Java test for probes: assertions, loops, tables, asserting methods."""
 
 import json
 import re
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ASSERTS: Final = re.compile(r"assert\w*")
 _THROWS: Final = re.compile(r"assert(?:Throws\w*|ThatThrownBy|ThatException\w*)|isThrownBy|catchThrowable\w*")
-#: What is asked of a value; the value itself tells more than the answer.
+#: Queries of a value; the value itself tells more than the answer.
 _ASKS: Final = frozenset({"equals", "contains", "startsWith", "endsWith", "matches", "isEmpty"})
 _LISTS: Final = frozenset({"asList", "of"})
 
@@ -26,7 +26,7 @@ class JavaReader(TypedReader):
     error_wanted: ClassVar = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """See ``Reader.read``; a name that an assertion gives the error it asks for stands for nothing."""
+        """See ``Reader.read``; a variable that holds an expected exception becomes null."""
         if statement.type == "block" and self._fails(statement):
             return [Branch((), text_of(statement)[1:-1])]
         if statement.type.startswith("try_") and self._fails(statement):
@@ -128,7 +128,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return the checked expressions of an assertion's argument."""
+        """Return the expressions that an assertion's argument checks."""
         inner = node
         while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
             inner = inner.named_children[-1]
@@ -170,7 +170,7 @@ def _thrown(call: "Node | None") -> tuple[Step, ...]:
 
 
 def _raising(statements: "list[Node]") -> tuple[Step, ...]:
-    """Return statements of which the last should raise."""
+    """Return the steps of statements whose last one should raise."""
     listed = [node for node in statements if "comment" not in node.type]
     if not listed:
         return ()
@@ -186,7 +186,7 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
 
 
 def _guarded(statement: "Node") -> "list[Branch | Step] | None":
-    """Return what a ``try`` runs; ``fail()`` at its end expects an error."""
+    """Return the branch of a ``try``; ``fail()`` at its end expects an error."""
     body = field(statement, "body")
     if body is None:
         return None
@@ -199,7 +199,7 @@ def _guarded(statement: "Node") -> "list[Branch | Step] | None":
 
 
 def _resources(statement: "Node") -> tuple[Step, ...]:
-    """Return the declarations of what a ``try`` closes."""
+    """Return the declarations in the head of a ``try``."""
     listed = children_of(statement, "resources")
     return tuple(Step(f"{text_of(each)};") for each in listed if field(each, "name"))
 

@@ -138,7 +138,7 @@ class JavaTests(Dialect):
                     yield Step(declared + text)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; names of tests, and what explains a failure, are none."""
+        """See ``Dialect.literals``; without names of tests and explanations of failures."""
         for inner in walk(node):
             if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
                 yield inner
@@ -150,7 +150,7 @@ class JavaTests(Dialect):
         return {text_of(field(each, "name")) for each in node.children_by_field_name("declarator")}
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``: methods and fields of others are no names of their own."""
+        """See ``Dialect.used``; without methods and fields of other objects."""
         root = self.parse(text)
         members = {field(node, "name") for node in walk(root) if field(node, "object") is not None}
         members |= {field(node, "field") for node in walk(root) if node.type == "field_access"}
@@ -187,7 +187,7 @@ class JavaTests(Dialect):
         return "\n".join([begin, in_blocks(line, write), end])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``: imports of the JDK go without saying, and the package has what the file does not."""
+        """See ``Dialect.context``; without imports of the JDK and other files of the package."""
         root = self.parse(source)
         imports = [node for node in root.named_children if node.type == "import_declaration"]
         members = [member for node in root.named_children for member in children_of(node, "body")]
@@ -201,7 +201,7 @@ class JavaTests(Dialect):
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaTests("java", "java", (".java",))}
-"""By the suffix of a test file."""
+"""Dialects by the suffix of a test file."""
 
 
 def _imports(text: str) -> str:

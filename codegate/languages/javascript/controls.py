@@ -69,7 +69,7 @@ class JavaScriptTests(TestSyntax):
         return (named.start_byte + 1, "_$word$") if named.type in _TEXTS else (named.start_byte, '"_$word$" + ')
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """See ``TestSyntax.marks``: the first is where the test begins; what it gives back may be a promise."""
+        """See ``TestSyntax.marks``: the first is where the test begins; it may return a promise."""
         around = test.statements[0].parent
         is_block = around is not None and around.type == "statement_block"
         function = around.parent if around is not None and is_block else around
@@ -137,7 +137,7 @@ def _parts(node: "Node | None") -> "list[Node]":
 
 
 def _end(node: "Node") -> int:
-    """Return where a statement ends, without a comment behind it."""
+    """Return where a statement ends, without a trailing comment."""
     return max((one.end_byte for one in node.children if one.type != "comment"), default=node.end_byte)
 
 
@@ -151,7 +151,7 @@ def _is_inverted(given: "list[Node]") -> bool:
 
 
 def _is_expected(node: "Node") -> bool:
-    """Return whether a member is of what ``expect(...)`` gave."""
+    """Return whether a member belongs to a chain after ``expect(...)``."""
     called = False
     inner: Node | None = field(node, "object")
     while inner is not None and inner.type in {"call_expression", "member_expression"}:
@@ -161,7 +161,7 @@ def _is_expected(node: "Node") -> bool:
 
 
 def _names(node: "Node") -> list[str]:
-    """Return the words of a declaring call, as ``it`` and ``each``."""
+    """Return the names in a declaring call, such as ``it`` and ``each``."""
     listed = field(node, "arguments")
     if node.type != "call_expression" or listed is None or listed.type != "arguments":
         return []
@@ -175,7 +175,7 @@ def _names(node: "Node") -> list[str]:
 
 
 def _is_apart(node: "Node") -> bool:
-    """Return whether a function may be called from anywhere."""
+    """Return whether a function may be called from elsewhere."""
     called = node.parent is not None and node.parent.type == "arguments"
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 

@@ -1,4 +1,4 @@
-"""Names in JavaScript and TypeScript: what modules export, and members, of which the bare name is all that is known."""
+"""Names in JavaScript and TypeScript: exports of modules, and members by bare name."""
 
 from collections.abc import Iterator
 from dataclasses import replace

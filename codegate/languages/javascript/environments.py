@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, as mining sees them."""
+"""JavaScript and TypeScript for mining."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ class JavaScript(LanguageSupport):
     parts = True
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """See ``LanguageSupport.runner``: what the scripts of ``package.json`` run, or else what it depends on."""
+        """See ``LanguageSupport.runner``: by the scripts of ``package.json``, or its dependencies."""
         found = runner_of(tree)
         return RunnerSettings(found) if found is not None else None
 

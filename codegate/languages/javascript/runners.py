@@ -1,4 +1,4 @@
-"""node:test, Jest, Vitest and Mocha: Node starts a framework with a reporter of ours."""
+"""node:test, Jest, Vitest and Mocha, started by Node with our own reporter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

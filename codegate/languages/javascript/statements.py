@@ -1,4 +1,4 @@
-"""What the statements of a JavaScript test are to a probe: assertions, rows of its tables, declarations of tests."""
+"""Read the statements of a JavaScript test for probes: assertions, table rows, declarations."""
 
 import json
 import re
@@ -80,7 +80,7 @@ class JavaScriptReader(Reader):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
-        """Yield the rows of an array or of an object's entries."""
+        """Yield the rows of an array, or of an object's keys, values or entries."""
         listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
         if listed:
             table = next(iter(children_of(table, "arguments")), None)
@@ -119,7 +119,7 @@ def asserting(root: "Node") -> "dict[str, Node]":
 
 
 def called(statement: "Node") -> "Node | None":
-    """Return the call that a statement consists of."""
+    """Return the call that a statement consists of, or None."""
     if statement.type not in {"expression_statement", "return_statement"} or not statement.named_children:
         return None
     return _call_in(statement.named_children[0])
@@ -150,7 +150,7 @@ def declares_tests(statement: "Node") -> bool:
 
 
 def function_of(call: "Node | None") -> "Node | None":
-    """Return the function that a call is given last."""
+    """Return a call's last function argument, or None."""
     return next((inner for inner in reversed(children_of(call, "arguments")) if inner.type in FUNCTIONS), None)
 
 
@@ -202,7 +202,7 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return a request and what is expected of it, or None."""
+    """Return the step of a request with expectations (supertest), or None."""
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
     call = _call_in(value) if value is not None else called(statement)

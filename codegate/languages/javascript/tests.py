@@ -127,7 +127,7 @@ class JavaScriptTests(Dialect):
                     yield replace(begin, steps=steps)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; the names of modules and tests, and regular expressions, are none."""
+        """See ``Dialect.literals``; without names of modules and tests, and regular expressions."""
         for inner in walk(node):
             named = inner.type == "string_fragment" and (_names_module(inner) or _names_test(inner))
             if inner.type in {"number", "string_fragment"} and not named:
@@ -149,7 +149,7 @@ class JavaScriptTests(Dialect):
         return frozenset(found)
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; what functions inside have for themselves is not among them."""
+        """See ``Dialect.used``; without local names of inner functions."""
         root = self.parse(f"({text})" if text.startswith("{") else text)
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
@@ -213,7 +213,7 @@ class JavaScriptTests(Dialect):
         return shown if not wanted else None
 
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
-        """Return what a statement of the file declares, or sets without a declaration: ``if (x) y = require('y')``."""
+        """Return names that a statement declares, or sets undeclared: ``if (x) y = require('y')``."""
         if role_of(called(statement)) or declares_tests(statement):
             return frozenset()
         own = self.bound(text_of(statement))
@@ -222,7 +222,7 @@ class JavaScriptTests(Dialect):
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``: modules are named as from the root."""
+        """See ``Dialect.shown``: modules are named by paths from the root."""
         found = super().shown(path, context, steps, expression, before, after)
         code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in found[:2])
         return found._replace(code=code, expression=expression)
@@ -244,7 +244,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     **dict.fromkeys(_TYPED, JavaScriptTests("typescript", "ts", _EVERY)),
     ".tsx": JavaScriptTests("tsx", "tsx", _EVERY),
 }
-"""By the suffix of a test file; of components, which have other text around their scripts, none is read."""
+"""Dialects by the suffix of a test file; not of components, which mix scripts and other text."""
 
 
 def _declaring(root: "Node") -> str:
@@ -255,7 +255,7 @@ def _declaring(root: "Node") -> str:
 
 
 def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:
-    """Return the first wanted test that a declaration may be."""
+    """Return the first wanted test whose titles a declaration matches."""
     pattern = re.compile(" > ".join([*titles, title_pattern(call)]), re.DOTALL)
     return next((test for test in wanted if pattern.fullmatch(test)), None)
 
@@ -270,7 +270,7 @@ def _data(root: "Node") -> Iterator[str]:
 
 
 def _owner_in(call: "Node | None") -> str:
-    """Return the object of a call of a method, or ""."""
+    """Return the object whose method is called, or ""."""
     owner = field(field(call, "function"), "object") if call is not None and not role_of(call) else None
     return text_of(owner) if owner is not None and is_name(owner) else ""
 

@@ -1,4 +1,7 @@
-"""Any other language: a command that a person gives runs the tests and writes JUnit XML. There are no controls."""
+"""Any other language: the user's command runs the tests and writes JUnit XML.
+
+There are no controls.
+"""
 
 from typing import Final
 

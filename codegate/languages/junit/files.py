@@ -1,4 +1,4 @@
-"""Which files are tests in languages without a folder here: by the names of files and folders."""
+"""Tests of languages without a folder here, by the names of files and folders."""
 
 import re
 from pathlib import PurePosixPath

@@ -1,4 +1,4 @@
-"""Any command that writes JUnit XML: the reports are the only thing believed, and they are read as a suspect's."""
+"""Any command that writes JUnit XML; only the reports count, read as untrusted input."""
 
 import base64
 import binascii
@@ -63,7 +63,7 @@ class JUnit:
 def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
     """Return tests, status, broken files, and whether records were forged.
 
-    There are neither tests nor a status where there are more of them than anybody writes.
+    There are neither tests nor a status if their number is absurd.
     """
     reports, status, forged = read_frames(records, token, _parse)
     found: list[TestResult] = []
@@ -82,8 +82,8 @@ def read_report(data: bytes) -> Iterator[TestResult]:
     """Yield the tests of one JUnit XML file.
 
     Raises:
-        ValueError: it is no XML, has a document type (the door to entities), is nested beyond sense, or counts
-            failures that none of its tests has: what failed is not known then.
+        ValueError: it is no XML, has a document type (which allows entities), is nested too deeply, or counts
+            failures that none of its tests has, so that it is unknown what failed.
     """
     root = parse_xml(data)
     for suite in root.below():

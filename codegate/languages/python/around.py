@@ -1,4 +1,4 @@
-"""What surrounds a test of Python: its class, its decorators, mocks, marks, and the fixtures that it is given."""
+"""The surroundings of a Python test: class, decorators, mocks, marks and fixtures."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ def decorators_of(definition: "Node") -> "list[Node]":
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
     """Return decorators for a probe: marks, and ``mocks``.
 
-    Any other may decide what the code gives, and a reader does not see it.
+    Others are left out, because they may change the result and readers do not see them.
     """
     own = (node for node in decorators_of(definition) if not is_table(node))
     marks = (node for node in own if node in mocks or (_is_mark(node) and "usefixtures" not in text_of(node)))
@@ -32,7 +32,7 @@ def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[st
 
 
 def mocks_of(test: "Node") -> "dict[str, Node] | None":
-    """Return the decorators that give a test's parameters mocks; None if another one may give it arguments."""
+    """Return the mock decorators by a test's parameters; None if others may give arguments."""
     around = class_of(test)
     above = _giving(around) if around is not None else []
     own = _giving(test)[::-1]
@@ -52,7 +52,7 @@ def _is_mark(decorator: "Node") -> bool:
 
 
 def mock_target(decorator: "Node") -> str:
-    """Return what ``patch`` or ``patch.object`` replaces by a mock, or an empty string for any other decorator."""
+    """Return the target of ``patch`` or ``patch.object``; "" for other decorators."""
     call = decorator.named_children[0]
     arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
     kinds = [node.type for node in arguments]
@@ -73,7 +73,7 @@ def class_of(test: "Node") -> "Node | None":
 
 
 def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
-    """Yield what fixtures of a module give that only return a plain value."""
+    """Yield assignments for a module's fixtures that only return a plain value."""
     for node in filter(is_fixture, module.named_children):
         inner = bare(node)
         body = [each for each in statements_of(inner) if not is_docstring(each)]
@@ -83,13 +83,13 @@ def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
 
 
 def is_value(statement: "Node") -> bool:
-    """Return whether a statement gives a name a plain value."""
+    """Return whether a statement assigns a plain value to a name."""
     named = statement.type == "expression_statement" and field(statement.named_children[0], "left") is not None
     return named and _is_plain(statement)
 
 
 def _is_plain(node: "Node") -> bool:
-    """Return whether nothing is called or looked up for a value."""
+    """Return whether a value is computed without calls and look-ups."""
     kinds = {inner.type for inner in walk(node)}
     return kinds.isdisjoint(("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment"))
 
@@ -105,5 +105,5 @@ def is_table(decorator: "Node") -> bool:
 
 
 def is_call_of(name: str, node: "Node | None") -> bool:
-    """Return whether a node calls what has a name."""
+    """Return whether a node is a call of a function with that name."""
     return text_of(field(node, "function")).endswith(name)

@@ -23,7 +23,7 @@ _PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|co
 
 
 class PythonTests(TestSyntax):
-    """Functions of modules and classes; their runner knows the tests."""
+    """Functions of modules and classes; the runner decides which are tests."""
 
     literals: ClassVar = {"string": "text", "integer": "number", "float": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = frozenset({"function_definition", "class_definition", "lambda"})

@@ -1,4 +1,4 @@
-"""Python, as mining sees it: pytest unless something in a tree needs the protocols of another runner."""
+"""Python for mining: pytest, unless a tree needs the protocols of another runner."""
 
 import re
 from pathlib import PurePosixPath

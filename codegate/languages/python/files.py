@@ -1,4 +1,4 @@
-"""Which files of a Python project are tests: by pytest's configuration, by name, and by what the product imports."""
+"""Test files of a Python project, by pytest's configuration, names and imports."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -74,12 +74,12 @@ class PythonFiles(FileRules):
         return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
 
     def _is_for_tests(self, folder: str) -> bool:
-        """Return whether the configured ``folder`` holds only tests: many repositories configure the package itself."""
+        """Return whether a configured ``folder`` holds only tests, and not the package itself."""
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self.is_product(folder)
 
     def _is_imported(self, path: str) -> bool:
-        """Return whether source in the same top folder imports a path."""
+        """Return whether a source file of the same top folder imports a path."""
         top, *_ = parts = path.split("/")
         names = {".".join(parts[start:]) for start in range(len(parts) - 1)}
         return not names.isdisjoint(self._imports.get(top, frozenset()))

@@ -1,4 +1,4 @@
-"""The names of Python: which of them statements bind, which they read, and what of a module defines them."""
+"""Names in Python: which ones statements bind or read, and where a module defines them."""
 
 import builtins
 import re
@@ -37,7 +37,7 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that statements read from outside; those that a function is given or assigns to are not."""
+    """Return the names that statements read from outside, without local ones of functions."""
     found, own, elsewhere = set[str](), set[str](), set[str]()
     for node in _within(root):
         outer = node.parent
@@ -58,7 +58,10 @@ def used(root: "Node") -> frozenset[str]:
 
 
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
-    """Return the imports and definitions that names need, or None. An import of everything may have any name."""
+    """Return the imports and definitions that names need, or None.
+
+    ``import *`` may define any name.
+    """
     shown: list[str] = []
     made = {text_of(field(bare(node), "name")): bare(node) for node in module.named_children if is_fixture(node)}
     wanted, before = set(needed) - _BUILTINS, -1
@@ -112,7 +115,7 @@ def _is_scope(node: "Node") -> bool:
 
 
 def _within(scope: "Node") -> Iterator["Node"]:
-    """Yield the nodes of a scope, of scopes inside it the topmost alone."""
+    """Yield the nodes of a scope; of inner scopes, only their topmost node."""
     stack = [scope]
     while stack:
         node = stack.pop()
@@ -122,7 +125,7 @@ def _within(scope: "Node") -> Iterator["Node"]:
 
 
 def _own_names(node: "Node", scope: "Node") -> set[str]:
-    """Return the names that a node gives to the scope around it."""
+    """Return the names that a node binds in the scope around it."""
     if node.type in _IMPORTS:
         return _imported(node)
     if node.type in {"function_definition", "class_definition"}:
@@ -137,7 +140,7 @@ def _own_names(node: "Node", scope: "Node") -> set[str]:
 
 
 def _is_label(node: "Node", outer: "Node") -> bool:
-    """Return whether an identifier names no value that is read."""
+    """Return whether an identifier is only a label, not a read of a value."""
     if outer.type == "attribute":
         return field(outer, "attribute") == node
     if outer.type in {"keyword_argument", "function_definition", "class_definition", "named_expression"}:
@@ -156,7 +159,7 @@ def _imported(statement: "Node") -> set[str]:
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
-    """Return an import with what is wanted alone."""
+    """Return an import with the wanted names only."""
     module = field(statement, "module_name")
     kept = [text_of(name) for name in statement.children_by_field_name("name") if _bound_by(statement, name) in wanted]
     head = f"from {text_of(module)} import" if module is not None else "import"

@@ -136,7 +136,7 @@ class Django(Pytest):
 
 @dataclass(frozen=True)
 class _Call:
-    """How a project's own command starts a runner.
+    """A runner's start by the project's own command.
 
     Attributes:
         program: the runner, as the command has it; empty: the command does not name it.

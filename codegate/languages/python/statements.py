@@ -1,7 +1,7 @@
-"""What the statements of a Python test are to a probe: assertions, rows of its tables, helpers, blocks."""
+"""Read the statements of a Python test for probes: assertions, table rows, helpers, blocks."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,7 @@ class PythonReader(Reader):
     """Reads the statements of one test; see ``Reader``.
 
     Attributes:
-        module: the test file, whose tables count too.
+        module: tree of the test file, whose tables are read too.
     """
 
     module: "Node"
@@ -55,7 +55,7 @@ class PythonReader(Reader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield what a block with assertions in it runs."""
+        """Yield the branches of a block that contains assertions."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -71,13 +71,13 @@ class PythonReader(Reader):
             yield Branch((Step(header),), dedented(body))
 
     def _plain(self, statement: "Node") -> Iterator[Step]:
-        """Yield a block without assertions if it binds names."""
+        """Yield a block with its assertions removed, if it binds names."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield what a loop binds for each row of a table."""
+        """Yield the assignments of a loop for each row of its table."""
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)
@@ -97,7 +97,7 @@ class PythonReader(Reader):
         return super().named(name, before) or self.assigned(self.module, name)
 
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``Reader.assigned``: at the top of some code."""
+        """See ``Reader.assigned``."""
         found = None
         for statement in root.named_children:
             node = statement.named_children[0] if statement.type == "expression_statement" else statement
@@ -107,7 +107,7 @@ class PythonReader(Reader):
 
 
 def called(statement: "Node") -> "Node | None":
-    """Return the call that a statement consists of."""
+    """Return the call that a statement consists of, or None."""
     value = statement.named_children[0] if statement.type == "expression_statement" else None
     while value is not None and value.type in {"await", "parenthesized_expression"}:
         value = value.named_children[0]
@@ -115,7 +115,7 @@ def called(statement: "Node") -> "Node | None":
 
 
 def is_docstring(statement: "Node") -> bool:
-    """Return whether a statement is a text alone."""
+    """Return whether a statement is only a string."""
     return statement.type == "expression_statement" and statement.named_children[0].type == "string"
 
 
@@ -142,7 +142,7 @@ def asserts(node: "Node") -> bool:
 
 
 def dedented(node: "Node") -> str:
-    """Return a node's source, later lines shifted with its first."""
+    """Return a node's source, its later lines dedented with the first."""
     first = node
     while first.parent is not None and first.parent.start_point.row == node.start_point.row:
         first = first.parent
@@ -150,7 +150,7 @@ def dedented(node: "Node") -> str:
 
 
 def shifted(text: str, by: int) -> str:
-    """Return statements with all lines but the first shifted."""
+    """Return statements with lines after the first indented ``by`` columns."""
     within = {
         row for node in walk(parse(text, "python")) if node.type == "string"
         for row in range(node.start_point.row + 1, node.end_point.row + 1)
@@ -175,7 +175,7 @@ def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
 
 
 def _items(statement: "Node") -> "Iterator[Node]":
-    """Yield the calls of the contexts of a ``with``."""
+    """Yield the calls that make the contexts of a ``with``."""
     clause = statement.named_children[0]
     for item in clause.named_children if clause.type == "with_clause" else ():
         value = field(item, "value")
@@ -207,11 +207,11 @@ def _assertion(call: "Node") -> Step | None:
     if not _ASSERTS.fullmatch(method):
         return None
     sides = [node for node in given if node.type != "keyword_argument"][:2]
-    return Step(checked=tuple(text for node in sides for text in _counted([node])))
+    return Step(checked=tuple(text for node in sides for text in _computed([node])))
 
 
 def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
-    """Yield the statements of a block whose last one should raise."""
+    """Yield the branch of a block whose last statement should raise."""
     *before, last = parts_of(body)
     value = last.named_children[0] if last.type == "expression_statement" else None
     value = field(value, "right") if value is not None and value.type == "assignment" else value
@@ -221,7 +221,7 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
-    """Return what a call of an asserting function runs, or None."""
+    """Return a called helper's body with its arguments bound, or None."""
     parameters, given = parameters_of(helper), arguments_of(call)
     body = field(helper, "body")
     leaving = [node for node in walk(helper) if node.type in {"return_statement", "yield"}]
@@ -240,7 +240,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the sides of an assertion that code under test makes."""
+    """Yield the sides of an assertion that are not literals."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
@@ -251,7 +251,7 @@ def _sides(test: "Node") -> Iterator[str]:
         if operators & {"in", "not in"} and inner[1].type == "identifier":
             yield from (text_of(inner[1]), f"{text_of(inner[0])} in {text_of(inner[1])}")  # it may show nothing itself
             return
-        yield from _counted(made)
+        yield from _computed(made)
         computed = any(node.type in {"call", "attribute"} for side in made for node in walk(side))
         if made and (operators & {"<", "<=", ">", ">="} or not computed):
             yield text_of(test)  # the comparison itself may be what is wrong
@@ -261,9 +261,9 @@ def _sides(test: "Node") -> Iterator[str]:
         yield text_of(test)
 
 
-def _counted(made: "list[Node]") -> Iterator[str]:
-    """Yield expressions, and what ``len`` counts before each."""
-    for node in made:
+def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
+    """Yield the expressions that are not literals; before a ``len``, its argument."""
+    for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":
             yield from map(text_of, arguments_of(node)[:1])
         if not is_literal(node):
@@ -271,5 +271,5 @@ def _counted(made: "list[Node]") -> Iterator[str]:
 
 
 def is_literal(node: "Node") -> bool:
-    """Return whether an expression is written out."""
+    """Return whether an expression has no name, attribute or call."""
     return not any(inner.type in _NAMES for inner in walk(node))

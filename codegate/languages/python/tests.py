@@ -1,4 +1,4 @@
-"""Tests of Python as lines: functions with their fixtures, and methods with what their class prepares."""
+"""Tests of Python as lines: functions with fixtures, methods with their class's set-up."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ class PythonTests(Dialect):
     apart: ClassVar = True
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``: tests are given by their class and name, and what was in brackets."""
+        """See ``Dialect.lines``: tests have names such as ``Class::method[row]``."""
         wanted = {test.partition("[")[0].replace("::", ".") for test in tests}
         root = self.parse(source)
         for name, test in dict(_functions(root)).items():
@@ -118,14 +118,14 @@ class PythonTests(Dialect):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures, public=public)
 
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
-        """Return the plain values of a module that a test's text needs, but for those that its helpers read."""
+        """Return the module's values that a test needs, except those that helpers read."""
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
         shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
         return steps_for(self, shared, text, own)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; docstrings and the names of parameters are none."""
+        """See ``Dialect.literals``; without docstrings and names of parameters."""
         for inner in walk(node):
             if inner.type in {"integer", "float"}:
                 yield inner
@@ -142,7 +142,7 @@ class PythonTests(Dialect):
         return names(node)
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; names that are only assigned to, and those that a part has for itself, are not."""
+        """See ``Dialect.used``; without names that are only assigned to, or local to a part."""
         return used(self.parse(text))
 
     def named(self, probe: str, line: Line) -> str:
@@ -151,7 +151,7 @@ class PythonTests(Dialect):
         return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: probes of methods stand in classes like theirs, without what these prepare."""
+        """See ``Dialect.files``: probes of methods stand in a copy of their class without set-up."""
         tests = dict(_functions(self.parse(source)))
         heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
@@ -176,7 +176,7 @@ class PythonTests(Dialect):
         return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(source, left))}
 
     def _probes(self, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        """Return the functions of probes; one that is no Python would cost all others."""
+        """Return the probes' functions, without any that does not compile."""
         tests = dict(_functions(self.parse(source)))
         written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
         takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # a newer Python's
@@ -186,7 +186,7 @@ class PythonTests(Dialect):
         }  # fmt: skip
 
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
-        """Return what a probe's class and its decorators need, or None where a reader does not have it."""
+        """Return what a probe's class and decorators need; None if readers lack it."""
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
             found, new = (self.context(text, frozenset({name})) for text in (base, source))
@@ -258,7 +258,7 @@ class PythonTests(Dialect):
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``: modules are named as from the root."""
+        """See ``Dialect.shown``: imports are absolute."""
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))
@@ -269,7 +269,7 @@ class PythonTests(Dialect):
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonTests("python", "python", (".py",))}
-"""By the suffix of a test file."""
+"""Dialects by the suffix of a test file."""
 
 
 def _from_root(path: str, code: str) -> str:
@@ -284,7 +284,7 @@ def _from_root(path: str, code: str) -> str:
 
 
 def _without_tests(source: str) -> str:
-    """Return a file without the names of its tests, and without fixtures that a reader does not name."""
+    """Return a file with its tests renamed and its ``autouse`` fixtures disabled."""
     root = parse(source, "python")
     names = (field(node, "name") for _, node in _functions(root) if not is_fixture(node.parent or node))
     edits = {name: f"codegate_{text_of(name)}" for name in names if re.match("test|runTest", text_of(name))}
@@ -307,7 +307,7 @@ def _functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
 
 
 def _definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
-    """Yield classes, and functions that are in no other, by dotted names."""
+    """Yield classes, and functions outside of functions, by dotted names."""
     for each in node.named_children:
         inner = bare(each)
         own = (*names, text_of(field(inner, "name")))
@@ -333,7 +333,7 @@ def _attributes(around: "Node") -> Iterator["Node"]:
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return plain names for a class's attributes, by their uses."""
+    """Return a plain name for each use of an attribute that the class sets."""
     methods = _methods(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
     made = {text_of(field(node.named_children[0], "left")) for node in _attributes(around)}
@@ -351,7 +351,7 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 
 
 def _head(test: "Node", base: str | None) -> str:
-    """Return a class like a test's, without tests and set-up; with a ``base``, as it is there. Empty for a function."""
+    """Return a test's class, as in ``base`` if given, without tests and set-up, or ""."""
     around = class_of(test)
     if around is None:
         return ""
@@ -372,7 +372,7 @@ def _head(test: "Node", base: str | None) -> str:
 
 
 def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
-    """Return what each row of a test's tables binds."""
+    """Return the assignments of each row of a test's tables."""
     tables: list[list[tuple[Step, ...]]] = []
     for decorator in decorators_of(test):
         given = arguments_of(decorator.named_children[0]) if is_table(decorator) else []

@@ -1,4 +1,4 @@
-"""How tests are written in Rust: functions with an attribute that says so."""
+"""How tests are written in Rust: functions with a test attribute."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ class RustTests(TestSyntax):
         yield from _functions(root, ())
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """See ``TestSyntax.marks``: the first stands before all statements, and alone where a panic is wanted."""
+        """See ``TestSyntax.marks``: the first is before all statements, the only one with ``should_panic``."""
         body = field(test.node, "body")
         opening = (
             [one for one in body.children if one.type in {"{", "inner_attribute_item"}] if body is not None else []

@@ -33,7 +33,7 @@ class RustFiles(FileRules):
         return "docs" if aside else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: whether it has tests; by its name where it is absent."""
+        """See ``FileRules.is_test``: it has tests; absent, by its name."""
         *folders, name = path.split("/")
         named = name != "test.rs" and _MODULE.fullmatch(name) is not None
         if not name.endswith(".rs") or not ("tests" in folders or named):

@@ -1,4 +1,4 @@
-"""What the statements of a Rust test are to a probe: macros that assert, values of loops, functions that assert."""
+"""Read the statements of a Rust test for probes: assertions, loops, asserting functions."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ASSERTS: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert\w*")
 _TALKS: Final = frozenset({"println", "eprintln", "print", "eprint", "dbg"})
 _COMPARES: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert_(?:eq|ne)\w*")
-#: What is asked of a value; the value itself tells more than the answer.
+#: Queries of a value; the value itself tells more than the answer.
 _ASKS: Final = frozenset({"contains", "starts_with", "ends_with", "is_ok", "is_err", "is_some", "is_none", "is_empty"})
 #: Names of the language's own that make values of what is written out.
 _MAKES: Final = frozenset({"vec", "to_string", "to_owned", "to_vec", "into", "from", "new", "format", "str"})
@@ -27,7 +27,7 @@ class RustReader(TypedReader):
     error_wanted: ClassVar = re.compile(r"\b(?:is_err|unwrap_err|expect_err|Err|err)\b|Error")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``Reader.read``; what a function would return for an error is a panic."""
+        """See ``Reader.read``; an error that would be returned becomes a panic."""
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
             return None
@@ -48,7 +48,7 @@ class RustReader(TypedReader):
             return self.helped(helper, inner, before)
         if self._fails(inner):
             return None
-        if (made := _commanded(inner)) is not None:
+        if (made := _method_assertion(inner)) is not None:
             return made
         text = unfailing(statement)
         return Step(text if text.endswith((";", "}")) else f"{text};")
@@ -74,7 +74,7 @@ class RustReader(TypedReader):
         return [(text_of(field(each, "pattern") or each), text_of(field(each, "type"))) for each in given]
 
     def declare(self, name: str, kind: str, value: str) -> str:
-        """See ``TypedReader.declare``: lifetimes and type parameters have no names here."""
+        """See ``TypedReader.declare``; types with lifetimes or parameters are left out."""
         typed = kind and not re.search(r"'|\bimpl\b|\b[A-Z]\b", kind)
         return f"let {name}: {kind} = {value};" if typed else f"let {name} = {value};"
 
@@ -88,7 +88,7 @@ class RustReader(TypedReader):
         return any(name[:1].islower() and name not in _MAKES for name in names)
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield what a loop over values that are written out runs for each of them."""
+        """Yield a branch for each value of a loop over literals."""
         table, pattern = field(loop, "value"), text_of(field(loop, "pattern"))
         lent = False
         while table is not None and table.type in {"reference_expression", "call_expression"}:
@@ -112,25 +112,28 @@ class RustReader(TypedReader):
         return field(next((node for node in lets if text_of(field(node, "pattern")) == name), None), "value")
 
 
-def _commanded(call: "Node") -> Step | None:
-    """Return what a method that asserts something is asked of: a command's output, else whether it panics."""
+def _method_assertion(call: "Node") -> Step | None:
+    """Return the step for an asserting method in a chain of calls, or None.
+
+    ``.assert()`` is of a command, whose output is checked instead.
+    """
     if called(call).startswith("assert"):
         checked = unfailing(call)
         if called(call) == "assert":
             checked = f"{unfailing(field(call, 'function', 'value') or call)}.output().unwrap()"
         return Step(checked=(checked,))
     owner = field(call, "function", "value") if call.type == "call_expression" else None
-    return _commanded(owner) if owner is not None else None
+    return _method_assertion(owner) if owner is not None else None
 
 
 def called(node: "Node") -> str:
-    """Return the last name of the function or method that is called; empty where none is."""
+    """Return the last name of the called function or method, or ""."""
     function = field(node, "function") if node.type == "call_expression" else None
     return text_of(field(function, "field") or field(function, "name") or function)
 
 
 def macro_arguments(macro: "Node") -> list[str]:
-    """Return what a macro is given, at each comma."""
+    """Return a macro's arguments: its tokens, split at commas."""
     tree = next((node for node in macro.named_children if node.type == "token_tree"), None)
     tokens = tree.children[1:-1] if tree is not None else []
     cuts = [at for at, token in enumerate(tokens) if token.type == ","]
@@ -143,19 +146,19 @@ def macro_arguments(macro: "Node") -> list[str]:
 
 
 def fails(node: "Node") -> bool:
-    """Return whether there is an assertion in a statement or a function."""
+    """Return whether code asserts something."""
     macros = (text_of(field(inner, "macro")) for inner in walk(node) if inner.type == "macro_invocation")
     return any(_ASSERTS.fullmatch(name) or name == "panic" for name in macros)
 
 
 def unfailing(node: "Node") -> str:
-    """Return code that panics where it would return an error from the function that it is in."""
+    """Return code with ``.unwrap()``, which panics, in place of ``?``."""
     marks = [child for inner in walk(node) if inner.type == "try_expression" for child in inner.children[-1:]]
     return edited(node, dict.fromkeys(marks, ".unwrap()")) if marks else statement_text(node)
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return what of a condition is checked: sides of comparisons, and what methods are asked of."""
+    """Return what a condition checks: operands, and receivers of query methods."""
     if node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
         return _sides(node.named_children[-1])
     if node.type == "binary_expression":

@@ -119,7 +119,7 @@ class RustTests(Dialect):
         return {text_of(each) for each in walk(part) if each.type in {"identifier", "type_identifier"}}
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``: fields are no names of their own."""
+        """See ``Dialect.used``; without names of fields."""
         names = (node for node in walk(self.parse(text)) if node.type in {"identifier", "type_identifier"})
         return frozenset(map(text_of, names))
 
@@ -152,7 +152,7 @@ class RustTests(Dialect):
         return "\n".join([head, in_blocks(line, write), "});", "}"])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``: what the standard library has goes without saying."""
+        """See ``Dialect.context``; without imports of the standard library."""
         root = self.parse(source)
         nodes = [
             node for body, _ in _modules(root) for node in body.named_children
@@ -166,11 +166,11 @@ class RustTests(Dialect):
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustTests("rust", "rust", (".rs",))}
-"""By the suffix of a test file."""
+"""Dialects by the suffix of a test file."""
 
 
 def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    """Yield what items of a file are in, with the names of the modules."""
+    """Yield a file's module bodies, each with the names of its modules."""
     yield body, outer
     for node in body.named_children:
         inner = field(node, "body") if node.type == "mod_item" else None

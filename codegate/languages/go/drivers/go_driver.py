@@ -33,7 +33,7 @@ ENDINGS = {
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
-    """Return the facts about a failed test that its failure class follows from."""
+    """Return the facts that decide a failed test's class."""
     said = listener.said.get(name, "")
     own = FATAL.search(said)
     if not fatal and own is None:
@@ -52,7 +52,7 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
 def report(
     channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
 ) -> set[str]:
-    """Send the results of one process, without those of the tests in ``unclear``; the first carries the receipts.
+    """Send one process's results, except of ``unclear`` tests; the first has the receipts.
 
     Return the tests that were running when the process went down.
     """
@@ -92,7 +92,7 @@ def declared(workspace: str, files: list[str]) -> dict[str, str]:
 
 
 def has_main(folder: str) -> bool:
-    """Return whether a package has a function that runs its tests, which may fail where none of them does."""
+    """Return whether a package has ``TestMain``, which may fail though no test does."""
     for name in os.listdir(folder):
         if name.endswith("_test.go"):
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as source:
@@ -102,7 +102,7 @@ def has_main(folder: str) -> bool:
 
 
 class Run:
-    """How the test program is started; which tests have passed, and whether a process went down."""
+    """Runs of the test program: which tests passed, and whether a process crashed."""
 
     def __init__(self, argv: list[str], folder: str, variables: dict[str, str], settings: dict[str, Any]) -> None:
         self.argv, self.folder, self.variables, self.settings = argv, folder, variables, settings
@@ -122,7 +122,7 @@ class Run:
 
 
 def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
-    """Run tests in one process, and in others what one that went down left; return whether anything failed.
+    """Run tests in one process, the rest in another if it crashes; return whether any failed.
 
     A process that fails where none of its tests did proves nothing: a test may be reported as passed before its
     goroutine panics.
@@ -156,7 +156,7 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Return the facts about a package that does not compile: which of its sides the fault is on."""
+    """Return the facts on a package that does not compile: sources or tests at fault."""
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {
@@ -176,7 +176,7 @@ def module_of(workspace: str, folder: str) -> str:
 
 
 def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Return the compiler's flag for files that are not in the tree as they are compiled; ``texts`` by their paths."""
+    """Return the compiler's overlay flag, which replaces files by ``texts``, by path."""
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
@@ -188,7 +188,7 @@ def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
 
 
 def compile_tests(program: str, settings: dict[str, Any], workspace: str, variables: dict[str, str]) -> bytes:
-    """Compile the package's tests into the file ``program``, where they can be; return what the compiler printed."""
+    """Compile the package's tests into ``program``, if possible; return the compiler's output."""
     folder = settings["folder"]
     module = module_of(workspace, folder)
     argv = ["go", "test", "-c", "-vet=off", "-o", program, *settings["build_options"]]
@@ -203,7 +203,7 @@ def compile_tests(program: str, settings: dict[str, Any], workspace: str, variab
 
 
 def main() -> None:
-    """Compile the package and run its selected tests; exit 0 when all passed, 1 when not, 2 without a program."""
+    """Compile the package and run its tests; exit 0: all passed, 1: not, 2: no program."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     workspace = sys.argv[2]

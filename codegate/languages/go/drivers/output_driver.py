@@ -32,7 +32,7 @@ WORD = re.compile(r"_([0-9a-f]{12})")
 
 
 class Printer:
-    """Passes output on, up to a limit: what comes after it would end the command for flooding."""
+    """Passes output on, up to a limit, because too much would end the command."""
 
     def __init__(self, limit: int) -> None:
         self.left = limit
@@ -45,7 +45,7 @@ class Printer:
 
 
 class Listener:
-    """Follows one test process by its output: which tests began, which ended and how, and what they printed.
+    """Follows one test process by its output: begin, end, result and output of each test.
 
     It passes the output on, without that of tests that have copies and of the copies themselves.
     """
@@ -105,7 +105,7 @@ class Listener:
             self.said[self.current] = self.said.get(self.current, "") + text
 
     def running(self) -> list[str]:
-        """Return the tests that had begun, were not waiting for their turn, and did not end."""
+        """Return the tests that were running when the process ended."""
         return [name for name, state in self.started.items() if name not in self.results and state != "PAUSE"]
 
     def failed(self) -> set[str]:
@@ -118,7 +118,7 @@ class Listener:
 
 
 class Receipts:
-    """A pipe by which a test process says which statements it passed, by their tokens; nothing else is taken of it."""
+    """A pipe for the tokens of the statements that a test process passed."""
 
     def __init__(self, pipe: int) -> None:
         self.reading, writing = os.pipe()
@@ -133,7 +133,7 @@ class Receipts:
         os.close(self.pipe)
 
     def feed(self) -> bool:
-        """Read what there is; return whether there can be more."""
+        """Read the available bytes; return whether more may come."""
         data = os.read(self.reading, 1 << 16)
         *lines, self.rest = (self.rest + data).split(b"\n")
         self.rest = self.rest[-MAX_LINE:]
@@ -142,7 +142,7 @@ class Receipts:
         return bool(data)
 
     def close(self) -> None:
-        """Read the rest: at most what a pipe holds, even where a process still writes to it."""
+        """Read the rest, at most one pipe's content, even if a process still writes."""
         for _ in range(MAX_READS):
             if not (select.select([self.reading], [], [], 0)[0] and self.feed()):
                 break
@@ -152,7 +152,7 @@ class Receipts:
 def listen(
     argv: list[str], folder: str, variables: dict[str, str], listener: Listener, settings: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """Run the test program to its end, with ``listener`` at its output; return its exit status and its receipts."""
+    """Run the test program, followed by ``listener``; return its status and receipts."""
     pipe, seconds = settings["pipe"], settings["seconds"]
     receipts = Receipts(pipe)
     process = subprocess.Popen(

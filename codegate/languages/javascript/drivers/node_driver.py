@@ -43,7 +43,10 @@ KEPT = 16 << 10
 
 
 def scripts(workspace: str, command: list[str]) -> list[list[str]]:
-    """Return ``command`` and the words of the project's scripts, those that it names and those that run tests first."""
+    """Return the words of ``command`` and of the project's scripts.
+
+    Scripts that it names come first, then those that usually run tests.
+    """
     try:
         with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
             found = json.load(file).get("scripts", {})
@@ -60,7 +63,7 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 
 
 def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
-    """Return the known options of the first of ``programs`` in a script; None when it runs none of them."""
+    """Return the known options of the first of ``programs`` in a script, or None."""
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:
         return None
@@ -84,7 +87,7 @@ def first_options(found: list[list[str]], programs: set[str], valued: set[str], 
 
 
 def node_options(found: list[list[str]], runner: str) -> list[str]:
-    """Return what Node itself is started with by the script that runs the tests."""
+    """Return Node's own options in the script that runs the tests."""
     for words in found:
         runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
         if not runs:
@@ -100,7 +103,7 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
 
 
 def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
-    """Return Node's options, mocha's program and its options: those of the project's configuration and script.
+    """Return Node's options, mocha's program, and the project's options for it.
 
     Mocha reads no configuration of its own, which could add test files.
     """
@@ -178,7 +181,7 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
 
 
 def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
-    """Return mocha's options, the last of each, and Node's, for which mocha would start another process."""
+    """Split mocha's options (the last of each) from Node's, which need another process."""
     mocha: list[str] = []
     node: list[str] = []
     single: dict[str, list[str]] = {}
@@ -197,7 +200,7 @@ def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def place_of(name: str) -> str:
-    """Return the folder of an installed package, the nearest in the current folder or above it; empty: none."""
+    """Return the folder of the nearest installed package of that name, or ""."""
     place = os.getcwd()
     while not os.path.isdir(os.path.join(place, "node_modules", name)):
         if place == "/":
@@ -252,7 +255,7 @@ class Relay:
 
 
 def say(descriptor: int, data: bytes) -> None:
-    """Write more than a pipe may hold; a process that ends without having read it is nothing to worry about here."""
+    """Write any amount to a pipe; ignore a reader that ends early."""
     with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
         pipe.write(data)
 
@@ -271,7 +274,7 @@ class Tail:
 
 
 def crash(text: str, workspace: str) -> dict[str, Any] | None:
-    """Return the facts about the error that Node printed last before it gave up."""
+    """Return the facts about the last error that Node printed before it ended."""
     found = ERROR.search(text)
     if found is None:
         return None

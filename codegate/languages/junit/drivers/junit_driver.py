@@ -20,7 +20,7 @@ MOST_BYTES = 8 << 20
 
 
 def report_files(reports: list[str]) -> Iterator[str]:
-    """Yield the XML files that the settings name, those of folders included; no links."""
+    """Yield the XML files that the settings name, or in named folders; no links."""
     for path in reports:
         if os.path.isfile(path) and not os.path.islink(path):
             yield path
@@ -33,7 +33,7 @@ def report_files(reports: list[str]) -> Iterator[str]:
 
 
 def run(settings: dict[str, Any]) -> int:
-    """Remove reports that are there, run the command, and return its status."""
+    """Remove old reports, run the command, and return its status."""
     for path in settings["reports"]:
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""Notes what the code under test tries to do: reach the network, forbidden files or other processes, start programs.
+"""Records attempts of the code under test: network, files, processes, programs.
 
 The driver of a Python test runner executes this text before the repository can be imported. ``begin`` installs an audit
 hook (PEP 578), which the interpreter calls before the operation itself and which cannot be removed again; ``finish``
@@ -42,7 +42,7 @@ INTERNET = (_socket.AF_INET, getattr(_socket, "AF_INET6", -1), getattr(_socket, 
 
 
 def as_text(value: Any) -> str:
-    """Return a path, a name or a number of an event as plain text; other things by their type."""
+    """Return an event's path, name or number as text; other values as their type."""
     if isinstance(value, str):
         text = str.__str__(value)
     elif isinstance(value, (bytes, bytearray)):
@@ -110,7 +110,7 @@ class Watch:
             self.report()
 
     def report(self, last: bool = False) -> None:
-        """Send what was not sent; the lock keeps a thread from sending after the driver's last record."""
+        """Send what is new; the lock keeps threads from sending after the last record."""
         if not self.lock.acquire(last, 5.0 if last else -1):
             return  # the next report includes it
         try:
@@ -206,7 +206,7 @@ class Watch:
             self.note("local", "bind " + as_text(address[0]))
 
     def on_path(self, address: Any) -> None:
-        """Look at the address of a socket in the file system, or without a name there."""
+        """Check the address of a Unix socket."""
         text = as_text(address)
         place = self.full(text) if text[:1] not in ("", "\0") else ""
         if not place or (self.writable(place) and not place.endswith(SOCKETS)):
@@ -245,7 +245,10 @@ def is_number(host: str) -> bool:
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Watch from now on; return what sends the rest, to be called before the driver's last record."""
+    """Start to watch; return a function that sends the rest.
+
+    The driver calls it before its last record.
+    """
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]
     watch = Watch(send, roots, [packages, sys.prefix, sys.base_prefix])

@@ -44,7 +44,7 @@ CALLERS = ("_pytest", "pluggy", "unittest")
 
 
 class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
-    """``sys.path``, of which the standard library stays the first part.
+    """``sys.path`` that keeps the standard library first.
 
     pytest puts the folder of a test or conftest file first, and conftest files put others there; a file next to
     it must not take the place of a module of Python's.
@@ -57,7 +57,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
 
 
 class OwnTests:
-    """Finds the repository's ``test``, a package or a module: the standard library has such a package too."""
+    """Finds the repository's ``test`` before the standard library's package of that name."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = roots
@@ -67,7 +67,7 @@ class OwnTests:
 
 
 def original(pytest: Any, error: Any) -> Any:
-    """Return what pytest wrapped in an error of its own because it could not import a file."""
+    """Return the error that pytest wrapped when it could not import a file."""
     wrappers = (pytest.Collector.CollectError,)
     for candidate in chain(error):
         if not isinstance(candidate, wrappers) and type(candidate).__name__ != "ConftestImportFailure":
@@ -76,7 +76,7 @@ def original(pytest: Any, error: Any) -> Any:
 
 
 def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
-    """Run a test in a child that ends with it; return whether that worked. The child reports over the same pipe."""
+    """Run a test in a forked child, which reports over the same pipe; return whether it worked."""
     leave = os._exit
     child = vary["fork"]()
     if not child:
@@ -96,7 +96,7 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
 
 
 def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
-    """Return the plugin that runs each test, and leaves none to plugins that run it otherwise."""
+    """Return the plugin that runs each test, so that no other plugin does."""
     from _pytest.runner import pytest_runtest_protocol as run_once
 
     alone = frozenset(settings["isolated"])
@@ -125,7 +125,7 @@ def make_recorder(
     marks: Any,
     is_variant: Any,
 ) -> object:
-    """Return the plugin that lets the repository in and reports what happens then."""
+    """Return the plugin that makes the repository importable and reports all phases."""
     alone = frozenset(settings["isolated"])
 
     class Recorder:
@@ -225,7 +225,7 @@ def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
 
 
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
-    """Take from pytest's ``args`` what would disturb a measurement; return what the project has otherwise, in words.
+    """Change ``args`` that would disturb a measurement; return the changes in words.
 
     Called once every plugin has declared its options, and before these are parsed for good.
     """
@@ -246,13 +246,13 @@ def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]
 
 
 def folders_above(file: str) -> list[str]:
-    """Return the folders from that of a file to the current one, each of which pytest may import it from."""
+    """Return the folders from a file's up to the current one: pytest's import roots."""
     parts = file.split("/")[:-1]
     return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def has_time_machine() -> bool:
-    """Return whether the environment brings what turns clocks, which has to be loaded by pytest first."""
+    """Return whether the environment has time_machine, which pytest has to load first."""
     return importlib.util.find_spec("time_machine") is not None
 
 

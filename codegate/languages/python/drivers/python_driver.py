@@ -1,4 +1,4 @@
-"""What the drivers of pytest and unittest share: how they let packages in, facts about exceptions, marks, watching."""
+"""Common parts of the drivers of pytest and unittest: imports, exceptions, marks, watching."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def qualified(kind: Any) -> str:
 
 
 def chain(error: Any) -> list[Any]:
-    """Return an exception and what it was raised from or while handling, nearest first."""
+    """Return an exception and its causes or contexts, nearest first."""
     found: list[Any] = []
     while error is not None and len(found) < LONGEST_CHAIN and not any(error is known for known in found):
         found.append(error)
@@ -69,7 +69,7 @@ def place_of(error: Any) -> list[str] | None:
 
 
 def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
-    """Return the facts about an exception that its failure class follows from."""
+    """Return the facts that decide the failure class of an exception."""
     errors = chain(error)
     numbers = [number for number in map(number_of, errors) if number is not None]
     return {
@@ -103,7 +103,7 @@ def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
-    """Let the environment in as the interpreter does by itself; return its first folder and the command's own roots.
+    """Add the environment's folders to ``sys.path``; return its first, and the command's roots.
 
     Until now the standard library alone could be imported: the driver's settings are read, and its channel is open.
     The roots are not on the path yet.
@@ -127,7 +127,7 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Report what the process tries to do from now on; return what reports the rest."""
+    """Start to report what the process tries to do; return a function that reports the rest."""
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
     finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
@@ -135,7 +135,7 @@ def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: 
 
 
 def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
-    """Report the end and ``leave``: ``os._exit`` as it was before any test could replace it."""
+    """Report the end, and call ``leave``, the original ``os._exit``."""
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()

@@ -141,7 +141,7 @@ def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def is_ordinary(suite: Any) -> bool:
-    """Return whether a suite is made of nothing that runs its tests in a way of its own."""
+    """Return whether a suite has only plain parts, none with its own ``run``."""
     return isinstance(suite, unittest.TestCase) or (
         type(suite) is unittest.TestSuite and all(is_ordinary(part) for part in suite)
     )
@@ -188,7 +188,7 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
         steady["reverse"] = True
 
     def make_runner(name: str) -> Any:
-        """Return our runner once the project's settings say what it derives from; Django asks for it by this name."""
+        """Return our runner, derived from the configured one; Django looks it up by name."""
         if name != "Runner":
             raise AttributeError(name)
         configured = importlib.import_module("django.conf").settings

@@ -1,4 +1,4 @@
-"""What a run of tests may vary inside their own process: the clock, and the load on the processor.
+"""Vary the clock and the processor load inside the test process.
 
 A driver of Python tests executes this text when a selection asks for one of these, and calls its functions before the
 repository is imported.
@@ -35,7 +35,7 @@ class Ahead:
 
 
 def turn_clock(days: int) -> None:
-    """Let ``time`` and ``datetime`` say a time ``days`` ahead; timers, file times and the kernel's clock stay.
+    """Set ``time`` and ``datetime`` ``days`` ahead; timers, file times and kernel stay.
 
     The classes of ``datetime`` are immutable and must stay the same objects for C extensions, pickles and ``type(x)
     is datetime``: their namespaces are changed in place, and the interpreter's attribute cache is invalidated.
@@ -98,14 +98,14 @@ def turn_clock(days: int) -> None:
 
 
 def fork() -> int:
-    """Fork, whatever the warning filters say about threads: the child runs one test or nothing of the repository."""
+    """Fork without warnings about threads: the child runs one test at most."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return os.fork()
 
 
 def crowd(processes: int) -> None:
-    """Share a processor with busy ``processes``, which are no children of this one: a test may wait for its own."""
+    """Start busy ``processes`` on this processor, not as children: tests may wait for those."""
     with contextlib.suppress(OSError):
         usable = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {usable[os.urandom(1)[0] % len(usable)]})

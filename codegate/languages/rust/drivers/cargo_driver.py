@@ -1,4 +1,4 @@
-"""Has Cargo compile the test targets that selected files are in, and runs each of their tests in a process of its own.
+"""Compiles the test targets of selected files with Cargo, and runs each test in its own process.
 
 The tests never hold the records pipe. A test has passed when its process ended with status 0 and libtest reported that
 one test passed: a process that ends early proves nothing, and takes no other test along.
@@ -84,12 +84,12 @@ class Target:
         return str(os.path.dirname(self.root))
 
     def has(self, pattern: re.Pattern[bytes]) -> bool:
-        """Return whether the text of its root has something that fits ``pattern``."""
+        """Return whether the text of its root file matches ``pattern``."""
         with open(self.root, "rb") as file:
             return pattern.search(file.read()) is not None
 
     def file_of(self, test: str) -> tuple[str, str]:
-        """Return the file that declares a test, and its path within it: modules are files as far as there are any."""
+        """Return the file that declares a test, and the test's path within it."""
         *modules, name = test.split("::")
         for depth in range(len(modules), 0, -1):
             place = os.path.join(self.folder, *modules[:depth])
@@ -129,7 +129,7 @@ class Cargo:
             self.variables[settings["mark"]] = self.marks
 
     def targets(self) -> tuple[list[Target], set[str], str]:
-        """Return all test targets, the packages that are tested by default, and Cargo's words where it fails."""
+        """Return all test targets, the default packages, and Cargo's error or ""."""
         if not self.known:
             return (
                 [],
@@ -150,7 +150,7 @@ class Cargo:
         return every, set(found.get("workspace_default_members", found["workspace_members"])), ""
 
     def compile(self, target: Target, default: set[str]) -> tuple[dict[str, Any] | None, str]:
-        """Return how Cargo starts the target's program, None where it does not compile, and Cargo's words."""
+        """Return how Cargo starts the target's program (None if it fails), and its output."""
         folder = tempfile.mkdtemp(dir=self.scratch)
         chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
         package = [] if chosen or target.package in default else ["-p", target.package]
@@ -165,7 +165,7 @@ class Cargo:
 
 
 def of_nextest(words: list[str]) -> Iterator[str]:
-    """Yield the options that say how to compile, of those that nextest takes: its others say how it runs tests."""
+    """Yield nextest's options that say how to compile, without those on running."""
     left = iter(words)
     for word in left:
         name = word.split("=")[0]
@@ -185,7 +185,7 @@ def options(words: list[str]) -> Iterator[str]:
 
 
 def choose(targets: list[Target], path: str) -> list[Target]:
-    """Return the targets that a file may be in: its own, else those of the nearest folder that name its module."""
+    """Return the targets that may hold a file: its own, else the nearest that name its module."""
     own = [target for target in targets if target.root == path]
     above = [target for target in targets if path.startswith(target.folder + os.sep)]
     nearest = max((len(target.folder) for target in above), default=0)
@@ -195,7 +195,7 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def has_asserted(place: str, files: dict[str, str]) -> bool:
-    """Return whether a panic is of a macro in a test file, as assertions are, and not of a method or an index."""
+    """Return whether a panic is an assertion: of a macro in a test file."""
     name, line, column = place.rsplit(":", 2)
     path = next((path for path in files if path.endswith(os.sep + name)), None)
     if path is None:
@@ -206,7 +206,7 @@ def has_asserted(place: str, files: dict[str, str]) -> bool:
 
 
 def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
-    """Return the facts about a failed test that its failure class follows from."""
+    """Return the facts that decide a failed test's class."""
     panic, section = PANIC.search(output), SECTION.search(output)
     message = panic.group(2) if panic else section.group(1).strip() if section else ""
     if ENDED.search(output) is None:
@@ -220,7 +220,7 @@ def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
 
 
 def outcome_of(status: int, output: str) -> str:
-    """Return how a process that ran one test ended: by its status and by libtest's own count, which must agree."""
+    """Return the outcome of a process of one test; status and libtest's count must agree."""
     ended = ENDED.findall(output)
     counted = ended[-1] if ended else None
     if status == 0 and counted == ("ok", "1", "0", "0"):
@@ -229,7 +229,7 @@ def outcome_of(status: int, output: str) -> str:
 
 
 def listed(start: dict[str, Any]) -> list[str]:
-    """Return the names of a program's tests; none where it is no program of libtest's."""
+    """Return the names of a program's tests; [] if it is not built with libtest."""
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
     return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
@@ -239,7 +239,7 @@ def run_tests(
     channel: Channel, start: dict[str, Any], tests: dict[str, str], marks: str, files: dict[str, str],
     settings: dict[str, Any],
 ) -> bool:  # fmt: skip
-    """Run tests, given by name with their ids, and report each; return whether all of them passed or were skipped."""
+    """Run and report tests, given as ids by name; return whether none failed."""
     good, left = True, settings["output_bytes"] // 2
     for name, test in tests.items():
         has_copies = any(word in name for word in settings["variants"])  # or is one
@@ -271,7 +271,7 @@ def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str
 
 
 def main() -> None:
-    """Compile and run the tests of the selected files; exit 0 when all passed, 1 when not, 2 where some cannot be."""
+    """Compile and run the selected tests; exit 0: all passed, 1: not, 2: some cannot run."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     python, workspace = sys.argv[2:4]
