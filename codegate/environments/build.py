@@ -261,7 +261,7 @@ class _Build:
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
     def _run_steps(self) -> None:
-        """Run the set-up commands, with the recipe's servers beside them."""
+        """Run the set-up commands while the recipe's servers run."""
         failures: list[BuildFailed] = []
         kept: list[str] = []
         for line in self._recipe.setup:

@@ -223,7 +223,7 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the commands of make or just targets, those that they depend on first."""
+        """Yield the commands of make or just targets, dependencies first."""
         names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
         variables = {}
         targets = []

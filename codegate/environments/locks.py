@@ -43,7 +43,7 @@ _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
 def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
-    """Return the set-up that files imply, and the test command: the first line of which the runner is known.
+    """Return the set-up that files imply, and the first test command with a known runner.
 
     Each set-up command comes with its file. Go, Rust and Java need no set-up, because their test commands load
     dependencies themselves. With ``light``, only optional dependencies named for tests are installed.

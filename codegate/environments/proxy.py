@@ -233,7 +233,7 @@ class BuildProxy:
 
 
 def _target(address: SplitResult) -> tuple[str, int]:
-    """Return host and port of an address; raise ``ValueError`` where it is none."""
+    """Return host and port of an address; raise ``ValueError`` if it is malformed."""
     return (address.hostname or "").rstrip(".").lower(), address.port or _PORTS.get(address.scheme, 0)
 
 

@@ -31,7 +31,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
 def _words(text: str) -> str:
-    """Return a test command; raise ``ValueError`` where it cannot be split into words."""
+    """Return a test command; raise ``ValueError`` if it cannot be split into words."""
     shlex.split(text)
     return text
 

@@ -55,7 +55,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret and passwords in it, alone if they are long enough to be searched for."""
+    """Yield a secret, and passwords in it that are long enough to be searched for."""
     yield value
     for user, password in _USER.findall(value):
         yield f"{user}:{password}"

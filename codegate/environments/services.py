@@ -1,4 +1,4 @@
-"""Servers beside the tests.
+"""Servers that run while the tests run.
 
 The build prepares them, and each command that needs them starts them in its own sandbox. A server's data is part of the
 recorded build, so that every sandbox begins with the same data.
@@ -27,7 +27,7 @@ _LOG: Final = ">/dev/null"
 
 @dataclass(frozen=True)
 class Server:
-    """One program that serves beside the tests.
+    """One server that runs while the tests run.
 
     Attributes:
         name: of the preset, or the first word of the command.
@@ -89,7 +89,7 @@ def service_variables(recipe: Recipe) -> dict[str, str]:
 
 
 class Served:
-    """A sandbox whose commands have servers beside them.
+    """A sandbox that runs servers while its commands run.
 
     If a preset's server does not start, the sandbox is at fault, as long as nothing of the project has run in it.
     """
@@ -117,7 +117,7 @@ class Served:
 
 
 def with_servers(command: Command, servers: tuple[Server, ...]) -> Command:
-    """Return the command with servers beside it.
+    """Return the command, wrapped so that servers run with it.
 
     They stop when it has ended, and get neither its standard input nor its records pipe.
     """

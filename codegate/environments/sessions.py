@@ -108,7 +108,7 @@ def _lines(text: str, name: str) -> list[str]:
 
 
 def _substituted(text: str, name: str) -> str:
-    """Return a text of tox with its substitutions; those that only a run of tox knows are empty."""
+    """Return tox's text with its substitutions; unknown ones become empty."""
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
     return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()

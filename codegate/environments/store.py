@@ -31,7 +31,7 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LayerFile(Strict):
-    """``<sha256>.json``: what the archive beside it was built from."""
+    """``<sha256>.json``: the inputs that the archive of the same name was built from."""
 
     schema_: Literal["codegate.layer/1"] = Field(SCHEMA, alias="schema")
     sha256: _Sha256
@@ -234,7 +234,7 @@ def _modified(path: Path) -> float:
 
 
 def _built(described: LayerFile) -> Built | None:
-    """Return a build, kept in the cache as long as its layer lives here; None if it is gone."""
+    """Return a cached build, or None if it is gone; the cache keeps it while it is in use."""
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
     try:

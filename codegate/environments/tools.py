@@ -172,10 +172,9 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 
 
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
-    """Return the version of a tool in the tree's files.
+    """Return the version of a tool in the tree's files, and the file.
 
-    Together with the file; the nearest folder comes first. Empty if there is none, but for Node in images, which bring
-    none by themselves.
+    The nearest folder counts. Both are empty if there is none, except for Node in images, which do not bring it.
     """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:

@@ -38,7 +38,7 @@ class ArchiveIndex(Strict):
 
 
 def read_index(path: Path) -> ArchiveIndex:
-    """Read an index; raises UsageError where it cannot be read."""
+    """Read an index of environments; raise UsageError if it is broken."""
     try:
         with path.open("rb") as file:
             return ArchiveIndex.model_validate_json(file.read(_INDEX_BYTES))

@@ -102,7 +102,7 @@ _NAMED: Final = re.compile(r"(?:^|(?<=\s))[\w.-]+=(?=https?://)")  # uv's names 
 
 
 def secret_values(recipe: Recipe) -> dict[str, str]:
-    """Return the caller's variables that only set-up is given.
+    """Return the caller's variables that only set-up gets.
 
     Raises:
         UsageError: one is not set.

@@ -154,7 +154,7 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps that run; where the repository's own action is used, those of the action."""
+    """Yield the steps that run, and those of the repository's own actions."""
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)
@@ -226,7 +226,7 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return variables, filled in, and clauses on those that GitHub alone can fill in."""
+    """Return the variables, filled in, and clauses on those that only GitHub knows."""
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():

@@ -1,4 +1,4 @@
-"""What the code under test tried to do.
+"""Behaviour: actions that the code under test tried.
 
 Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``). For all languages there
 is also what the sandbox saw from outside (limits, and packets that had no route) and the exceptions of failing tests.

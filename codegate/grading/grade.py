@@ -88,7 +88,7 @@ class Regressions(Strict):
 
 
 class Grade(Strict):
-    """What execution showed.
+    """The result of grading a patch by execution.
 
     Attributes:
         resolved: every expected test was reported and passed, the run ended by itself within its limits, and

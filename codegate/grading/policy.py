@@ -136,7 +136,7 @@ def _is_above(link: str, root: str) -> bool:
 
 
 def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
-    """Return what pytest puts on the path: the first folder above each test file that is no package."""
+    """Return pytest's import roots: the first folder above each test file that is no package."""
     found = set()
     for file in problem.manifest.test_files:
         folder = file.rpartition("/")[0]

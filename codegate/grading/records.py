@@ -76,7 +76,7 @@ class CollectionFailure(Record):
 
 
 class Attempted(Record):
-    """What the process tried since the last such record.
+    """Actions that the process tried since the last such record.
 
     See ``behaviour_driver.py``.
 

@@ -253,7 +253,7 @@ class Sandboxes:
     def open_for_agent(
         self, environment: EnvironmentManifest, packages: Sequence[Environment], seconds: float
     ) -> Iterator[tuple[Sandbox, str | None]]:
-        """Yield a fresh sandbox for an agent, with its packages beside the project's; close it afterwards.
+        """Yield a fresh sandbox with an agent's packages; close it afterwards.
 
         With it comes a digest of all versions that were installed for the agent; None where nothing was. The ids of
         ``packages`` are the names of their folders. An MCP server that cannot be installed is left out until this
@@ -278,7 +278,7 @@ class Sandboxes:
             yield self._with_services(environment, sandbox), versions if installed else None
 
     def _install(self, environment: Environment) -> Built | None:
-        """Return the build of an agent's or a server's packages; None where a server's cannot be installed."""
+        """Return the build of an agent's or server's packages; None if a server's fails."""
         try:
             return self._obtain(environment)
         except BuildFailed as error:

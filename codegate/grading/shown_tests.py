@@ -39,7 +39,7 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 
 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
-    """Run an answer's own tests with its ``patch`` and without it; return what they show.
+    """Run an answer's own tests with and without its ``patch``; return the counts.
 
     No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
 
@@ -131,7 +131,7 @@ def _files_of(tests: Iterable[str]) -> tuple[str, ...]:
 def _run_batches(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> Iterator[tuple[tuple[str, ...], TestReport]]:
-    """Yield the files of each batch and their report: limits made for the hidden tests hold for each of them."""
+    """Yield each batch's files and report; each batch gets the limits of the hidden tests."""
     # A command that writes JUnit XML is a batch even without files.
     for batch in find_runner(problem.manifest.runner).batches(files) if files else ():
         yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)

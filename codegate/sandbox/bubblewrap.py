@@ -70,8 +70,8 @@ class BubblewrapEnvironment:
 
     Attributes:
         beside: the folders of other recorded builds, by the names of their places.
-        laid: what a recorded build left; None: one is to be made.
-        toolchains: variables that find the machine's toolchains; those of the layer win.
+        laid: the unpacked layer of a recorded build; None for the sandbox of a new build.
+        toolchains: variables that find the machine's toolchains; those of the layer override them.
     """
 
     tools: Tools
@@ -84,14 +84,14 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of the recorded build, or of the tools where there is none."""
+        """Return the SHA-256 of the recorded build, or else of the tools."""
         if self.laid is not None:
             return self.laid.layer.sha256
         return self.tools.content
 
     @property
     def layer(self) -> Layer | None:
-        """Return what a recorded build left, if this is one."""
+        """Return the layer of the recorded build, or None."""
         return None if self.laid is None else self.laid.layer
 
 
@@ -175,7 +175,7 @@ class BubblewrapBackend:
         ground: Ground,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox; ``build`` is removed with it, or at once where it does not start."""
+        """Start a sandbox; remove ``build`` with it, or at once if it does not start."""
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:
@@ -300,7 +300,7 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
 
 
 def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
-    """Return what a recorded build and its sandboxes see of this machine."""
+    """Return the environment of this machine, for a build and its sandboxes."""
     interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)
@@ -315,7 +315,7 @@ def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
 
 
 def _users(tools: Tools) -> Path:
-    """Return a file of users for recorded builds: Java, for one, takes the home folder from it and not from HOME."""
+    """Return a ``passwd`` file for builds: Java takes the home folder from there."""
     text = (tools.etc / "passwd").read_bytes().replace(ENVIRONMENT["HOME"].encode(), f"{BUILT}/home".encode())
     path = cache_folder() / "users" / sha256(text)[:16]
     if not path.is_file():

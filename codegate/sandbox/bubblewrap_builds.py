@@ -29,7 +29,7 @@ class BuildFolder:
     """The folders that a recorded build writes: ``env``, ``tree`` and ``tmp``, on disk, below the cache.
 
     Args:
-        layer: what it begins with.
+        layer: the layer that the build starts from.
         bubblewrap: the program.
 
     Raises:
@@ -65,7 +65,7 @@ class BuildFolder:
 
     @contextlib.contextmanager
     def tars(self) -> Iterator[tuple[Source, Source]]:
-        """Give what the build wrote; see ``WatchedBuild``. No process of the build may be alive."""
+        """Open tars of what the build wrote; see ``WatchedBuild``. Its processes must have ended."""
         with contextlib.ExitStack() as stack:
             streams = []
             for part in PARTS:
@@ -78,11 +78,11 @@ class BuildFolder:
             yield env, tree
 
     def remove(self) -> None:
-        """Remove it all, whatever modes the build gave its folders."""
+        """Remove all folders, whatever their modes."""
         remove_tree(self.path)
 
     def written(self) -> int:
-        """Return how many bytes the build has on disk beside what it began with; see ``listed_bytes``.
+        """Return the bytes that the build added on disk; see ``listed_bytes``.
 
         Raises:
             SandboxError: it cannot be measured.

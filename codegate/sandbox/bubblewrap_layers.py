@@ -1,4 +1,4 @@
-"""What recorded builds left, in bubblewrap: unpacked once in the cache, and given to each sandbox writable and afresh.
+"""Recorded builds in bubblewrap: unpacked once in the cache, a fresh copy per sandbox.
 
 Archives are packed and unpacked by ``tar`` inside a bubblewrap sandbox: code of a repository wrote what is in them. A
 sandbox has an overlay of the unpacked folders, with what it writes on a tmpfs; where the kernel refuses that, a copy.
@@ -69,7 +69,7 @@ shift; exec "$@"
 
 @dataclass(frozen=True)
 class Ground:
-    """What a sandbox can write to.
+    """The writable places of a sandbox.
 
     Attributes:
         places: bubblewrap's arguments for it; none: the usual.
@@ -109,7 +109,7 @@ class Overlays:
         return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
 
     def work(self) -> bool:
-        """Return whether the kernel takes them for folders of the cache.
+        """Return whether the kernel mounts overlays of folders in the cache.
 
         Raises:
             SandboxError: the disk refused.
@@ -133,7 +133,7 @@ _USERS: Final = Overlays(("--user", "--map-root-user"), "userxattr")
 
 
 def find_overlays() -> Overlays | None:
-    """Return how overlays are mounted here; None where they are not to be had.
+    """Return how to mount overlays here, or None if that is not possible.
 
     Raises:
         SandboxError: the disk refused.
@@ -161,7 +161,7 @@ class LaidLayer:
         self._folder = Path() if overlays is None else unpacked(layer, bubblewrap)
 
     def ground(self, limits: SandboxLimits) -> Ground:
-        """Return what a sandbox of these limits can write to."""
+        """Return the writable places of a sandbox with these limits."""
         size = workspace_bytes(limits)
         if self._overlays is not None:
             return Ground(on_disk(self._folder / _WRITABLE), self._overlays.before(size), current=self._folder)
@@ -174,7 +174,7 @@ class LaidLayer:
 
 
 def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) -> tuple[list[str], list[str]]:
-    """Return bubblewrap's arguments that show this machine to a recorded build, and those that hide parts of it.
+    """Return bubblewrap's arguments that show this machine to a build, and that hide parts.
 
     It is all of ``/usr`` and the toolchains at their own places; not the packages installed beside an interpreter, and
     not the settings of installers.
@@ -233,7 +233,7 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
 def sandboxed_tar(
     bubblewrap: str, mounts: Sequence[str], options: Sequence[str], **pipes: int
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """Run ``tar`` in a sandbox that has ``mounts`` and nothing else of the machine's; wait for it.
+    """Run ``tar`` in a sandbox that sees only ``mounts`` of the machine; wait for it.
 
     Whoever takes its pipe closes it.
 
@@ -267,7 +267,7 @@ def sandboxed_tar(
 
 
 def unpacked(layer: Layer, bubblewrap: str) -> Path:
-    """Return the folder in the cache where a layer is unpacked; it is done now if it was not.
+    """Return the cache's folder of an unpacked layer, after unpacking it if needed.
 
     Raises as ``unpack``.
     """

@@ -1,4 +1,4 @@
-"""Whether bubblewrap works on this machine, and what every call of it has in common."""
+"""Find a working bubblewrap, and the arguments common to all of its calls."""
 
 import contextlib
 import os
@@ -53,7 +53,7 @@ def find_bubblewrap() -> str:
 
 
 def bubblewrap_version(program: str) -> str:
-    """Return how ``program`` names itself, for example ``bubblewrap 0.8.0``.
+    """Return the version line of ``program``, for example ``bubblewrap 0.8.0``.
 
     Raises:
         SandboxUnavailable: it cannot be run.
@@ -102,7 +102,7 @@ def system_links() -> Iterator[str]:
 
 
 def masked() -> list[str]:
-    """Return bubblewrap's arguments that hide what no program needs of ``/proc``: what Docker masks by default."""
+    """Return bubblewrap's arguments that hide parts of ``/proc``, as Docker does by default."""
     return list(masks(MASKED_FILES))
 
 

@@ -1,4 +1,4 @@
-"""Where what can be made again is kept between runs."""
+"""The cache, which keeps reproducible files between runs."""
 
 import contextlib
 import math
@@ -46,7 +46,7 @@ def cache_bytes() -> int:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Give a folder below ``parent``, in this process's name; it is removed at the end, unless it was renamed.
+    """Yield a folder below ``parent``, owned by this process; remove it unless renamed.
 
     Raises:
         SandboxError: the disk refused.
@@ -76,7 +76,7 @@ def own_folder(parent: Path) -> Path:
 
 
 def sweep(parent: Path) -> int:
-    """Remove the folders of ``own_folder`` whose process is dead, and return how many there were."""
+    """Remove folders of ``own_folder`` whose process is dead; return how many."""
     found = 0
     for path in parent.glob(".*-*"):
         owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
@@ -90,7 +90,7 @@ def sweep(parent: Path) -> int:
 
 
 def drop_unpacked(sha256: str) -> None:
-    """Remove what is unpacked of a layer, if anything: what cannot be removed is not taken for the whole later.
+    """Remove an unpacked layer, if any; a partly removed one is not used again.
 
     Raises:
         SandboxError: the disk refused.
@@ -102,7 +102,7 @@ def drop_unpacked(sha256: str) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder that code of a repository wrote in, whatever modes it gave, as far as the disk lets us."""
+    """Remove a folder that untrusted code wrote, whatever its modes, as far as possible."""
     argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
     if subprocess.run(argv, capture_output=True, check=False).returncode:
         subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What a sandbox promises. Every backend gives the same promise and passes ``codegate.sandbox.conformance``.
+"""The interface of sandboxes. Every backend passes ``codegate.sandbox.conformance``.
 
 A sandbox is a throw-away machine with no network, no secrets, no file of the user's and hard limits on time,
 memory, processes, disk and output. (Bubblewrap shows it the system's ``/usr`` and the interpreter, read-only.)
@@ -70,7 +70,7 @@ class SandboxFile:
 
     @property
     def leads_out(self) -> bool:
-        """Return whether it is a link out of the workspace, which no sandbox takes."""
+        """Return whether it is a link out of the workspace, which sandboxes refuse."""
         try:
             supervisor_files.check_link(self.path.encode("utf-8", "surrogateescape"), self.data)
         except supervisor_files.FilesRefused:
@@ -198,7 +198,7 @@ class EnvironmentRecipe:
 
     @property
     def left(self) -> Layer:
-        """Return what the recorded build left; raises ValueError where none was made."""
+        """Return the layer of the recorded build; raise ValueError if there is none."""
         if self.layer is None:
             message = "a sandbox is laid from a recorded build, and none was made"
             raise ValueError(message)
@@ -210,23 +210,23 @@ class PreparedEnvironment(Protocol):
 
     @property
     def identity(self) -> str:
-        """Return what pins the environment's content: a SHA-256 of it, and of the base image if any."""
+        """Return the SHA-256 of the environment's content, its base image included."""
         ...
 
     @property
     def layer(self) -> Layer | None:
-        """Return the recorded build that it is; None: one is to be made."""
+        """Return the recorded build, or None for the environment of a new build."""
         ...
 
     @property
     def toolchains(self) -> tuple[tuple[str, str], ...]:
-        """Return the variables, beside the layer's, that find the toolchains of a recorded build."""
+        """Return variables that find the toolchains of a build, in addition to the layer's."""
         ...
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a backend is made of.
+    """A backend's parts and what they enforce.
 
     Attributes:
         name: see ``Backend.name``.
@@ -289,7 +289,7 @@ class BuildSandbox(Sandbox, Protocol):
     """
 
     def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """Write what was built to ``archive`` (see ``Layer.archive``), and return its SHA-256.
+        """Write the built files to ``archive`` (see ``Layer.archive``); return its SHA-256.
 
         Args:
             tracked: paths of the files that were put: they and what was written over them are left out; empty folders
@@ -307,7 +307,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what to choose to get the same again: ``docker``, ``bwrap``, or ``docker:RUNTIME``.
+        """Return the choice that selects it: ``docker``, ``bwrap``, or ``docker:RUNTIME``.
 
         The last is for runtimes that may give other results, with a kernel of their own. Outcomes from backends of
         different names are not comparable.
@@ -315,7 +315,7 @@ class Backend(Protocol):
         ...
 
     def describe(self) -> Description:
-        """Return what it is made of.
+        """Return a description of the backend's parts.
 
         Raises:
             SandboxError: the daemon does not say.
@@ -323,7 +323,7 @@ class Backend(Protocol):
         ...
 
     def base_image(self, python: str, wanted: str | None = None) -> str | None:
-        """Choose what environments of this version of Python stand on; return it named by content. None: no image.
+        """Choose the base image for a version of Python; return it by digest. None: no image.
 
         Args:
             python: minor version.

@@ -112,7 +112,7 @@ def find_parents() -> GroupParents | None:
 
 
 def sweep(parents: GroupParents) -> int:
-    """Remove the groups of dead owners, wherever they were made, and return how many sandboxes they belonged to."""
+    """Remove the groups of dead owners; return how many sandboxes they belonged to."""
     stale: dict[str, list[Path]] = {}
     roots = {_ROOT} if parents.unified else {_ROOT / controller for controller in parents.folders}
     for root in roots:
@@ -147,7 +147,7 @@ def _if_there(file: Path, value: str) -> list[tuple[Path, str]]:
 
 
 def _own_groups() -> dict[str, str]:
-    """Return controller to own group, the empty controller for v2 (proc(5), /proc/self/cgroup)."""
+    """Return our own group by controller, "" for v2 (proc(5), /proc/self/cgroup)."""
     groups = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():

@@ -21,7 +21,7 @@ _WEAKNESSES: Final = {
 
 
 def connect(seconds: int) -> "APIClient":
-    """Return a client of the daemon, found as the docker command finds it, with a limit for each call.
+    """Return a client of the daemon that the docker command uses, with a time limit per call.
 
     Raises:
         SandboxUnavailable: none answers.
@@ -59,7 +59,7 @@ def explained(what: str) -> Iterator[None]:
 
 
 def read_daemon(client: "APIClient", runtime: str | None) -> Description:
-    """Return what sandboxes of this daemon are made of.
+    """Return a description of this daemon's sandboxes.
 
     Args:
         client: of the daemon.
@@ -96,7 +96,7 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
 
 def _tier(name: str, entry: object) -> str:
-    """Return what a runtime is, by its program where the daemon reports one, else by its name."""
+    """Return a runtime's kind, by its program if the daemon reports one, else its name."""
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):
         for known in (*_OWN_KERNEL, *_NAMESPACED):

@@ -93,7 +93,7 @@ class DockerBackend:
 
     @property
     def name(self) -> str:
-        """Return ``docker``, or ``docker:RUNTIME`` where the runtime has a kernel of its own."""
+        """Return ``docker``, or ``docker:RUNTIME`` if the runtime has its own kernel."""
         return self._description.name
 
     def describe(self) -> Description:
@@ -122,7 +122,7 @@ class DockerBackend:
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
     def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
-        """Return what a recorded build is made in: the base image and system packages; and the tools beside it."""
+        """Return the environment of a new build (base image, system packages), and the tools."""
         tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
@@ -139,7 +139,7 @@ class DockerBackend:
             return images.machine_of(str(self._builder.version().get("Arch", "")))
 
     def pin_image(self, name: str) -> str:
-        """Return the digest that the image ``name`` has now, pulling it where it is absent; raises as ``prepare``."""
+        """Return the current digest of the image ``name``, pulled if absent; raises as ``prepare``."""
         with self._building, explained("look up the image"):
             return images.pin_image(self._builder, name)
 
@@ -176,7 +176,7 @@ class DockerBackend:
             return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _watch(self, container: str) -> Callable[[], int]:
-        """Return what reads how many bytes a container has written."""
+        """Return a function that measures the bytes that a container has written."""
 
         def written() -> int:
             with explained("say how much a sandbox has written"):
@@ -202,7 +202,7 @@ class DockerBackend:
         return count
 
     def reap(self, job: str) -> int:
-        """Remove the sandboxes of all steps of the workflow job ``job``, and return how many there were."""
+        """Remove the sandboxes of all steps of the workflow job; return how many."""
         with explained("look for the job's sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
             return sum(self.remove(str(container["Id"])) for container in found)
@@ -226,7 +226,7 @@ class DockerBackend:
         return container, connection
 
     def _create(self, environment: DockerEnvironment, limits: SandboxLimits) -> str:
-        """Return the id of a new container, whose disk the daemon keeps to its size, where it can."""
+        """Create a container, with a disk quota if the daemon has them; return its id."""
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
         quota = self._has_quota is not False
@@ -285,7 +285,7 @@ class DockerBackend:
         return False
 
     def out_of_memory(self, container: str) -> bool:
-        """Return whether the daemon saw the kernel kill in the container for memory.
+        """Return whether the daemon saw an out-of-memory kill in the container.
 
         The daemon learns of it from the kernel, and on a busy machine later than the stream's end shows here.
         """

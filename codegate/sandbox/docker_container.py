@@ -1,4 +1,4 @@
-"""What a container of the Docker backend is made of: its image, limits, mounts and labels."""
+"""A container of the Docker backend: its image, limits, mounts and labels."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ class DockerEnvironment:
 
 
 def container_labels(run_id: str, seconds: float) -> dict[str, str]:
-    """Return what a container of a run is recognised by that is to be gone in so many seconds."""
+    """Return the labels of a run's container that may live for ``seconds``."""
     return {
         RUN_LABEL: run_id,
         OWNER_LABEL: str(current_owner()),
@@ -132,7 +132,7 @@ def container_configuration(
 
 
 def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
-    """Return where the supervisor's python3 is looked for: nowhere that a recorded build can have put one."""
+    """Return the search path for the supervisor's python3, without a build's folders."""
     path = dict(environment.toolchains).get("PATH")
     if path is None:
         return ()  # the daemon has a usual one
@@ -144,7 +144,7 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def built_folders(container: str) -> Iterator[tuple[Source, Source]]:
-    """Give what a recorded build wrote in a container; see ``WatchedBuild``. The daemon gives one folder at a time."""
+    """Open tars of a build's folders in a container, one at a time; see ``WatchedBuild``."""
     client = connect(_FREEZE_SECONDS)  # one of its own: see DockerBackend
 
     def folder(place: str) -> Iterator[bytes]:

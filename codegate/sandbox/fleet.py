@@ -37,11 +37,11 @@ class Member(Enclosure):
 
     @abstractmethod
     def kill(self) -> None:
-        """Stop it, as far as that takes no time."""
+        """Stop it without waiting."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Remove what is left of it; this may take a while."""
+        """Remove the sandbox's remains; this may take a while."""
 
 
 class Fleet:
@@ -62,7 +62,7 @@ class Fleet:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Count a start for the length of a ``with`` block: ``close`` waits for it.
+        """Register a start for a ``with`` block, so that ``close`` waits for its end.
 
         Raises:
             SandboxClosed: the backend was closed.
@@ -79,7 +79,7 @@ class Fleet:
                 self._changed.notify_all()
 
     def add(self, member: Member) -> None:
-        """Register what is to be removed at the end, whatever becomes of its start."""
+        """Register a sandbox for removal at the end, even if it does not start."""
         with self._changed:
             self._members.add(member)
 

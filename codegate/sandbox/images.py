@@ -1,4 +1,4 @@
-"""Images for the Docker backend: the base that environments stand on, and how made ones are found again."""
+"""Images for the Docker backend: the base image, and finding images that were made."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def base_image_name(python: str) -> str:
 
 
 def can_be_had(client: "APIClient", name: str) -> bool:
-    """Tell whether the base image of an earlier run can be used again; an official one is pulled.
+    """Return whether an earlier run's base image can be used again; pull an official one.
 
     An image that the user sets in the environment wins over that of the earlier run.
     """
@@ -53,9 +53,9 @@ def can_be_had(client: "APIClient", name: str) -> bool:
 
 
 def base_image(client: "APIClient", python: str, named: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the id of the base image for a Python version and the names of the variables that it would set.
+    """Return the id of a Python version's base image, and the variables it sets.
 
-    It is pulled where it is absent; whether a suite may have one pulled is for its reader to check.
+    It is pulled if absent; whether a suite may have an image pulled is checked when the suite is read.
 
     Args:
         client: of the daemon.
@@ -63,7 +63,7 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
         named: the image that a suite names; None: the usual one.
 
     Raises:
-        SandboxError: it is neither here nor to be had, is not named by its content, or would change what runs in it.
+        SandboxError: it cannot be obtained, is not named by digest, or would change what runs in it.
     """
     if named is not None:
         found, name = _named(client, named), named
@@ -81,7 +81,7 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
 
 
 def _named(client: "APIClient", name: str) -> dict[str, Any]:
-    """Return what the daemon knows of an image that a suite names, which it has to do by its content."""
+    """Return the daemon's record of a suite's image, which must be named by digest."""
     if _PINNED.fullmatch(name) is None:
         raise SandboxError(
             f"the suite names the image {name[:200]!r}, which is no name by content.",
@@ -91,7 +91,7 @@ def _named(client: "APIClient", name: str) -> dict[str, Any]:
 
 
 def pin_image(client: "APIClient", name: str) -> str:
-    """Return what names the image ``name``, pulled where it is absent, by its content and not by a tag that can move.
+    """Return a name by digest for the image ``name``, pulled if absent.
 
     Returns:
         ``repository@sha256:…`` as its registry knows it; of an image that no registry has, its id, which is good on
@@ -115,14 +115,14 @@ def image_tag(key: str) -> str:
 
 
 def made_image(client: "APIClient", key: str) -> str | None:
-    """Return the id of the image that ``key`` stands for, or None where it is not made yet."""
+    """Return the id of the image made for ``key``, or None."""
     found = find(client, image_tag(key))
     made = found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key
     return str(found["Id"]) if found is not None and made else None
 
 
 def find(client: "APIClient", name: str) -> dict[str, Any] | None:
-    """Return what the daemon knows of an image, or None when it has none of that name."""
+    """Return the daemon's record of an image, or None."""
     from docker.errors import ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
     try:
@@ -132,7 +132,7 @@ def find(client: "APIClient", name: str) -> dict[str, Any] | None:
 
 
 def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
-    """Return what the daemon knows of an image that is here or can be pulled; raises a SandboxError with ``remedy``."""
+    """Return an image's record, pulled if absent; raise SandboxError with ``remedy``."""
     from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
     found = find(client, name)
@@ -148,5 +148,5 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
 
 
 def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
-    """Return what the daemon knows of an image; raises docker's ImageNotFound."""
+    """Return the daemon's record of an image; raise docker's ImageNotFound."""
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker

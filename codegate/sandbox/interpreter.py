@@ -1,4 +1,4 @@
-"""Which Python interpreters this machine has, asked without running anything but the interpreter itself."""
+"""Find this machine's Python interpreters, running nothing but the interpreters."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Interpreter:
 
 
 def index_environment() -> dict[str, str]:
-    """Return the caller's environment reduced to what reaching package indexes takes, credentials included.
+    """Return the caller's variables for package indexes, credentials included.
 
     It is for programs on the host alone. ``run_program`` keeps the credentials in addresses out of what they print.
     """
@@ -59,7 +59,7 @@ def index_environment() -> dict[str, str]:
 
 @cache
 def find_interpreter(minor: str) -> Interpreter | None:
-    """Return an interpreter of the minor version ``minor`` (``3.11``), or None where there is none."""
+    """Return an interpreter of the minor version ``minor`` (``3.11``), or None."""
     for candidate in _candidates(minor):
         found = _ask(candidate, minor)
         if found is not None:

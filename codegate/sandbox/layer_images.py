@@ -146,7 +146,7 @@ def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
 
 
 def _cache() -> str:
-    """Return what tells this cache from others whose images the daemon may have."""
+    """Return an id of this cache: the daemon may have images of others."""
     return digest([os.uname().nodename, str(cache_folder())])[:32]
 
 

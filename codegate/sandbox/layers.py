@@ -1,4 +1,4 @@
-"""Archives of recorded builds: written from what a sandbox holds, checked before a sandbox is laid from one.
+"""Archives of recorded builds, written from a sandbox and checked before use.
 
 Code of a repository wrote what is in them, so nothing here unpacks an archive, follows a link or trusts a name.
 An archive is a tar with two folders, ``env`` and ``tree``. Each folder comes before what is in it. Owners are not kept.
@@ -81,7 +81,7 @@ def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -
 
 
 def read_layer(layer: Layer) -> Iterator[Entry]:
-    """Yield the members of a layer's archive; what is made of them counts only once all have come.
+    """Yield the members of a layer's archive; use them only after the last one came.
 
     Raises:
         SandboxError: the archive is missing or changed, or has a member that no build leaves.
@@ -121,7 +121,7 @@ def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 class _Whole:
-    """Reads ``source``; knows the SHA-256 of what was read, and whether a tar's end was."""
+    """Reads ``source``, with the SHA-256 of its bytes and whether it ended as a tar."""
 
     def __init__(self, source: Source) -> None:
         self.sha256 = hashlib.sha256()
@@ -135,7 +135,7 @@ class _Whole:
         return data
 
     def ended(self) -> bool:
-        """Read to the end; return whether it was that of a tar, and not a broken stream's."""
+        """Read to the end; return whether it is the end of a tar, not of a broken stream."""
         while self.read(_COPY_BYTES):
             pass
         return self._last == bytes(tarfile.BLOCKSIZE)
@@ -155,7 +155,7 @@ def _members(source: _Whole) -> Iterator[Entry]:
 
 
 def _plain(member: tarfile.TarInfo, name: str, target: str | None = None) -> tarfile.TarInfo:
-    """Return ``member`` as ``name``, without owners, set-id bits and what else archives do not keep."""
+    """Return ``member`` as ``name``, without owners, set-id bits and the like."""
     entry = tarfile.TarInfo(name)
     entry.type = b"sparse" if member.issparse() else _TYPES.get(member.type, member.type)
     entry.mode = member.mode & 0o777
@@ -166,7 +166,7 @@ def _plain(member: tarfile.TarInfo, name: str, target: str | None = None) -> tar
 
 
 def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield ``entries``; raise a SandboxError at one that could be laid anywhere but below ``env`` and ``tree``."""
+    """Yield ``entries``; raise SandboxError for a path not below ``env`` or ``tree``."""
     seen: dict[str, bytes] = {}
     for entry, data in entries:
         first, *rest = entry.name.split("/")
@@ -244,7 +244,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
 
 
 def _inside(name: str) -> str:
-    """Return a member's path in the folder that the tar is of, which is the first part of its name."""
+    """Return a member's path below the tar's top folder."""
     return name.rstrip("/").partition("/")[2]
 
 

@@ -1,4 +1,4 @@
-"""Whose sandbox is it, and is its owner still alive?
+"""The owner of a sandbox, and whether it is still alive.
 
 Leftovers of dead runs are removed by the next run, never those of a live one: an owner is named by the boot of
 the machine, its process id namespace, its process id and its start time, which no later process shares.
@@ -43,7 +43,7 @@ class Owner:
 
 
 def workflow_job(environment: Mapping[str, str]) -> str:
-    """Return the name of the GitHub job that this process is a step of, empty outside of one.
+    """Return the name of this process's GitHub job, or "".
 
     A runner does one job at a time, so what bears this name is over when the job is at its end.
     """
@@ -72,7 +72,7 @@ def _owner(pid: int) -> Owner:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """Return field 22 of proc(5) stat, counted from behind the name, which may hold anything; None if gone."""
+    """Return a process's start time (field 22 of proc(5) stat), or None if it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

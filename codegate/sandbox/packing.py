@@ -1,4 +1,4 @@
-"""Entries of tar archives that have nothing of the file system's times and owners."""
+"""Entries of tar archives without times and owners of the file system."""
 
 import tarfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sandboxes started ahead of need, so that their start-up hides behind other work. Each is used once."""
+"""Sandboxes started ahead of need, while other work goes on. Each is used once."""
 
 import contextlib
 import threading
@@ -40,7 +40,7 @@ class Lease:
 
 
 class SandboxPool:
-    """Keeps sandboxes of the kinds asked for lately warm.
+    """Keeps sandboxes of recently requested kinds ready.
 
     Several attempts at work ask for several kinds in turn, so a kind is given up only when it was not asked for in a
     while. A warm sandbox's lifetime runs from its start: one that waited for more than half of it is thrown away.
@@ -64,7 +64,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def acquire(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Sandbox]:
-        """Give a fresh sandbox for the length of a ``with`` block; it is closed at its end.
+        """Yield a fresh sandbox; close it afterwards.
 
         Raises:
             SandboxClosed: the pool was closed.
@@ -76,7 +76,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def lease(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Lease]:
-        """Give a sandbox that served other leases before, or a fresh one; raises as ``acquire``."""
+        """Yield a sandbox of an earlier lease, or a fresh one; raises as ``acquire``."""
         kind = (environment, limits)
         lease = self._idle_lease(kind) or Lease(kind, self._take(environment, limits), time.monotonic())
         lease.reusable = False
@@ -118,7 +118,7 @@ class SandboxPool:
                 del self._used[id(sandbox)]
 
     def stop(self) -> None:
-        """Close every sandbox, also those in use: what is under way in them ends with ``SandboxClosed``. Idempotent."""
+        """Close all sandboxes; work in them ends with ``SandboxClosed``. Idempotent."""
         with self._lock:
             self._stopped = True
             used = list(self._used.values())
@@ -127,7 +127,7 @@ class SandboxPool:
         self.close()
 
     def close(self) -> None:
-        """Close every sandbox that waits; those in use are their users' to close. Idempotent."""
+        """Close all waiting sandboxes; users close those in use. Idempotent."""
         with self._lock:
             self._closed = True
             waiting, self._warm = self._warm, []

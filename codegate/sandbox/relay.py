@@ -1,7 +1,7 @@
-"""The host's end of a command's relay: each connection to its ports inside the sandbox becomes a socket here.
+"""The host's end of a command's relay: connections inside the sandbox become sockets here.
 
-The sandbox has no network. What connects to such a port on its own loopback is carried over the supervisor's stream,
-byte for byte, to whoever answers on this side.
+The sandbox has no network. A connection to one of the relay's ports on its loopback is carried over the supervisor's
+stream, byte for byte, to a function on this side.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ _END: Final = "end"
 
 
 class Relay:
-    """What a command's connections to ports of 127.0.0.1 are answered by. Serves one command.
+    """Answers one command's connections to ports of 127.0.0.1.
 
     Args:
-        answers: by port, what is called in a thread of its own for each connection, with a blocking socket; the
-            connection ends with it.
+        answers: by port, the function that serves a connection: it is called in a thread of its own with a blocking
+            socket, and the connection ends when it returns.
     """
 
     def __init__(self, answers: Mapping[int, Callable[[socket.socket], object]]) -> None:
@@ -42,12 +42,12 @@ class Relay:
             self._ender.send(b"\0")
 
     def close(self) -> None:
-        """Let go of what belongs to the relay itself; connections under way end when their command does."""
+        """Close the relay's own sockets; open connections end with their command."""
         self._ender.close()
         self.ended.close()
 
     def connect(self, port: int) -> socket.socket:
-        """Return this side's end of a new connection to ``port``, whose other end is being answered."""
+        """Open a connection to ``port``, start to serve it, and return our end."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         given = theirs, self._answers[port]
@@ -62,7 +62,7 @@ class Relay:
 
 @dataclass
 class _Carried:
-    """A connection: our end of it, what the sandbox has sent that is not yet read, and how far we are ahead of it."""
+    """A connection: our end, bytes to write to it, and bytes sent that the sandbox has not read."""
 
     number: int
     end: socket.socket
@@ -77,7 +77,7 @@ class _Carried:
 
 
 def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
-    """Carry the connections of the command that was just sent, until its reply comes; return that.
+    """Carry the connections of the command just sent; return its reply.
 
     Raises:
         StreamBroken: as for a reply without a relay.
@@ -169,7 +169,7 @@ class _Pump:
         self._watch(carried)
 
     def _watch(self, carried: _Carried) -> None:
-        """Have the selector wait for what the connection is ready for, which may be nothing."""
+        """Register the connection for the events that it waits for, if any."""
         if carried.end in self._selector.get_map():
             self._selector.unregister(carried.end)
         if carried.events:

@@ -169,7 +169,7 @@ def _priority() -> list[bytes]:
 
 
 def _when(number: int, steps: list[bytes]) -> Iterator[bytes]:
-    """Run ``steps`` for one system call; what they do not refuse is allowed."""
+    """Yield a filter that runs ``steps`` for one system call, and allows it otherwise."""
     yield _step(_EQUAL, number, 0, len(steps) + 1)
     yield from steps
     yield _step(_RETURN, _ALLOW)

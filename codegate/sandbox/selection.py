@@ -1,4 +1,4 @@
-"""Which backend runs here: Docker where a daemon answers, else bubblewrap, else nothing at all.
+"""Choose the backend: Docker if a daemon answers, else bubblewrap, else none.
 
 A backend is a file with a factory in it: ``(run id, option) -> Backend``. Our own are listed here; other packages add
 theirs by an entry point of ``codegate.sandboxes``, and they are never chosen by ``auto``.
@@ -30,16 +30,16 @@ Choice = Annotated[
 """A backend that codegate has or that an installed package adds, with its option after a colon."""
 
 Factory = Callable[[str, str | None], Backend]
-"""Makes a backend for a run's id and what stands behind the colon of the choice; SandboxUnavailable where it cannot."""
+"""Makes a backend from a run's id and the choice's option; raises SandboxUnavailable."""
 
 _GROUP: Final = "codegate.sandboxes"
 
 
 def check_choice(text: str) -> Choice:
-    """Return ``text`` if it is a choice.
+    """Return ``text`` if it names a backend that can be chosen.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it names none, or has an option that the backend does not take.
     """
     name, _, option = text.partition(":")
     known = name in {*_BACKENDS, *plugin_names(_GROUP), "auto"}
@@ -79,7 +79,7 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
 
 
 def reap_job(environment: Mapping[str, str]) -> int:
-    """Remove the sandboxes that steps of this workflow job left behind, and return how many there were.
+    """Remove the sandboxes that steps of this workflow job left; return how many.
 
     Raises:
         SandboxUnavailable: no Docker daemon answers.

@@ -57,32 +57,32 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 
 
 class _OutOfMemory(StreamBroken):
-    """The kernel killed the supervisor for memory."""
+    """The supervisor was killed because memory ran out."""
 
 
 class Enclosure(ABC):
-    """What a backend keeps of one sandbox next to its stream."""
+    """A sandbox's process, container or machine, as its backend controls it."""
 
     @abstractmethod
     def destroy(self) -> None:
         """Kill and remove the sandbox in the background; idempotent."""
 
     def out_of_memory_kills(self) -> int:
-        """Return how often the kernel killed in it for memory; 0 where only the supervisor can tell."""
+        """Return the number of out-of-memory kills; 0 if only the supervisor can know."""
         return 0
 
     @abstractmethod
     def died_of_memory(self) -> bool:
-        """Return, once the stream is broken, whether the kernel killed the supervisor for memory."""
+        """Return whether memory ran out for the supervisor; call it after the stream broke."""
 
     @abstractmethod
     def post_mortem(self) -> str:
-        """Return why the supervisor is gone, as far as the host can tell; empty when it cannot."""
+        """Return why the supervisor ended, or "" if the host cannot know."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """How a backend limits what a command uses.
+    """The limits and variables that a backend gives a command.
 
     Attributes:
         resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.

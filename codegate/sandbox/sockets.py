@@ -44,7 +44,10 @@ class SocketConnection:
         return b"".join(parts)
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Return what is ready among ``selector``'s, of which this is one; raise OSError at the deadline."""
+        """Wait for a socket of ``selector`` to be ready; raise OSError at the deadline.
+
+        This connection is one of them.
+        """
         with self._busy:
             if self.fileno() < 0:
                 raise ConnectionError("it was closed")
@@ -57,7 +60,7 @@ class SocketConnection:
         return found
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when something comes."""
+        """Return the descriptor, which becomes readable when data arrives."""
         return self._raw.fileno()
 
     def close(self, *around: Any) -> None:
@@ -97,19 +100,19 @@ class AttachedConnection(SocketConnection):
         return data
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Return what is ready among ``selector``'s."""
+        """See ``SocketConnection.wait``; buffered output counts as ready."""
         if self._buffer:
             return [(selector.get_key(self.fileno()), selectors.EVENT_READ)]
         return super().wait(selector, deadline)
 
     def close(self, *around: Any) -> None:
-        """Cut the connection, waking a blocked call, and let go of the response around it."""
+        """Close the connection and the response around it; a blocked call ends."""
         own = (getattr(self._attached, "_response", None), self._attached)
         super().close(*(part for part in (*around, *own) if part is not None))
 
 
 def _read_ahead(raw: Any) -> int:
-    """Return how many decrypted bytes TLS holds: the descriptor does not become readable for them."""
+    """Return how many bytes TLS has decrypted, which do not make the descriptor readable."""
     return int(raw.pending()) if hasattr(raw, "pending") else 0
 
 

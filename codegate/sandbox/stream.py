@@ -46,7 +46,7 @@ class StreamBroken(SandboxError):
 
 @cache
 def supervisor_source() -> bytes:
-    """Return the source of the supervisor: its files as one text, which can have but one import from the future."""
+    """Return the supervisor's source: its files as one text, with one future import."""
     folder = resources.files("codegate.sandbox")
     names = ("supervisor_files.py", "supervisor_host.py", "supervisor_relay.py", "supervisor.py")
     first, *rest = (folder.joinpath(name).read_bytes() for name in names)
@@ -114,14 +114,14 @@ class SupervisorStream:
         self._connection.close()
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when something comes."""
+        """Return the descriptor, which becomes readable when data arrives."""
         return self._connection.fileno()
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Return what is ready among ``selector``'s, of which this stream is one.
+        """Wait for a socket of ``selector``, this stream among them; return the ready ones.
 
         Raises:
-            StreamBroken: nothing was before ``deadline``.
+            StreamBroken: none was ready before ``deadline``.
         """
         try:
             return self._connection.wait(selector, deadline)

@@ -1,4 +1,4 @@
-"""PID 1 of every sandbox: takes files and commands from the host over one stream, answers what it saw.
+"""PID 1 of every sandbox: takes files and commands from the host, reports their results.
 
 This file, with the other ``supervisor_*.py`` ahead of it, is sent to ``python3 -I -S -B`` over standard input and runs
 as the first process of a process namespace. It needs nothing but the standard library of Python 3.9 or newer and
@@ -86,7 +86,7 @@ class Capture:
 
     @property
     def flooded(self) -> bool:
-        """Return whether so much came that the command must end."""
+        """Return whether the output is so large that the command must end."""
         return self.seen > self.flood
 
     @property
@@ -96,7 +96,7 @@ class Capture:
 
 
 class Usage:
-    """What the kernel accounted to the processes that were reaped."""
+    """Resource usage of the reaped processes, by the kernel's accounting."""
 
     def __init__(self) -> None:
         self.cpu, self.peak = 0.0, 0
@@ -118,7 +118,7 @@ class Usage:
 
 
 def out_of_memory_kills() -> int:
-    """Return how often the kernel killed for memory in this control group; 0 where it cannot be read."""
+    """Return the control group's out-of-memory kills; 0 if they cannot be read."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         try:
             with open(path, "rb") as file:
@@ -131,7 +131,7 @@ def out_of_memory_kills() -> int:
 
 
 def unreachable() -> int | None:
-    """Return how often the kernel had no route for a packet of this sandbox; None where it does not say.
+    """Return how many packets of this sandbox had no route, or None if unknown.
 
     Without a network each connection and look-up that would leave the sandbox counts, whatever made it.
     """
@@ -181,7 +181,7 @@ def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> N
 
 
 class Run:
-    """One command, from its start until nothing of it is left."""
+    """One command, from its start until all of its processes are gone."""
 
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
         self.host, self.stdin, self.usage = host, stdin, Usage()
@@ -291,7 +291,7 @@ class Run:
         return status
 
     def finish(self, wake: int) -> tuple[Header, tuple[bytes, ...]]:
-        """Run to the end and return the reply: what was seen, and the captured bytes."""
+        """Run to the end; return the reply: its header, and the captured bytes."""
         kills, before = out_of_memory_kills(), unreachable()
         status, timed_out = self.watch(wake)
         wall = time.monotonic() - self.started

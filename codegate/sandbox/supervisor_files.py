@@ -59,11 +59,11 @@ class Writer:
         self.descriptor = os.open(WORKSPACE, self.FOLDER)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder that was entered last."""
         os.close(self.descriptor)
 
     def enter(self, names: list[bytes]) -> int:
-        """Return a descriptor of the folder ``names``, which is made where absent and kept until the next."""
+        """Open the folder ``names``, made if absent; return its descriptor, open until the next."""
         if names == self.names:
             return self.descriptor
         current = os.open(WORKSPACE, self.FOLDER)

@@ -32,7 +32,7 @@ class Carried:
 
     @property
     def events(self) -> int:
-        """Return what to wait for."""
+        """Return the poll events to wait for."""
         return (select.POLLIN if self.reads else 0) | (select.POLLOUT if self.unsent else 0)
 
 

@@ -1,4 +1,4 @@
-"""Which toolchains this machine has for bubblewrap sandboxes, asked of the tools themselves."""
+"""Find this machine's toolchains for bubblewrap sandboxes, by running the tools."""
 
 import json
 import os
@@ -41,13 +41,13 @@ class MachineToolchain:
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """Return the folders that a sandbox has to be shown beside ``/usr``."""
+        """Return the folders that a sandbox has to see in addition to ``/usr``."""
         own = () if self.folder.is_relative_to("/usr") else (self.folder,)
         return (*own, *self.extra)
 
 
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
-    """Return this machine's toolchain of that version, the newest where several fit, or None.
+    """Return this machine's newest toolchain of that version, or None.
 
     Args:
         wanted: its version may be a beginning (``3.13``, ``22``); empty: the one that is first on ``PATH``.
@@ -57,7 +57,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 
 
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
-    """Return the toolchains ``wanted``, then what the machine has of the kinds that ``wanted`` does not name.
+    """Return the toolchains ``wanted``, then the machine's of all other kinds.
 
     Raises:
         NotInstalled: one is not on this machine.
@@ -79,7 +79,7 @@ def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, .
 
 
 def toolchain_variables(found: Iterable[MachineToolchain]) -> dict[str, str]:
-    """Return the environment that finds ``found``: ``PATH``, and what else tells tools where they are."""
+    """Return the variables by which tools find ``found``: ``PATH`` and others."""
     toolchains = tuple(found)
     usual = ("/usr/local/bin", "/usr/bin", "/bin")
     places = dict.fromkeys(str(one.programs) for one in toolchains if str(one.programs) not in usual)
@@ -87,10 +87,10 @@ def toolchain_variables(found: Iterable[MachineToolchain]) -> dict[str, str]:
 
 
 def check_system(packages: Iterable[str]) -> None:
-    """Check that the system's packages are installed; a machine without dpkg is not asked.
+    """Check that system packages are installed; without dpkg, check nothing.
 
     Raises:
-        NotInstalled: one is not; the remedy names them all.
+        NotInstalled: a package is missing; the remedy names all that are.
     """
     names = sorted(packages)
     if not names or shutil.which("dpkg-query") is None:
@@ -124,7 +124,7 @@ def _missing(wanted: Toolchain) -> str:
 
 
 def _installed(wanted: Toolchain) -> Iterator[MachineToolchain]:
-    """Yield what is installed of a kind, first what is on ``PATH``."""
+    """Yield the installed toolchains of a kind, those on ``PATH`` first."""
     kind = wanted.name
     places = _pythons(wanted.version) if kind == "python" else _on_path(_PROGRAMS.get(kind, kind))
     for place in (*places, *_elsewhere(_PLACES.get(kind, ()))):
@@ -144,7 +144,10 @@ def _on_path(program: str) -> list[Path]:
 
 
 def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
-    """Yield the programs of toolchains beside ``PATH``; patterns begin at the home folder, the tool cache or ``/``."""
+    """Yield toolchain programs in other places than ``PATH``, by patterns.
+
+    Patterns begin at the home folder, the tool cache or ``/``.
+    """
     cache_of_runner = os.environ.get("RUNNER_TOOL_CACHE") or "/opt/hostedtoolcache"
     for pattern in patterns:
         first, _, rest = pattern.partition("/")
@@ -153,7 +156,7 @@ def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
 
 
 def _say(argv: list[str]) -> str:
-    """Return what a program prints, on both streams; empty where it fails."""
+    """Return a program's output of both streams, or "" if it fails."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(
@@ -227,7 +230,7 @@ def _rust(program: Path) -> MachineToolchain | None:
 
 
 def _other(name: str, program: Path) -> MachineToolchain | None:
-    """Return any other tool of the system; elsewhere nobody knows what belongs to it."""
+    """Return another tool below ``/usr``; elsewhere its files are unknown."""
     version = _VERSION.search(_say([str(program), "--version"]))
     own = program.resolve()
     if version is None or not own.is_relative_to("/usr"):

@@ -1,6 +1,6 @@
-"""What every sandbox is given beside a recorded build: ruff, and a few small files of ``/etc``; and uv for builds.
+"""Programs and files that every sandbox gets: ruff, a few files of ``/etc``, and uv for builds.
 
-The programs come as wheels, of which nothing runs while they are installed, and are kept in the cache.
+The programs are installed from wheels, which run no code when they are unpacked, and are kept in the cache.
 """
 
 import contextlib
@@ -33,10 +33,10 @@ _ETC: Final = {
 
 @dataclass(frozen=True)
 class Tools:
-    """Folders on the host.
+    """Folders on the host with what sandboxes get.
 
     Attributes:
-        content: SHA-256 of what identifies them.
+        content: SHA-256 that identifies their content.
         programs: folder with ``ruff``.
         etc: files for ``/etc``.
     """
@@ -62,7 +62,7 @@ def tools_for(machine: str | None = None) -> Tools:
 
 
 def uv_program(machine: str) -> Path:
-    """Return uv for recorded builds on that processor type of Linux: this machine's own, or one from the index.
+    """Return uv for builds on a processor type: this machine's, or one from the index.
 
     Raises as ``tools_for``.
     """
@@ -74,12 +74,12 @@ def uv_program(machine: str) -> Path:
 
 
 def program_place(name: str, release: str, machine: str) -> Path:
-    """Return where the cache has a program of that release, installed or not."""
+    """Return the path of a program's release in the cache, installed or not."""
     return cache_folder() / "programs" / f"{name}-{release}-{machine}" / "bin" / name
 
 
 def _program(name: str, release: str, machine: str) -> Path:
-    """Return the program in the wheel of that name, installed where the cache lacks it."""
+    """Return a wheel's program from the cache, after installing it if missing."""
     place = program_place(name, release, machine)
     if not place.is_file():
         folder = place.parent.parent

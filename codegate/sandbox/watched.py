@@ -1,4 +1,4 @@
-"""Sandboxes that write to a disk that knows no limit for them."""
+"""Sandboxes on a disk without quotas, watched and ended when they write too much."""
 
 import threading
 import time
@@ -15,8 +15,10 @@ from codegate.sandbox.session import KILLED, SandboxSession
 _LOOK_SECONDS: Final = 1.0
 _LOOK_SHARE: Final = 10  # each look counts all files: it gets at most a tenth of the time
 LISTING: Final = ("-printf", "%i %b\\n")
-"""How ``find`` lists files. Not by du, which prints nothing where a folder is moved under it: what is missed is counted
-the next time."""
+"""Arguments of ``find`` that list inodes and blocks.
+
+``du`` prints nothing if a folder is moved meanwhile; ``find`` only misses it, and counts it the next time.
+"""
 _BLOCK_BYTES: Final = 512
 _REMOVE_SECONDS: Final = 300.0
 _PAGE_BYTES: Final = 1 << 12  # there is no other limit on the number of files
@@ -26,10 +28,10 @@ BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Sour
 
 
 def listed_bytes(listing: bytes) -> int:
-    """Return how much disk is taken by what ``find`` listed with ``LISTING``, and a page for each file.
+    """Return the bytes on disk of files listed by ``LISTING``, plus a page each.
 
     Raises:
-        SandboxError: it listed nothing, or something else.
+        SandboxError: the listing is empty or malformed.
     """
     try:
         blocks = {inode: int(count) for inode, count in (line.split() for line in listing.splitlines())}
@@ -41,7 +43,7 @@ def listed_bytes(listing: bytes) -> int:
 
 
 class WatchedSandbox:
-    """A ``Sandbox`` on a disk without a limit that is ended when it has written too much.
+    """A ``Sandbox`` that is ended when it has written more than its limit.
 
     Args:
         session: the sandbox.
@@ -112,7 +114,7 @@ class WatchedSandbox:
 
 
 class WatchedBuild(WatchedSandbox):
-    """A ``BuildSandbox`` on such a disk.
+    """A ``BuildSandbox`` with such a limit.
 
     Args:
         session: as of ``WatchedSandbox``, like ``limit`` and ``written``.

@@ -27,16 +27,16 @@ from codegate.suite import RunnerName, Tree
 _UNIT: Final[TypeAdapter[Unit]] = TypeAdapter(Unit)
 
 Key = tuple[str, str]
-"""A file, and the name of a unit in it or of a function of a run."""
+"""A file, and the name of a unit or function in it."""
 
 
 class UnitsUnknown(SandboxError):
-    """Raised when hidden tests are unreadable: nothing can be marked."""
+    """Hidden tests cannot be read, so none can be marked."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Test files as they are written, and their units."""
+    """The unchanged test files, and their units."""
 
     files: Mapping[str, bytes]
     units: Mapping[Key, Unit]
@@ -44,7 +44,7 @@ class Texts:
     def owners(self, test: str) -> list[Unit]:
         """Return the units that a test id may belong to.
 
-        There are several if it may inherit, or if titles are not known.
+        There are several if classes may inherit tests, or if titles are not known before the run.
         """
         file, _, name = test.partition("::")
         language = path_language(file)
@@ -62,7 +62,7 @@ class Texts:
 def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> Texts:
     """Return the test ``files`` of a tree with their units.
 
-    A file that is no text of the language has no units. A patch may know ``older`` versions of the files.
+    A file that is not in the language has no units. The author of a patch may know ``older`` versions of the files.
 
     Raises:
         UnitsUnknown: the search for them failed.
@@ -99,7 +99,7 @@ def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SiteFlip:
-    """One of the other texts of a site.
+    """A flip of a site: one of its other texts.
 
     ``ends`` is the statement at which the reference fix fails with it, -1 if unknown.
     """
@@ -150,11 +150,11 @@ class Copies:
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
-        """Return settings for a driver; they tell no copies apart."""
+        """Return settings for a driver, which do not say what each copy is."""
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
-        """Return a run's output without marks and copies, for people."""
+        """Return a run's output without the marks and words of copies."""
         if self.mark:
             made = rf" #!\[allow\([\w, ]+\)\] extern crate std as {self.mark};.*?(?={self.mark}!)"
             text = re.sub(rf'(?:{made})?(?:; |\n\s*| )?{self.mark}(?:\("\w+"\)|!\{{"\w+"\}})', "", text)
@@ -174,12 +174,12 @@ class Copies:
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return the statements that left marks, by word or unit."""
+        """Return the statements whose marks the test ``test``, a word or unit, left."""
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return each test's own tokens, for runners that mix them."""
+        """Return the tokens that each test left, for runners that mix them up."""
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
@@ -188,7 +188,7 @@ class Copies:
 
     @cached_property
     def marked(self) -> frozenset[str | Key]:
-        """The units and words that have marks."""
+        """Return the units and words that have marks."""
         return frozenset(name for name, _ in self.marks.values())
 
     @cached_property
@@ -197,7 +197,7 @@ class Copies:
 
 
 def statements_of(left: Iterable[str]) -> frozenset[int]:
-    """Return the statements that left marks, whatever the copies."""
+    """Return the statements that left marks, in any copy."""
     numbers = (token.rpartition("_")[2] for token in left)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 

@@ -1,7 +1,7 @@
 """Find flips of fail-to-pass tests that fail the reference fix.
 
-Controls are drawn from these. A test that does not pass beside its own copies keeps none, and neither do tests that
-fail beside the copies of others.
+Controls are drawn from these. A test that does not pass in one run with its own copies keeps none, and neither do tests
+that fail in one run with the copies of others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,9 +45,7 @@ _PLACES: Final = (0.0, 1.0, 0.5)
 
 
 def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
-    """Return the hidden tests with their units, cached.
-
-    Only tests that can be marked.
+    """Return the hidden tests that can be marked, with their units, cached.
 
     Raises:
         UnitsUnknown: the search for them failed.
@@ -64,7 +62,7 @@ def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
-    """Return flips that the fix fails, and files without marks.
+    """Search for flips that the fix fails, and for files that bear no marks.
 
     The problem's own audit does not count. ``unproven`` is a run of the marked tests on the base tree; None: it is made
     here. Raises as ``run_tests``.
@@ -126,8 +124,8 @@ class _Search:
         killed: by test and site, the flips that failed it.
         tried: names of flips.
         first: by test, the first statement that the unfixed code fails.
-        broken: units of which one copy did not load, or did not end.
-        alone: for tests that keep no copies, flips that failed them in a run of their own.
+        broken: units with a copy that did not load or did not end.
+        alone: for tests that keep no copies, flips that failed them in a separate run.
     """
 
     problem: Problem
@@ -146,7 +144,7 @@ class _Search:
 
     @property
     def units(self) -> list[Unit]:
-        """The units to mark."""
+        """Return the units to mark."""
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
@@ -184,7 +182,7 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies, each for different rows, with the other texts of sites that count."""
+        """Return copies with flips of the sites that count, each for different rows."""
         together: list[list[Site]] = []
         rows: list[set[str]] = []
         for site in self._counting_sites(key):
@@ -203,7 +201,7 @@ class _Search:
         return list(filter(None, copies))
 
     def _affordable(self, key: Key) -> int:
-        """Return how many sites one run has time for."""
+        """Return how many sites of a unit one run has time for."""
         count = _SITES + 2 * len(self.tests[key]) + _WEAK
         seconds = sum(self._seconds(one) * (_SITES + 2 * len(tests) + _WEAK) for one, tests in self.tests.items())
         most = min(self.problem.manifest.limits.seconds / _SLOWNESS, _TURN_SECONDS)
@@ -295,7 +293,7 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Attempt two halves of copies that stopped a run; a single one is left out."""
+        """Attempt two halves of copies that stopped a run; drop a single one."""
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
             part: dict[Key, list[Flips]] = {}
@@ -304,7 +302,7 @@ class _Search:
             self.attempt(part, place)
 
     def _record_killed(self, test: str, folded: Folded) -> None:
-        """Record the flips that failed a test; of several in one copy, that of a site which has failed it before."""
+        """Record flips that failed a test; of several in a copy, one of a known site."""
         known = self.killed.setdefault(test, {})
         for copied in folded.copies.get(test, ()):
             own = [one for one in copied.flips if len(copied.flips) == 1 or one.site.name in known]
@@ -313,7 +311,7 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Flip tests themselves, site by site, where no copy counts."""
+        """Flip the tests themselves, site by site, if none of their copies counts."""
         units = self.real.units if self.real else {}
         left = {
             key: test

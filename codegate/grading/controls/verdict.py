@@ -1,6 +1,6 @@
 """Decide by copies whether a patch solved the tests.
 
-Each real test has to pass with all of its marks, and each copy has to fail.
+Each real test must pass and leave all of its marks, and each copy must fail.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,24 +16,24 @@ from codegate.languages.controls import BLOCK, Site, Unit
 from codegate.suite import ControlAudit, Problem
 
 GUESSES: Final = 16
-"""A patch that guesses which variants are the real ones is right once in so many times, or less often."""
+"""A patch that guesses which variants are real is right once in so many times at most."""
 
 FAILED: Final = frozenset({"failed", "error"})
 SUBTEST_FAILED: Final = "testing.SubtestFailed"
-"""The exception of a test that failed because one that it contains did, and for nothing else."""
+"""The exception of a test that failed only because one of its subtests did."""
 
 _TURNS: Final = 4  # tests of a run that may use up their whole time limit
 
 _Usable = dict[str, list[SiteFlip]]
-"""What one site has for a control: by test, the flips that the reference fix fails."""
+"""A site's flips that the reference fix fails, by test."""
 
 
 @dataclass(frozen=True)
 class Copied:
     """How a copy of a test ended.
 
-    ``passed`` are the statements that it passed; no result: it was not reported. ``cut``: it is a subtest that was not
-    begun, because the test that contains it failed before.
+    ``passed`` are the statements that it passed; no result: it was not reported. ``cut``: it is a subtest that did not
+    begin, because its outer test failed before.
     """
 
     flips: Flips
@@ -50,7 +50,7 @@ class Folded:
     Attributes:
         report: of the real tests.
         passed: by test, the statements that left their marks.
-        short: tests that are reported as passed without all of their marks.
+        short: tests reported as passed that did not leave all of their marks.
         units: by test, the unit that ran.
         copies: by test, its copies.
     """
@@ -65,8 +65,8 @@ class Folded:
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     """Return a run mapped back to the tests' own ids.
 
-    Rows of a copy belong to those of the real test by their position. Code under test can add tests of any name: a
-    result that is not the real test's counts only where it is worse.
+    Rows of a copy belong to those of the real test by their position. Code under test can add tests of any name, so a
+    result that is not the real test's counts only if it is worse.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
@@ -131,7 +131,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
-    """Return whether only copies inside a test, such as a suite of methods, failed it."""
+    """Return whether a test (such as a suite) failed only by copies inside it."""
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.status in FAILED]
@@ -140,7 +140,7 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the innermost tests: outer ones fail with them."""
+    """Return the innermost tests; outer ones fail whenever they do."""
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
@@ -160,7 +160,7 @@ class Drawn:
 
 
 def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Return random copies of each fail-to-pass test."""
+    """Draw random copies of each fail-to-pass test."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)
@@ -186,7 +186,7 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
 
 
 def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn) -> Drawn:
-    """Return a random flip of a test without copies of each unit, for a run of its own.
+    """Draw a flip for each unit whose test has no copies, for a separate run.
 
     Copies were made of the tests that ``beside`` has flips of.
     """
@@ -228,16 +228,16 @@ def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequenc
 
 
 def survivors(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the changed tests that passed nevertheless."""
+    """Return the flipped tests that passed, although they had to fail."""
     return list(filter(folded.report.passes, drawn.flips))
 
 
 def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_Usable]:
     """Return the sites that are flipped in every copy, at most one for each test of a unit.
 
-    A copy that leaves one of them alone would show its real text once more, and the most frequent text would be the
-    real one. So a test that no further site reaches by itself has no copy, and neither has one whose site has a single
-    other text, which would leave one copy to all tests: they run changed by themselves.
+    If some copy kept a site's real text, that text would be the most frequent one, which reveals it. So a test has no
+    copy if no further site reaches it alone, or if its site has only one other text, which would leave one copy to all
+    tests: such tests are flipped in a separate run.
     """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
@@ -288,7 +288,7 @@ def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
 
 
 def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
-    """Return flips of one test as a manifest has them.
+    """Return one test's flips in the form of a manifest.
 
     ``SITE@STATEMENT``, with numbers if only some texts of the site count.
     """
@@ -314,7 +314,7 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 
 
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
-    """Return whether a copy failed, and not behind the statement at which the fix fails."""
+    """Return whether a copy failed no later than at the statement where the fix fails."""
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.status in FAILED
     return (failed or copied.cut) and not ends & copied.passed

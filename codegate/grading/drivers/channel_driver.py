@@ -19,7 +19,7 @@ def plain(value: Any, limit: int) -> str:
 class Channel:
     """Writes records to the pipe, one JSON line each.
 
-    Each is opened by a token that only the settings held. Functions of ``os`` and ``json`` are looked up once, because
+    Each line begins with a secret token from the settings. Functions of ``os`` and ``json`` are looked up once, because
     tests replace them while they run.
     """
 

@@ -96,7 +96,7 @@ def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], N
 
 
 def entries_of(folder: str) -> "list[os.DirEntry[str]]":
-    """Return what is in a folder, or nothing if unreadable."""
+    """Return a folder's entries, or [] if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -246,7 +246,7 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search the rest of a base file, whose lines were searched before it was put here."""
+        """Search a base file for everything but lines, which were searched on the host."""
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):
                 self.look_at(name, data, True)

@@ -52,7 +52,7 @@ def squeezed(data: bytes) -> bytes:
 
 
 def patched(data: bytes) -> bytes:
-    """Return a patch's places as it leaves them, and other text as it is."""
+    """Return a patch's text after the change; other text as it is."""
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]
@@ -83,7 +83,7 @@ class Unpacker:
         self.unread: list[str] = []
 
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-        """Yield a file, or what is packed in it: all (``every``), else what is named like the answer."""
+        """Yield a file, or the members of an archive: ``every``, or those named like the answer."""
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
             yield name, data[:LARGEST_TEXT]
@@ -227,7 +227,7 @@ class Answer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code, beside its ``source`` or not, repeats the fix, or ""."""
+        """Return how byte code repeats the fix, or ""; ``source``: its source is there too."""
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)

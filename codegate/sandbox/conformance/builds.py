@@ -1,4 +1,4 @@
-"""Recorded builds: what they leave is kept as it is, and each sandbox gets it writable and afresh."""
+"""Recorded builds: they are kept unchanged, and each sandbox gets a fresh writable copy."""
 
 import contextlib
 import dataclasses
@@ -93,7 +93,7 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 
 @contextlib.contextmanager
 def build(subject: Subject, layer: Layer | None = None) -> Iterator[BuildSandbox]:
-    """Give a sandbox for a build for the length of a ``with`` block."""
+    """Yield a sandbox for a build; close it afterwards."""
     sandbox = subject.backend.open_build(EnvironmentRecipe(subject.recipe.python, layer=layer), BUILD_LIMITS)
     try:
         yield sandbox
@@ -103,7 +103,7 @@ def build(subject: Subject, layer: Layer | None = None) -> Iterator[BuildSandbox
 
 @contextlib.contextmanager
 def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
-    """Give the layer that a Python program leaves, run as the set-up of a build, with a virtual environment."""
+    """Yield the layer of a build whose set-up is a Python program, in a virtual environment."""
     with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
         if layer is None:
@@ -119,7 +119,7 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 
 @contextlib.contextmanager
 def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
-    """Give a sandbox on a layer, with the tracked files."""
+    """Yield a sandbox on a layer, with the tracked files."""
     sandbox = subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)
     try:
         sandbox.put(_TRACKED)
@@ -133,7 +133,7 @@ def _prepared(subject: Subject, layer: Layer) -> Any:
 
 
 def builder(subject: Subject) -> None:
-    """A build is run by a plain user who may write its two folders, its home and /tmp, and nothing else."""
+    """A build runs as a plain user, who may write its two folders, home and /tmp only."""
     program = """
 import json, os, sys
 print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(place, os.W_OK)]]))
@@ -147,7 +147,7 @@ print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(pla
 
 
 def build_network(subject: Subject) -> None:
-    """A build reaches what its relay answers, and nothing else: no network, no file or variable of the host."""
+    """A build reaches only its relay: no network, no file or variable of the host."""
     program = f"""
 import json, os, socket, sys
 def reached(*place):
@@ -173,7 +173,7 @@ print(json.dumps([[reached(*place) for place in places], os.path.exists(sys.argv
 
 
 def build_disk(subject: Subject) -> None:
-    """A build that writes more than it may is ended, however small its files are, and says so."""
+    """A build over its disk limit is ended and says so, even with small files."""
     fill = """
 import time
 for number in range(100_000):
@@ -186,7 +186,7 @@ for number in range(100_000):
 
 
 def frozen_build(subject: Subject) -> None:
-    """The archive has what was written beside the tracked files, with modes, times, links and empty folders."""
+    """The archive holds every untracked file, with modes, times, links and empty folders."""
     with built(subject, _SETUP) as layer:
         expect(sha256_of(layer.archive) == layer.sha256, "its own SHA-256", layer.sha256)
         with tarfile.open(layer.archive) as archive:
@@ -203,7 +203,7 @@ def frozen_build(subject: Subject) -> None:
 
 
 def laid_layer(subject: Subject) -> None:
-    """A sandbox has what the build left, as it left it, beside the files that are put there."""
+    """A sandbox has the build's files unchanged, beside those that are put there."""
     with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
         seen = answer(python(sandbox, _LOOK))
         ran = sandbox.run(
@@ -226,7 +226,7 @@ def _difference(seen: Mapping[str, object]) -> object:
 
 
 def fresh_views(subject: Subject) -> None:
-    """Everything in a layer may be written, replaced and removed, and the next sandbox sees nothing of it."""
+    """A sandbox may change everything in its layer; the next sandbox sees no change."""
     spoil = """
 import os, shutil
 for path in ("/workspace/build/tool", "/opt/env/home/.config/own"):
@@ -252,7 +252,7 @@ shutil.rmtree("/opt/env/home"); os.mkdir("/opt/env/home")
 
 
 def layers_apart(subject: Subject) -> None:
-    """A sandbox sees its own layer and no other, and no archive."""
+    """A sandbox sees its own layer, no other layer and no archive."""
     mark = secrets.token_hex(8)
     program = f"open('/workspace/{mark}', 'w').write('x'); open('/opt/env/{mark}', 'w').write('x')"
     search = """
@@ -273,7 +273,7 @@ print(json.dumps(sorted(found)))
 
 
 def further_build(subject: Subject) -> None:
-    """A build that begins with a layer has it, and leaves it with what it adds."""
+    """A build on a layer sees it, and freezes the layer with its additions."""
     more = (
         "import os; os.unlink('/workspace/near'); open('/opt/env/more', 'w').write('x'); os.mkdir('/workspace/later')"
     )
@@ -286,7 +286,7 @@ def further_build(subject: Subject) -> None:
 
 
 def refused_archives(subject: Subject) -> None:
-    """An archive that has changed, or that would be written elsewhere, is refused, and nothing is written."""
+    """A changed archive, or one that would write elsewhere, is refused; nothing is written."""
     with built(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
         data = bytearray(layer.archive.read_bytes())
@@ -320,7 +320,7 @@ def _expect_refused(subject: Subject, layer: Layer) -> None:
 
 
 def walls_of_layers(subject: Subject) -> None:
-    """The preflight holds in a sandbox on a layer too."""
+    """The preflight also holds in a sandbox on a layer."""
     with built(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))
 

@@ -52,7 +52,7 @@ def output_caps(subject: Subject) -> None:
 
 
 def held_pipes(subject: Subject) -> None:
-    """A child that keeps the output open does not hold up its parent's end."""
+    """A child that keeps the output open does not delay the end of the command."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)
@@ -77,7 +77,7 @@ def records(subject: Subject) -> None:
 
 
 def placeholders(subject: Subject) -> None:
-    """The places in ``argv`` are the sandbox's own, and what they name works."""
+    """Placeholders in ``argv`` become the sandbox's paths, and the programs there work."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("printf", "%s\n", "{tools}", "{workspace}", "x{tools}")))
         expect(done.stdout.decode().split() == [TOOLS, WORKSPACE, "x{tools}"], "places", done.stdout)
@@ -105,7 +105,7 @@ def fixed_environment(subject: Subject) -> None:
 
 
 def accounting(subject: Subject) -> None:
-    """Time and memory are those of the command, its waited-for and its orphaned descendants."""
+    """Time and memory include all descendants of the command, also orphaned ones."""
     burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\nx = bytearray({})"
     nested = "import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', sys.argv[1]])"
     with subject.sandbox() as sandbox:

@@ -1,4 +1,4 @@
-"""Files: what arrives is what was sent, where it was sent, and nothing else is touched."""
+"""Files arrive unchanged in their places, and nothing else is touched."""
 
 import json
 

@@ -110,7 +110,7 @@ print(json.dumps(made))
 
 
 def walls_and_limits(subject: Subject) -> None:
-    """The preflight holds, and the filter itself refuses every system call that only an escape needs."""
+    """The preflight holds; the seccomp filter refuses system calls that only escapes need."""
     preflight(subject.backend, subject.environment)
     with subject.sandbox() as sandbox:
         calls = look(sandbox)["calls"]
@@ -143,7 +143,7 @@ print(json.dumps(said))
 
 
 def counted_attempts(subject: Subject) -> None:
-    """Attempts to leave the sandbox are counted, whatever makes them; those that stay in it are not."""
+    """Attempts to leave the sandbox are counted, by any process; local ones are not."""
     away = """
 import socket
 for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
@@ -161,7 +161,7 @@ for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
 
 
 def no_host_files(subject: Subject) -> None:
-    """Files of the host, a fresh canary among them, and container sockets are not to be seen."""
+    """Files of the host (a fresh canary among them) and container sockets are invisible."""
     with (
         tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary,
         tempfile.NamedTemporaryFile(prefix=".codegate-canary-", dir=Path.home()) as own,

@@ -61,7 +61,7 @@ def time_limit(subject: Subject) -> None:
 
 
 def daemons(subject: Subject) -> None:
-    """What a command leaves running ends with it."""
+    """Processes that a command leaves running end with it."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON)
         expect(done.ok and not done.timed_out, "a good end", done)
@@ -154,7 +154,7 @@ def killed_harness(subject: Subject) -> None:
 
 
 def hold() -> None:
-    """Be the second harness of ``killed_harness``: open a sandbox, run a marked command, wait to be killed."""
+    """Act as second harness of ``killed_harness``: run a marked command until killed."""
     import ast  # noqa: PLC0415 - only the second process needs it
 
     name, version, sha256, archive, mark = ast.literal_eval(sys.stdin.read())
@@ -183,7 +183,7 @@ def _wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def _expect_alone(sandbox: Sandbox) -> None:
-    """Expect no process inside but the supervisor and the one that looks, and no daemon's mark moving."""
+    """Expect only the supervisor and this check's own process, and no daemon at work."""
     others = answer(python(sandbox, _OTHERS))
     expect(others == [], "no other process", others)
     read = "import json; print(json.dumps(open('/workspace/alive').read()))"

@@ -52,7 +52,7 @@ _UNENFORCED: Final = frozenset({
 
 
 class WallCheck(Strict):
-    """One wall that was looked at, or one limit that was run into."""
+    """One wall or limit that was tested."""
 
     check: str = Field(max_length=100)
     held: bool
@@ -60,7 +60,7 @@ class WallCheck(Strict):
 
 
 class Assurance(Strict):
-    """The walls of one kind of environment, found standing before anything untrusted ran there."""
+    """Tested isolation of one kind of environment, before anything untrusted ran there."""
 
     sandbox: str = Field(max_length=100, description="What to choose to get the same kind again: `docker`, `bwrap`.")
     tier: str = Field(max_length=100, description="What contains the code: `runc`, `runsc`, `kata`, `bubblewrap`.")
@@ -73,17 +73,17 @@ class Assurance(Strict):
 
     @property
     def words(self) -> str:
-        """Return it in a few words, for a report: ``verified (docker, runc 1.1.5)``."""
+        """Return it as text, such as ``verified (docker, runc 1.1.5)``."""
         return f"verified ({self.sandbox}, {self.runtime})"
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return the name of what was checked; of two checks with one name the later counts."""
+        """Return what was checked, as a key: the later of two equal checks counts."""
         return (self.sandbox, self.engine, self.runtime, self.environment)
 
 
 def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
-    """Look at a sandbox's walls and run into its limits; return what was found, all of it held.
+    """Check a sandbox's isolation and limits; return the assurance that all held.
 
     Raises:
         SandboxError: a wall does not stand, a limit does not bite, or the probe could not look.
@@ -110,13 +110,13 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
 
 
 def look(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the probe's view of the walls, as ``probe.walls`` has it; raises SandboxError where it could not look."""
+    """Return the result of ``probe.walls``; raise SandboxError if the probe failed."""
     seen: dict[str, Any] = _answer(_ask(sandbox, "walls"))
     return seen
 
 
 def wall_findings(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[WallCheck, ...]:
-    """Return the findings that the probe's view of the walls stands for.
+    """Return a finding for each wall that the probe looked at.
 
     Args:
         seen: the probe's view.
@@ -150,7 +150,7 @@ def wall_findings(seen: dict[str, Any], description: Description, own: Collectio
 
 
 def limit_findings(seen: dict[str, Any], description: Description) -> tuple[WallCheck, ...]:
-    """Return the findings that the probe's attempt to take too much stands for."""
+    """Return a finding for each limit that the probe tried to exceed."""
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
         "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),
@@ -170,7 +170,7 @@ def limit_findings(seen: dict[str, Any], description: Description) -> tuple[Wall
 
 
 def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
-    """Run into every limit but the disk's, the ones that may end the sandbox last."""
+    """Test every limit except the disk's; those that may end the sandbox come last."""
     wanted = {
         "processes": LIMITS.pids * 2 if description.process_limit else 0,
         "descriptors": LIMITS.open_files * 2,

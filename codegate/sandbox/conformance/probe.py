@@ -58,7 +58,7 @@ BLOCK = 1 << 18
 
 
 def refused(action: Callable[[], Any]) -> str:
-    """Return the name of the error that ``action`` ends in, or nothing if it does what it should not."""
+    """Return the name of the error that stops ``action``, or "" if nothing does."""
     try:
         action()
     except OSError as error:
@@ -79,7 +79,7 @@ def touch(path: str) -> None:
 
 
 def write_to(path: str) -> None:
-    """Open what is there for writing."""
+    """Open an existing path for writing."""
     os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
 
 
@@ -114,7 +114,7 @@ def writable() -> list[str]:
 
 
 def walls() -> dict[str, Any]:
-    """Return what is to be seen of the walls."""
+    """Return facts about the isolation, as seen from inside."""
     with open("/proc/self/status") as file:
         status = dict(line.split(":", 1) for line in file if ":" in line)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -147,7 +147,7 @@ def walls() -> dict[str, Any]:
 
 
 def processes(most: int) -> list[Any]:
-    """Fork until it is refused; return how often that went well, and the refusal."""
+    """Fork until the kernel refuses; return how often it worked, and the error."""
     reader, writer = os.pipe()
     made: list[int] = []
     reason = ""
@@ -170,7 +170,7 @@ def processes(most: int) -> list[Any]:
 
 
 def descriptors(most: int) -> list[Any]:
-    """Open files until it is refused; return as ``processes`` does."""
+    """Open files until the kernel refuses; return as ``processes`` does."""
     opened: list[int] = []
     reason = ""
     while len(opened) < most and not reason:
@@ -184,7 +184,7 @@ def descriptors(most: int) -> list[Any]:
 
 
 def fill(folder: str, most: int, seconds: float = 0) -> list[Any]:
-    """Write files until it is refused; return how many bytes went in, and the refusal.
+    """Write files until that fails; return how many bytes were written, and the error.
 
     Where nothing is refused, they stay so many seconds.
     """
@@ -205,7 +205,7 @@ def fill(folder: str, most: int, seconds: float = 0) -> list[Any]:
 
 
 def make_files(folder: str, most: int) -> list[Any]:
-    """Make empty files until it is refused; return how many, and the refusal."""
+    """Make empty files until that fails; return how many, and the error."""
     made, reason = 0, ""
     while made < most and not reason:
         try:
@@ -228,7 +228,7 @@ def grow(folder: str, size: int) -> str:
 
 
 def limits(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return how far one gets: ``wanted`` has the most to take of each kind."""
+    """Return how much could be taken of each kind, up to ``wanted``."""
     return {
         "processes": processes(wanted["processes"]),
         "descriptors": descriptors(wanted["descriptors"]),
@@ -239,7 +239,7 @@ def limits(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def taken(size: int) -> bytearray:
-    """Return ``size`` bytes of memory that are really there: each page was written to."""
+    """Return ``size`` bytes of real memory: each page was written to."""
     block = bytearray(size)
     block[:: resource.getpagesize()] = b"x" * len(range(0, size, resource.getpagesize()))
     return block
@@ -278,7 +278,7 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
 
 
 def main(wish: str, text: str) -> None:
-    """Do what ``wish`` names with the arguments in ``text`` (JSON), and print what came of it."""
+    """Call the function ``wish`` with the arguments in ``text`` (JSON); print the result."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     wanted = json.loads(text)
     if wish == "flood":

@@ -1,4 +1,4 @@
-"""The relay: what a command connects to on its own loopback reaches the host's answerer, and nothing else does."""
+"""The relay carries a command's loopback connections to the host, and nothing else."""
 
 import hashlib
 import socket
@@ -33,7 +33,7 @@ def relayed_bytes(subject: Subject) -> None:
 
 
 def relayed_only_when_asked(subject: Subject) -> None:
-    """Nothing listens without a relay, nor after the command that had one; a later command may have one again."""
+    """Nothing listens without a relay, or after its command; a later command may have one."""
     program = "try: connect(); print('true')\nexcept OSError: print('false')"
     with subject.sandbox() as sandbox:
         before = answer(python(sandbox, _CONNECT + program))

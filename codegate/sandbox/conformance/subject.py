@@ -1,4 +1,4 @@
-"""What a check is given, and how it says no."""
+"""The arguments of a conformance check, and how a check fails."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ class Subject:
 
     @contextlib.contextmanager
     def sandbox(self, limits: SandboxLimits = LIMITS) -> Iterator[Sandbox]:
-        """Give a fresh sandbox for the length of a ``with`` block."""
+        """Yield a fresh sandbox; close it afterwards."""
         sandbox = self.backend.open(self.environment, limits)
         try:
             yield sandbox

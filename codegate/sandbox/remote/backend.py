@@ -54,7 +54,7 @@ _CLOSE_SECONDS: Final = 15.0
 
 @dataclass(frozen=True)
 class Order:
-    """What a machine has to have.
+    """Requirements of a machine.
 
     Attributes:
         image: name of the base image.
@@ -101,7 +101,7 @@ class MachineProvider(Protocol):
         ...
 
     def rented(self) -> Iterator[tuple[str, str]]:
-        """Yield the machines that codegate has here: identity, and owner as ``OWNER_LABEL`` has it."""
+        """Yield codegate's machines: identity, and owner as in ``OWNER_LABEL``."""
         ...
 
     def destroy(self, identity: str) -> None:
@@ -176,7 +176,7 @@ class RemoteBackend:
         return wanted or BASE_IMAGE.format(python=python)
 
     def pin_image(self, name: str) -> str:
-        """Return ``name``: what it stands for is the provider's to find out.
+        """Return ``name`` unchanged, because the provider resolves it.
 
         Raises:
             UsageError: it is the id of an image that only a Docker daemon here has.
@@ -193,7 +193,7 @@ class RemoteBackend:
         return self._prepare(recipe, recipe.left, None)
 
     def _prepare(self, recipe: EnvironmentRecipe, layer: Layer | None, uv: Path | None) -> RemoteEnvironment:
-        """Return the environment packed; ``uv`` is what a recorded build is given."""
+        """Return the environment with its archive; ``uv`` is for a new build."""
         image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
         packages = checked_packages(recipe.system)
         tools = tools_for(_MACHINE)
@@ -271,7 +271,7 @@ class RemoteBackend:
 
     @contextlib.contextmanager
     def _explained(self, what: str) -> Iterator[None]:
-        """Turn an error of the SDK into one that names its cause."""
+        """Turn an error of the SDK into a codegate error that names its cause."""
         title = self._provider.title
         try:
             yield

@@ -1,4 +1,4 @@
-"""Recorded builds on a provider's machine: folders on its disk, which the program that carries the stream measures.
+"""Recorded builds on a provider's machine: folders on its disk, measured by ``link.py``.
 
 A machine serves one sandbox, so the sandbox writes to the folders themselves.
 """
@@ -32,14 +32,14 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 
 
 def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:
-    """Write what is sent to a machine and unpacked in ``FOLDER``, at its places below that.
+    """Write the archive that a machine unpacks in ``FOLDER``.
 
     Args:
         target: a new file.
-        tools: every sandbox's.
-        beside: what other builds left, by the names of their places.
-        layer: what a recorded build left, or begins with; None: nothing.
-        uv: what a recorded build is given that is to be made.
+        tools: the tools of every sandbox.
+        beside: layers of other builds, by the names of their places.
+        layer: the layer of a recorded build, or the one that a new build starts from; None: neither.
+        uv: the program ``uv`` for a new build, else None.
 
     Raises:
         SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
@@ -68,7 +68,7 @@ def upload_seconds(archive: Path) -> int:
 
 
 def written_on(carrier: Carrier) -> Callable[[], int]:
-    """Return what tells how many bytes the sandbox has written from now on.
+    """Return a function that measures the bytes that the sandbox writes from now on.
 
     Raises:
         SandboxError: the machine does not say.
@@ -85,7 +85,7 @@ def written_on(carrier: Carrier) -> Callable[[], int]:
 
 @contextlib.contextmanager
 def built_folders(carrier: Carrier) -> Iterator[tuple[Source, Source]]:
-    """Give what a recorded build wrote on the machine; see ``WatchedBuild``. One folder can be had at a time."""
+    """Open tars of a build's folders on the machine, one at a time; see ``WatchedBuild``."""
 
     def folder(place: str) -> Generator[bytes, None, None]:
         parent, _, name = f"{FOLDER}{place}".rpartition("/")

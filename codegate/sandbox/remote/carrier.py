@@ -40,11 +40,11 @@ class Machine(Protocol):
         ...
 
     def start(self, command: str) -> Iterator[str]:
-        """Start a shell command as root; yield what it prints, as text in parts of any length, to its end."""
+        """Start a shell command as root; yield its output as text until it ends."""
         ...
 
     def send(self, text: str) -> None:
-        """Write to the standard input of what was started."""
+        """Write to the standard input of the started command."""
         ...
 
 
@@ -70,7 +70,7 @@ class Carrier:
         self._back.start()
 
     def ask(self, *argv: str) -> IO[bytes]:
-        """Run a program of the machine's beside the sandbox, as root; return what it prints, to be read to its end.
+        """Run a program as root outside of the sandbox; return its output to read.
 
         One runs at a time.
 
@@ -91,12 +91,12 @@ class Carrier:
         return output
 
     def died_of_memory(self) -> bool:
-        """Return, once the stream is broken, whether the kernel killed in the sandbox for memory."""
+        """Return whether the sandbox ran out of memory; call it after the stream broke."""
         self._back.join(_LAST_WORDS_SECONDS)
         return self._memory
 
     def post_mortem(self) -> str:
-        """Return why the stream ended, as far as it can be told."""
+        """Return why the stream ended, if known."""
         words = self._errors.decode("utf-8", "replace").strip()[-1000:] or self._failure
         return f"The machine says: {words}" if words else "The machine went away."
 

@@ -74,21 +74,21 @@ class Group:
                 write(f"{folder}/{name}", str(value))
 
     def killed(self) -> bool:
-        """Return whether the kernel has killed in it for memory."""
+        """Return whether a process of the group was killed because memory ran out."""
         if not self.folders:
             return False
         with open(f"{self.folders[0]}/{self.events}") as file:
             return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in file)
 
     def remove(self) -> None:
-        """Remove it, as far as it is empty; the machine ends anyway."""
+        """Remove the empty control groups; the machine ends anyway."""
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
 
 
 def delegate() -> None:
-    """Let control groups below the topmost have limits; it may hold no process then, so a container's are moved."""
+    """Enable limits below the topmost control group; move its processes out if needed."""
     control = f"{GROUPS}/cgroup.subtree_control"
     with contextlib.suppress(OSError):
         write(control, "+memory +pids")
@@ -132,7 +132,7 @@ def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
 
 
 def answer(argv: list[str], lock: threading.Lock) -> None:
-    """Run a program of the machine's and print its output."""
+    """Run a program outside of the sandbox and print its output."""
     with contextlib.suppress(OSError):
         program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if program.stdout is not None:
