@@ -31,7 +31,7 @@ def sha256(data: bytes) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, which may be too large for memory; raises OSError where it cannot be read."""
+    """Return the SHA-256 of a file of any size; raise OSError if it is unreadable."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -157,7 +157,7 @@ class GitHub:
         return _document(request, self._ask(request))
 
     def pages(self, path: str, items: str | None = None, **query: str | int) -> Iterator[dict[str, Any]]:
-        """Yield the items of all pages of a list, which is under the key ``items`` where the answer is an object.
+        """Yield the items of all pages of a list, or of an answer's list ``items``.
 
         Raises:
             GitHubError: as ``get``; or there are more than ``MAX_PAGES`` pages.
@@ -176,12 +176,12 @@ class GitHub:
         raise GitHubError(f"{request} has more than {MAX_PAGES} pages.")
 
     def send(self, method: Method, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Change something on GitHub and return its JSON, None where the answer is empty.
+        """Send a change to GitHub; return the JSON answer, or None.
 
-        A POST is repeated only where the first one was not carried out for certain.
+        A POST is repeated only if the first one certainly was not carried out.
 
         Raises:
-            GitHubError: it did not, or (``uncertain``) may not have done it.
+            GitHubError: it was not done, or (``uncertain``) may not have been.
         """
         request = _Request(method, path, {}, body, changes=method == "POST")
         return _document(request, self._ask(request))
@@ -276,7 +276,7 @@ class GitHub:
         raise GitHubError(f"{request} redirects without end.")
 
     def _refuse(self, request: _Request, answer: _Answer) -> None:
-        """Raise what an answer means, unless it is a success; no text of it has the token."""
+        """Raise the error that an answer means, if any; its text never has the token."""
         if answer.status in {200, 201, 202, 204}:
             return
         cause = f"{request} answered HTTP {answer.status}{self._reason(answer)}."
@@ -373,7 +373,7 @@ def _seconds_to_wait(answer: _Answer) -> float | None:
 
 
 def _missing(request: _Request, headers: Mapping[str, str]) -> str:
-    """Return the permission that a request needs: as GitHub says, else as its documentation does."""
+    """Return the permission that a request needs, by GitHub's answer or documentation."""
     # Sets of permissions, of which any one will do, each of one permission or several.
     sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
     named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]

@@ -27,7 +27,7 @@ def plugin_names(group: Group) -> tuple[str, ...]:
 
 
 def load_plugin(group: Group, name: str) -> object:
-    """Return what the entry point ``name`` of ``group`` names.
+    """Import and return the object of the entry point ``name`` in ``group``.
 
     Raises:
         UsageError: no package has such an entry point, two have, or it cannot be imported.

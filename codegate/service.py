@@ -106,7 +106,7 @@ class Expectation(ServiceCall):
         return f"service::{self.method} {self.path}{query}{body} {self.count}"
 
     def is_met(self, calls: int) -> bool:
-        """Return whether that many calls are what was expected."""
+        """Return whether the number of calls is as expected."""
         if self.exactly is not None:
             return calls == self.exactly
         return (self.at_least or 0) <= calls <= (MAX_CALLS if self.at_most is None else self.at_most)
@@ -142,7 +142,7 @@ class FakeService:
         self._flooded = False
 
     def restart(self) -> None:
-        """Begin again with the first answers, for another process; what was counted stays."""
+        """Start again with the first answers, for a new process; counts stay."""
         with self._lock:
             self._answered.clear()
 
@@ -161,7 +161,7 @@ class FakeService:
                 http.reply(answer.status, body, headers.pop("content-type"), headers.items())
 
     def judge(self) -> dict[str, str]:
-        """Return, by the id of each expectation, why it is not met; an empty text where it is."""
+        """Return why each expectation is not met, by its id; "" if it is met."""
         with self._lock:
             found = dict.fromkeys(self._service.tests, f"the service was called more than {MAX_CALLS} times")
             if not self._flooded:

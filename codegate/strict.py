@@ -101,7 +101,7 @@ def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
 
 
 def read_text(path: Path, limit: int) -> str:
-    """Return the UTF-8 text of a regular file; raises as ``read_bytes``, and where it is not UTF-8."""
+    """Return the UTF-8 text of a regular file; raises as ``read_bytes``, or if not UTF-8."""
     try:
         return read_bytes(path, limit).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -175,13 +175,13 @@ def _whole(digits: str) -> int:
 
 
 def shown(part: object, most: int = 200) -> str:
-    """Return at most ``most`` characters of text that may hold a stranger's words, as one line."""
+    """Return untrusted text as one line, cut at ``most`` characters and escaped."""
     text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 def one_line(error: Exception, most: int = 200) -> str:
-    """Return at most ``most`` characters of an error's own words as one line without its full stop."""
+    """Return an error's message as one line without full stop, cut at ``most``."""
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text, most).removesuffix(".")
 

@@ -1,4 +1,4 @@
-"""Counts and lists for people, worded the same in every room."""
+"""Counts and lists in words, the same in all messages."""
 
 from collections.abc import Iterable
 

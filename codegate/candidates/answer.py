@@ -18,14 +18,14 @@ MAX_TOKENS: Final = 100_000_000
 
 @dataclass(frozen=True)
 class AnswerReader:
-    """Reads one answer: what protocols share. ``content`` is quoted where it is malformed."""
+    """Reads one answer, for all protocols; errors about a malformed one quote ``content``."""
 
     faults: Faults
     content: bytes
     seconds: float
 
     def malformed(self, what: str) -> ProviderError:
-        """Return the fault of an answer that is not what its protocol promises."""
+        """Return the error for an answer that breaks its protocol."""
         return self.faults.malformed(what, self.content)
 
     def stop(
@@ -117,7 +117,7 @@ def call_model(
 
 
 def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
-    """Return the JSON object that ``content`` is.
+    """Return the JSON object in ``content``.
 
     Raises:
         ProviderError: ``malformed``: empty, not UTF-8, not JSON, nested too deeply, or not an object.
@@ -171,7 +171,7 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 
 
 def detail(raw: Mapping[str, Any], whole: str, part: str) -> int | None:
-    """Return a count from the details of a usage; None where it is missing or more than the ``whole``."""
+    """Return a count from a usage's details; None if missing or above the ``whole``."""
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
     found = token_count(details.get(part)) if isinstance(details, dict) else None
     return None if found is None or most is None or found > most else found

@@ -86,7 +86,10 @@ class AnthropicProvider(SdkProvider):
 
 
 class UnstreamedProvider(AnthropicProvider):
-    """Anthropic's models in a cloud that streams in a way of its own: answers come whole, agents get them as events."""
+    """Anthropic's models in a cloud with its own streaming format.
+
+    Answers come whole; agents that asked for a stream get them as events.
+    """
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
         """See ``SdkProvider.forward``."""

@@ -51,7 +51,7 @@ class BedrockProvider(UnstreamedProvider):
 
 
 def _secret_key() -> str:
-    """Return the secret of AWS credentials, where the environment has them whole."""
+    """Return the secret of the environment's AWS credentials, or "" if incomplete."""
     values = [os.environ.get(name, "").strip() for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
     return values[1] if all(values) else ""
 

@@ -1,4 +1,4 @@
-"""The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
+"""The neutral form of conversations, and the interface of a chat provider."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -102,7 +102,7 @@ class AgentPrompt(_Frozen):
     parts: dict[str, tuple[str, ...]]
 
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
-        """Return what the attempts of both sent alike.
+        """Return the parts that are the same in the attempts of both.
 
         Attempts that ended before they offered tools do not count beside others: they do not show that any changed.
         """
@@ -167,7 +167,7 @@ StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"
 
 
 class CallRecord(_Frozen):
-    """What is counted of an answered model call, without its texts.
+    """Counts of an answered model call, without its texts.
 
     ``model`` is the snapshot that the provider reports, None without a report; ``started`` is Unix time, None where the
     answer was not made now.
@@ -192,7 +192,7 @@ class Completion(CallRecord):
 
     @property
     def record(self) -> CallRecord:
-        """Return what is counted of the call."""
+        """Return the counts of the call."""
         return CallRecord.model_validate(self.model_dump(include=set(CallRecord.model_fields)))
 
 
@@ -256,7 +256,7 @@ class ListsModels(Protocol):
     def models(self) -> tuple[ListedModel, ...] | None:
         """Return the list within seconds; None without one.
 
-        Empty where it does not come, which is no error.
+        Empty if it does not come, which is no error.
         """
         ...
 

@@ -108,7 +108,7 @@ def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def setting_named(body: object, message: str) -> str | None:
-    """Return the configuration key of the refused parameter; None where none is named."""
+    """Return the configuration key of the parameter that an error names, or None."""
     found = _unwrapped(body)
     parameter = found.get("param") if isinstance(found, dict) else None
     if isinstance(parameter, str) and parameter in _SETTINGS:
@@ -120,9 +120,9 @@ def setting_named(body: object, message: str) -> str | None:
 
 
 def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
-    """Return the request's fields to leave out for a declined setting.
+    """Return the request's fields to leave out after a declined setting.
 
-    None, unless it is a number that the candidate does not set: then the agent has set it.
+    Only numbers that the candidate does not set are left out, because the agent chose them.
     """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:

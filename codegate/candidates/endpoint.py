@@ -99,7 +99,7 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
 
 
 def is_own_address(provider: str, base_url: str | None) -> bool:
-    """Return whether ``base_url`` is https to a host that ``provider`` alone can have; without one it is."""
+    """Return whether ``base_url`` is None, or https to the provider's own host."""
     if base_url is None:
         return True
     match = _URL.fullmatch(base_url)
@@ -164,7 +164,7 @@ def resolve_endpoint(
 
 
 def _check_resolved(url: str) -> None:
-    """Refuse an ``http://`` host with an address that is public or, as cloud metadata services, link-local."""
+    """Raise UsageError if an ``http://`` host has a public or link-local address."""
     match = _URL.fullmatch(url)
     host = match["host"].strip("[]") if match else ""
     try:

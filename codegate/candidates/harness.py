@@ -1,4 +1,4 @@
-"""The files of a repository that an agent is given, identified by their paths and bytes.
+"""The files of a repository that an agent gets, identified by their paths and bytes.
 
 Which files an agent reads by itself stands in a table of that agent's own file (``Agent.places``). A place is a file's
 or, with a slash at its end, a folder's path; it counts at any depth, as in ``packages/api/AGENTS.md``.
@@ -83,7 +83,7 @@ class Harness(BaseModel):
         return next((one for one in self.laid or () if one.path == path), None)
 
     def words(self) -> str:
-        """Return its files with the digests of their bytes, and what is switched off."""
+        """Return a line with its files, their digests, and what is switched off."""
         each = [f"{one.path} {sha256(one.content())[:8]}{' program' * one.program}" for one in self.laid or ()]
         models = [f"{role} model {model}" for role, model in sorted(self.models.items())]
         return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"]), *models]) or "no file"
@@ -98,7 +98,7 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 
 
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
-    """Return what the file at ``path`` is to an agent with these places; None: nothing."""
+    """Return which part of an agent's harness ``path`` is, or None."""
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
             return part
@@ -136,6 +136,6 @@ def _name_fits(name: str, pattern: str) -> bool:
 
 
 def longest_line(text: str) -> str:
-    """Return the longest line below the front matter: where a model was sent it, it was sent the file."""
+    """Return the longest line below the front matter, a sign of the file in a prompt."""
     lines = _FRONT_MATTER.sub("", text.replace("\r\n", "\n")).split("\n")
     return max((line.strip() for line in lines), key=len, default="")

@@ -36,7 +36,7 @@ class Listed:
 
 
 def listed(spec: CandidateSpec) -> Listed:
-    """Return what the list has on the candidate's model."""
+    """Return the entry of the price list on the candidate's model."""
     provider = _PROVIDERS.get(spec.provider)
     if provider is None or spec.base_url is not None:
         return Listed(None, None)
@@ -47,7 +47,7 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
     """Return a model's prices with those of its helpers added.
 
     ``known`` are the prices of the candidate's own model. A helper's are in the ``table``, or else in ``known``, or
-    else in the list. None where one is nowhere: costs are unknown as a whole where a part of them is.
+    else in the list. None if a price is unknown, because the whole cost is then unknown.
     """
     if known is None or not spec.helpers:
         return known
@@ -59,7 +59,7 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
 
 
 def price_words(spec: CandidateSpec) -> str:
-    """Return the candidate's prices and their source for people, or that there are none and what to do."""
+    """Return a sentence on the candidate's prices and their source, or on how to declare them."""
     if spec.prices is None:
         whose = " of it or of one of its helpers" if spec.helpers else ""
         return f"{spec.label}: no price{whose} is known, so costs are unknown; declare `prices` in codegate.yml."
@@ -120,7 +120,7 @@ _NAMES: Final = {
 
 
 def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
-    """Return the highest of the prices called ``names``, in tiers that begin at ``start`` tokens or before."""
+    """Return the highest price of ``names``, in tiers from ``start`` tokens or less."""
     found: list[Decimal] = []
     for entry in every:
         for price in (getattr(entry, name) for name in names):

@@ -21,9 +21,9 @@ _LIMIT_NAMES: Final = PROTOCOLS["chat"].limits
 
 
 class OpenAIProvider(SdkProvider):
-    """A model behind Chat Completions or, where its candidate says so, Responses.
+    """A model behind Chat Completions or, if its candidate says so, Responses.
 
-    Raises UsageError for settings that these lack.
+    Raises UsageError for settings that these APIs lack.
     """
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:

@@ -66,7 +66,7 @@ class Prices(_Amounts):
 
     @property
     def origin(self) -> str:
-        """Return where the prices are from, for people."""
+        """Return the source of the prices as text."""
         return self.source or "as declared"
 
     def of_request(self, most_tokens: int) -> _Amounts:
@@ -75,7 +75,7 @@ class Prices(_Amounts):
 
 
 def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
-    """Return what ``usage`` costs in US dollars; None when a price or a needed token count is unknown.
+    """Return the cost of ``usage`` in US dollars, or None if unknown.
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
     Tokens that a cache has read or written must be known only where they have a price of their own. The sum of several

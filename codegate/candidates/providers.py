@@ -1,4 +1,4 @@
-"""The model providers that are known: where each is, and which variable holds its key.
+"""All known model providers: address of each, and the variable that holds its key.
 
 A provider is a file with a ``ModelProvider`` in it. Our own are listed here; other packages add theirs by an entry
 point of ``codegate.providers``.
@@ -34,21 +34,21 @@ _OWN: Final = {name: f"codegate.candidates.{name}" for name in _NAMES}
 
 @dataclass(frozen=True)
 class ModelProvider:
-    """How the models of one provider are reached and called.
+    """How to reach and call the models of one provider.
 
     Attributes:
         address: where a candidate without a ``base_url`` is sent, or a function that returns it or raises UsageError.
-        hosts: the provider's own, where even a pull request may send its key: no customer can have one. Patterns of
-            ``fnmatch``; a ``*`` is within a label.
+        hosts: the provider's own, where even a pull request may send its key, because no customer can have one.
+            Patterns of ``fnmatch``; a ``*`` stays within a label.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
         connect: opens a connection for a candidate; its SDK is imported then.
         customer_hosts: patterns of the hosts that customers have; the provider's rules on names hold there too.
         protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
         own_key: returns the machine's own credentials for it, where no key is set; empty: there are none.
-        snapshot_of: returns what answers call a model, where that is not the name that requests have.
-        not_keys: variables that people set instead of a key and that are none here, each with the reason.
-        telemetry_name: what OpenTelemetry's GenAI conventions call it, where that is not its own name.
+        snapshot_of: returns the name of a model in answers, if it differs from that in requests.
+        not_keys: variables that people set by mistake instead of a key, each with the reason.
+        telemetry_name: its name in OpenTelemetry's GenAI conventions, if that is another.
     """
 
     address: str | Callable[[], str]

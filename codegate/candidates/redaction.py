@@ -117,7 +117,7 @@ class Redactor:
         return value
 
     def clean_model(self, model: Model) -> Model:
-        """Return ``model`` with every key in its texts replaced; the same object where there is none."""
+        """Return ``model`` with every key in its texts replaced, or itself if there is none."""
         before = model.model_dump(by_alias=True)
         after = self.clean(before)
         return model if after == before else type(model).model_validate(after)

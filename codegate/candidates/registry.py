@@ -1,4 +1,4 @@
-"""Open the provider of a candidate, with a key that a program prints where the candidate names one."""
+"""Open a candidate's provider, with a key from a variable or a named program."""
 
 import contextlib
 import os
@@ -58,7 +58,7 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
 
 
 def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
-    """Return which candidates' models have ended or will, by their providers' lists of models.
+    """Return the models that ended or will end, by their providers' lists.
 
     A provider is asked at its own address, where a variable holds the key; without a list nothing is known.
 

@@ -151,7 +151,7 @@ class ReplayProvider:
         )
 
     def patch(self, key: ProblemKey) -> str | None:
-        """Return the patch that an agent made; None where a model's answers are replayed. Raises as ``complete``."""
+        """Return an agent's patch; None if model answers are replayed. Raises as ``complete``."""
         return self._transcript(key).patch
 
     def _transcript(self, key: ProblemKey) -> _Transcript:

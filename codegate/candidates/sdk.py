@@ -1,4 +1,4 @@
-"""What the providers behind an official SDK share: the client, one call, and requests that agents wrote."""
+"""Common parts of providers with an official SDK: client, calls, agents' requests."""
 
 import contextlib
 import threading
@@ -23,13 +23,13 @@ LIST_SECONDS: Final = 5.0
 
 @dataclass(frozen=True)
 class Forwarded:
-    """A server's answer as it came, and what it says.
+    """A server's answer: its bytes, and the completion that they hold.
 
     Attributes:
-        content: the answer's bytes; empty where the provider declined the request for its content.
+        content: the answer's bytes; empty if the provider refused the request for its content.
         streamed: they are server-sent events, as the request asked.
-        completion: what the answer says.
-        without: fields of the request that the model refused, and that were left out for it.
+        completion: the answer, parsed.
+        without: fields of the request that the model refused, and that were left out.
     """
 
     content: bytes
@@ -148,7 +148,7 @@ class SdkProvider(ABC):
         *,
         streamed: bool = False,
     ) -> Completion:
-        """Return what the answer to ``request`` says; see ``call_model``."""
+        """Return the completion of ``request``; see ``call_model``."""
 
         def read(content: bytes, seconds: float) -> Completion:
             faults = self._faults
@@ -172,7 +172,7 @@ class SdkProvider(ABC):
         return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
 
     def _has_renewed(self, refused: str) -> bool:
-        """Return whether there is another key than the one that was refused: tokens of clouds end after an hour."""
+        """Return whether there is a new key after a refusal: cloud tokens expire hourly."""
         with self._renewing, contextlib.suppress(CodegateError):
             if self._source is not None and self._key == refused and (key := self._source()) != refused:
                 setattr(self._client, self.key_attribute, key)

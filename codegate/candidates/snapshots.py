@@ -161,11 +161,11 @@ def names_one_model(spec: CandidateSpec) -> bool:
 
 
 def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
-    """Return what the answers of a candidate's model have to name."""
+    """Return the snapshot that a model's answers have to name."""
     return spec.snapshot or (spec.model if owner is None else model_provider(owner).snapshot_of(spec.model))
 
 
 def _dated_forms(name: str, names: Iterable[str]) -> list[str]:
-    """Return those of ``names`` that are ``name`` with a date, the newest last."""
+    """Return the ``names`` that are ``name`` plus a date, newest last."""
     dated = re.compile(re.escape(name) + _DATE)
     return sorted({each for each in names if dated.fullmatch(each)})

@@ -70,7 +70,7 @@ _Sent = Annotated[
 
 
 class AgentSettings(BaseModel):
-    """The agent that a model works in, and what one attempt of it may take."""
+    """The agent that a model works in, and the limits of one attempt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -307,15 +307,15 @@ class CandidateSpec(BaseModel):
 
     @property
     def destination(self) -> tuple[object, ...]:
-        """Return what decides where a key goes, which one, and what is run for it: see ``is_trusted_by``."""
+        """Return all fields that decide which key goes where; see ``is_trusted_by``."""
         sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
 
     def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
         """Return whether its key may go to its address.
 
-        Without anything else, a provider's key may go to the provider's own address. All that a pull request, a run's
-        folder or a baseline says beyond that counts only where ``named``, the user's own candidates, have the same.
+        A provider's key may always go to the provider's own address. Anything else that a pull request, a run's folder
+        or a baseline says counts only if ``named``, the user's own candidates, have the same.
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
@@ -323,7 +323,7 @@ class CandidateSpec(BaseModel):
 
     @property
     def helpers(self) -> tuple["CandidateSpec", ...]:
-        """Return what its helpers are: the same candidate with another model, without sampling of its own."""
+        """Return its helpers: the same candidate with other models and usual sampling."""
         models = dict.fromkeys(self.harness.models.values()) if self.harness is not None else {}
         prices = self.prices.helpers if self.prices is not None else {}
         sampling = Sampling(max_output_tokens=self.sampling.max_output_tokens)
@@ -356,7 +356,7 @@ class CandidateSpec(BaseModel):
         return digest(fields)[:16]
 
     def short_form(self) -> str | None:
-        """Return the short form with the same key; None where there is none."""
+        """Return the short form with the same key, or None."""
         text = self.model_copy(update={"name": ""}).label
         try:
             return text if parse_candidate(text).key() == self.key() else None
@@ -382,7 +382,7 @@ class CandidateSpec(BaseModel):
 
 
 def parse_candidate(text: str) -> CandidateSpec:
-    """Return the candidate that the short form ``provider:model[@base_url]`` names.
+    """Return the candidate of the short form ``provider:model[@base_url]``.
 
     Snapshot rules are not applied here: ``check_snapshot`` does.
 

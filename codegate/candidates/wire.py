@@ -224,7 +224,7 @@ class Faults:
         self._redactor = Redactor(endpoint.key)
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
-        """Return the fault of ``error``; None where no provider can cause it."""
+        """Return the fault of ``error``, or None if no provider can cause it."""
         chain = _chain(error)
         if any(isinstance(link, _AnswerTooLargeError) for link in chain):
             return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")

@@ -48,7 +48,7 @@ _PINNING: Final = (
     click.option("--candidate", "name", help="Which candidate, when the runs have several."),
     click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER),
 )
-"""The options and the argument of what pins runs."""
+"""Options and argument of the commands that pin runs."""
 
 
 def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
@@ -214,7 +214,7 @@ def verify_command(lock: Path, suite: Path | None) -> ExitCode:
 
 
 def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
-    """Return why a run of the suite in ``folder`` would not be comparable today, and what else to know."""
+    """Return why a run of the suite in ``folder`` would not be comparable, and notes."""
     suite = load_suite(folder)
     sandbox = baseline.samples.conditions.get("sandbox", "")
     manifest = plan_run(suite, [baseline.spec], 1, sandbox, "verify")
@@ -239,7 +239,7 @@ def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _summary(baseline: Baseline) -> dict[str, Any]:
-    """Return everything about a baseline but its single samples, as one document."""
+    """Return a baseline as one document, without its single samples."""
     counts = counts_of(baseline.samples)
     age = baseline.age()
     whole = baseline.model_dump(mode="json", by_alias=True, exclude={"samples", "baseline_schema"})

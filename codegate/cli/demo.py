@@ -137,7 +137,7 @@ def _bundle() -> Path:
 
 
 def _clear(out: Path) -> None:
-    """Make ``out`` ready: of an earlier demo, what it made is removed and nothing else."""
+    """Prepare ``out``: remove only files that an earlier demo made."""
     if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
         raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
@@ -179,7 +179,7 @@ def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[
 
 
 def _agent(out: Path, address: str, name: str) -> CandidateSpec:
-    """Return the agent, after writing AGENTS.md as it is in the run called ``name``."""
+    """Write the AGENTS.md of the run ``name``; return the agent."""
     (out / "repository" / "AGENTS.md").write_text(_AGENTS_MD[name], encoding="utf-8")
     agent = {"name": "command", "command": ["{python}", "{files}/agent.py"], "files": ["agent.py"]}
     spec = CandidateSpec.model_validate(
@@ -193,7 +193,7 @@ def _agent(out: Path, address: str, name: str) -> CandidateSpec:
 
 @contextmanager
 def _played(suite: Suite) -> Iterator[str]:
-    """Give the address of a model that knows how each problem of ``suite`` is fixed."""
+    """Serve a model that knows the fix of each problem of ``suite``; yield its address."""
     bases = base_trees(suite, None, 1)
     fixes = {one.statement.strip(): _Fix.of(bases(one.id), one.fix) for one in suite.problems}
 
@@ -239,7 +239,7 @@ class _Fix:
 
 
 def _answer(messages: list[dict[str, Any]], fixes: Mapping[str, _Fix]) -> dict[str, Any]:
-    """Return the answer of the model to a conversation, as chat completions has it."""
+    """Return the model's answer to a conversation, in the format of Chat Completions."""
     prompt = next((message["content"] for message in messages if message["role"] == "user"), "")
     fix = next((own for statement, own in fixes.items() if statement in prompt), _Fix("true", 0))
     single_line = any(_SHORT in str(message["content"]) for message in messages if message["role"] == "system")

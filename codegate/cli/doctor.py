@@ -31,7 +31,7 @@ Level: TypeAlias = Literal["ok", "warn", "missing"]
 
 @dataclass(frozen=True)
 class _Check:
-    """What was found: whether it is there, the details, and what it is needed for."""
+    """A finding: its level, the details, and what it is needed for."""
 
     level: Level
     detail: str
@@ -96,7 +96,7 @@ def _git() -> tuple[Level, str]:
 
 
 def _sandbox(choice: str) -> tuple[Level, str]:
-    """Return what a sandbox is made of and what it does not promise; a run's preflight tries whether it holds."""
+    """Return a sandbox's parts and limitations, untested: a run's preflight tests them."""
     backend = select_backend(choice, new_run_id())
     try:
         found = backend.describe()

@@ -1,4 +1,4 @@
-"""``codegate environments``: built environments to and from a folder, and those that nothing uses any more."""
+"""``codegate environments``: export, import and remove built environments."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def command() -> None:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @json_option
 def export_command(folder: Path) -> None:
-    """Write the environments that are built on this machine into FOLDER, which is made where it is absent.
+    """Write the environments built on this machine into FOLDER, made if absent.
 
     Those that FOLDER has already are not written again. It also gets environments.json, with the SHA-256 of each
     archive.
@@ -57,8 +57,8 @@ def import_command(folder: Path, index: Path | None) -> ExitCode:
 def prune_command(days: int) -> None:
     """Remove environments that no mining, run or validation used for a while, and their images on a Docker daemon.
 
-    What is needed again is built again. A build removes those that were used least recently where all take more than
-    8 GB, or CODEGATE_CACHE_GB.
+    A removed environment is built again when it is needed. A build removes the least recently used ones if all take
+    more than 8 GB, or CODEGATE_CACHE_GB.
     """
     count, size = prune_built(days)
     say(f"{count_of(count, 'environment')} removed, {size / 1e9:.1f} GB")

@@ -33,10 +33,10 @@ from codegate.wording import count_of
 _ACTION: Final = "codegate-ci/codegate"
 _COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
 PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
-"""What the templates say: no such commit exists, so a copy that nobody filled in fails at once."""
+"""Placeholder of the templates: no such commit exists, so an unfilled copy fails at once."""
 
 BRANCH: Final = "$default-branch"
-"""What the templates call it; GitHub fills it in where an organisation offers them."""
+"""Placeholder of the templates; GitHub fills it in for an organisation's templates."""
 
 _WORKFLOWS: Final = Path(".github", "workflows")
 _ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
@@ -103,13 +103,13 @@ def command(
     force: bool,
     yes: bool,
 ) -> ExitCode:
-    """Write a codegate.yml to start from, and ignore runs/ and review.html in git; what is there is left alone.
+    """Write a codegate.yml to start from, and let git ignore runs/ and review.html.
 
     It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
     source. --try executes it in a sandbox, which says whether the repository is ready to mine; where it is not, the
     command ends with 2. Until a try has proved it, the recipe is a comment, and mining looks for one by itself.
 
-    Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
+    Existing files are kept. If suites/mine is there, the limit of model calls is enough for its baseline and its gate.
 
     With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on
     pull requests from forks, the mining of a suite, and weekly pull requests for newer models and agents. On a terminal
@@ -204,7 +204,7 @@ def command(
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:
-    """Write a file that is not there, or is to be overwritten, and say which; return whether it was written."""
+    """Write a missing file, or (``force``) any, and say so; return whether it was written."""
     if os.path.lexists(path) and not force:
         same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
         say(f"{path} is {'up to date' if same else 'left as it is'}")
@@ -263,7 +263,7 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
 
 
 def _following(out: Path, part: str) -> list[str]:
-    """Return the next commands: up to the pinned baseline, or, where there is one, to a gate."""
+    """Return the next commands, up to a pinned baseline, or to a gate if there is one."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
@@ -280,7 +280,7 @@ def _following(out: Path, part: str) -> list[str]:
 
 
 def _entry(spec: CandidateSpec) -> str:
-    """Return the first keys of the candidate's entry, with what else can stand there."""
+    """Return the first keys of a candidate's entry, with comments on other values."""
     lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
     if spec.model:
         lines.append((f"    model: {json.dumps(spec.model)}", "with its date, where the provider gives one"))
@@ -292,7 +292,7 @@ def _entry(spec: CandidateSpec) -> str:
 
 
 def _limit(suite: Path, spec: CandidateSpec) -> str:
-    """Return the lines about ``max_model_calls``: a number that the workflows can finish with, and why it is that."""
+    """Return the lines about ``max_model_calls``: a sufficient number, with the reason."""
     if not spec.calls_a_model:
         return "# max_model_calls: 500          # of a candidate that calls a model: the run stops before it makes more"
     if not (suite / "suite.yml").exists():
@@ -311,7 +311,7 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
 
 
 def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
-    """Return the text of every workflow, by where it goes, after a look at what is there."""
+    """Return the text of every workflow by its path, after checking the repository."""
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {_WORKFLOWS} there only.")
     gate, other = (_MATRIX, _GATE) if matrix else (_GATE, _MATRIX)
@@ -341,7 +341,7 @@ def _own_action() -> str:
 
 
 def _default_branch() -> str:
-    """Return the branch that pull requests go to: what the remote says, else the one that is checked out."""
+    """Return the branch of pull requests: the remote's default, else the checked-out one."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         with contextlib.suppress(GitError):
             found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()

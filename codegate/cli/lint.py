@@ -1,4 +1,4 @@
-"""``codegate lint``: what a suite's files lack, with stable codes."""
+"""``codegate lint``: problems in a suite's files, with stable codes."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from codegate.suite import load_suite
 @click.option("--fix", is_flag=True, help="Take over edited statements and recipes; write missing titles and canaries.")
 @json_option
 def command(suite: Path, fix: bool) -> ExitCode:
-    """Look for what the files of SUITE lack: a line `CODE problem: message` for each finding.
+    """Check the files of SUITE: one line `CODE problem: message` for each finding.
 
     Nothing is executed; `codegate validate` proves by execution that each problem is sound. Exits 0 without findings, 3
     with some, and 2 when the suite cannot be read at all.

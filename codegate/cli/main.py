@@ -24,7 +24,7 @@ _COMMANDS: Final = {
     "mine": "Mine a suite from a repository's past bug fixes.",
     "pool": "Make one suite of several repositories' suites.",
     "review": "Show every problem of a suite on one page; drop those that a maintainer rejects.",
-    "lint": "Look for what a suite's files lack.",
+    "lint": "Check a suite's files without running anything.",
     "new": "Add a problem to a suite, by hand or from a commit.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
     "plan": "Show what a gate can find and what it costs, before any model call.",
@@ -53,7 +53,7 @@ _MACHINE: Final = frozenset({
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a subcommand's module when it is called, and knows its help line without that."""
+    """A group that imports a subcommand's module only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -75,7 +75,7 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; a name that is none comes with the one that is nearest."""
+        """Find the subcommand; the error for an unknown name suggests the nearest one."""
         if args[0] not in _COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], _COMMANDS, 1)
             raise UsageError(
@@ -116,7 +116,7 @@ _EVERYWHERE: Final = _level_options(hidden=True)
 
 
 def _add_levels(command: click.Command) -> None:
-    """Let a command and its subcommands take the options for what is printed; the help of the whole lists them."""
+    """Add the output options to a command and its subcommands, hidden in their help."""
     command.params += [one for one in _EVERYWHERE if one not in command.params]
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         _add_levels(inner)
@@ -153,7 +153,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _explain(error: BaseException) -> int:
-    """Say what ended the command, and return its exit code."""
+    """Print the error that ended the command; return its exit code."""
     match error:
         case CodegateError():
             known = error
@@ -186,7 +186,7 @@ def _explain(error: BaseException) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit with ``code``, also where the last lines cannot be written: the interpreter would change it then."""
+    """Exit with ``code``, even if the last lines cannot be written and Python would change it."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
+"""``codegate mine``: make a suite from a repository's own history, and maintain it."""
 
 import re
 import shlex
@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
 
 
 class _MineGroup(click.Group):
-    """``codegate mine REPOSITORY …``, and subcommands beside it: what is none of their names is a repository."""
+    """``codegate mine REPOSITORY …``, or a subcommand; any other word is a repository."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in self.commands:
@@ -235,7 +235,7 @@ def import_command(
 )
 @json_option
 def report_command(suite: Path, config: Path | None) -> ExitCode:
-    """Show the funnel that SUITE came from, and what its problems are worth."""
+    """Show the mining funnel of SUITE, and the quality of its problems."""
     mined = read_summary(suite)
     if mined is not None and not (suite / "suite.yml").exists():
         reasons = ", ".join(f"{count} {reason}" for reason, count in list(mined.get("reasons", {}).items())[:_LONGEST])

@@ -1,4 +1,4 @@
-"""What commands print: one JSON document on stdout with ``--json``, and people's lines on stderr then."""
+"""Output of commands: lines for people, or with ``--json`` one document on stdout."""
 
 import json
 import logging
@@ -35,16 +35,16 @@ def json_wanted() -> bool:
 
 
 def say(text: str = "") -> None:
-    """Print lines for people, without anything that a terminal or a CI system would act on, and without keys.
+    """Print lines for people, without keys and without commands to a terminal or CI system.
 
-    They go to stderr where stdout is for JSON, unless only errors are wanted there.
+    They go to stderr if stdout is for JSON, unless only errors are wanted there.
     """
     if not (_json_wanted and is_quiet()):
         _print(text, err=_json_wanted)
 
 
 def note(text: str) -> None:
-    """Print lines for people on stderr, above a bar that is shown there; nothing where only errors are wanted."""
+    """Print lines on stderr, above a progress bar; nothing if only errors are wanted."""
     if is_quiet():
         return
     if _above:
@@ -55,7 +55,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def notes_through(write: Callable[[str], None]) -> Iterator[None]:
-    """Print notes by ``write`` meanwhile, which keeps them apart from a bar."""
+    """Print notes by ``write`` in a ``with`` block, so that they do not break a bar."""
     _above.append(write)
     try:
         yield
@@ -68,14 +68,14 @@ _log: Final = logging.getLogger("codegate")
 
 
 class _Notes(logging.Handler):
-    """Prints records as notes, which keeps keys out of them."""
+    """Prints log records as notes, without keys."""
 
     def emit(self, record: logging.LogRecord) -> None:
         note(f"{datetime.now():%H:%M:%S} {record.name.removeprefix('codegate.')}: {record.getMessage()}")
 
 
 def set_level(name: str) -> None:
-    """Set what is printed on stderr: ``error``, ``info`` (notes and progress, too) or ``debug`` (a log, too)."""
+    """Set the level of stderr: ``error``, ``info`` (notes, progress) or ``debug`` (a log, too)."""
     _log.setLevel(name.upper())
     _log.propagate = False
     if not _log.handlers:
@@ -116,9 +116,9 @@ def emit(document: Any) -> None:
 
 
 def print_error(error: CodegateError) -> None:
-    """Print an expected error: one line on stderr, and one on stdout, a document, when JSON was asked for.
+    """Print an expected error as one line on stderr, and as a document with ``--json``.
 
-    A command that the remedy ends with stands on a line of its own, to be pasted.
+    A command at the end of the remedy gets its own line, to be pasted.
     """
     advice, _, command = error.remedy.partition("\n")
     _print(f"codegate: {' '.join(f'{error.cause} {advice}'.split())}", err=True)
@@ -130,7 +130,7 @@ def print_error(error: CodegateError) -> None:
 
 
 def columns() -> int:
-    """Return how wide people's tables may be: as their terminal, 100 where there is none, whatever ``COLUMNS`` says."""
+    """Return the width of tables: the terminal's, else 100, whatever ``COLUMNS`` says."""
     stream = sys.stderr if _json_wanted else sys.stdout
     return (stream.isatty() and os.get_terminal_size(stream.fileno()).columns) or _WIDTH
 

@@ -110,7 +110,7 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
 
 
 def _pilot(run: Run, journal: Journal) -> tuple[str, dict[str, Any]]:
-    """Return what the pilot made and how its run is continued, for people and as a document."""
+    """Return the pilot's result and how to continue its run, as text and as a document."""
     priced = all(one.prices is not None for one in run.manifest.candidates if one.calls_a_model)
     usd = float(journal.calls.spending().usd) if priced else None
     command = shlex.join((*command_again(), "--resume", str(journal.folder)))
@@ -131,7 +131,7 @@ def _calls_words(calls: CallNeeds, limit: int | None) -> str:
 
 
 def _gate_table(statement: PowerStatement) -> Table:
-    """Return how often gates end how, by what the candidate is like."""
+    """Return how often a gate ends in each verdict, by kind of candidate."""
     cases = {
         "equal on these problems": statement.equal,
         f"worse by {statement.margin * 100:g} pp": statement.worse,
@@ -145,7 +145,7 @@ def _gate_table(statement: PowerStatement) -> Table:
 
 
 def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> Table:
-    """Return what a gate and a baseline take, a column for each candidate."""
+    """Return the expense of a gate and of a baseline, a column for each candidate."""
     header = ("", *(one.spec.label for one in every))
     columns = [_cells(one, options) for one in every]
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])
@@ -197,7 +197,7 @@ def _range(values: Sequence[float] | float | None, form: str, unit: str = "") ->
 
 
 def _estimates(values: Sequence[Estimate], form: str, unit: str = "") -> str:
-    """Return the values, and in brackets from the lowest to the highest end of their intervals."""
+    """Return the values as text, with the widest range of their intervals in brackets."""
     words, ends = _range(_values(values), form, unit), _interval(values)
     return words if ends is None else f"{words} [{'–'.join(f'{end:{form}}' for end in ends)}]"
 
@@ -212,7 +212,7 @@ def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
 
 
 def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
-    """Return the forecasts as a document by label, with the key where several candidates have the same."""
+    """Return the forecasts as a document by label, or label and key if labels repeat."""
     labels = [one.spec.label for one in every]
     return {
         label if labels.count(label) == 1 else f"{label} ({one.spec.key()[:8]})": _json(one, options)

@@ -1,4 +1,4 @@
-"""What gates a run, by the configuration or the defaults, and how its report is shown."""
+"""The configuration or the defaults that a run is gated by, and the output of its report."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def project_by(
     suite: Path | None = None,
     repository: Path | None = None,
 ) -> Project:
-    """Return what is run by the rules of ``commit``, until the command ends."""
+    """Return the project by the rules of ``commit``; its files last until the command ends."""
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
     own = config_file(config)
 

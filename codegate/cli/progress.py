@@ -18,7 +18,7 @@ class _Show(Protocol):
 
 @contextmanager
 def run_progress() -> Iterator[Callable[[Progress], None]]:
-    """Give a function that shows each outcome, and what the run is doing meanwhile."""
+    """Yield a function that shows each outcome, and the work in between."""
     with _shown() as show:
 
         def step(step: Progress) -> None:
@@ -30,7 +30,7 @@ def run_progress() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
-    """Give a function that shows what becomes of each unit, and what is tried meanwhile."""
+    """Yield a function that shows each unit's result, and the work in between."""
     with _shown() as show:
 
         def step(event: "MineEvent") -> None:
@@ -41,7 +41,7 @@ def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
 
 @contextmanager
 def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
-    """Give a function that shows how much is done of how much, and what is under way."""
+    """Yield a function that shows how much is done, and the work under way."""
     with _shown() as show:
         yield lambda done, total, text: show(done, total, text, important=False, waiting=True)
 

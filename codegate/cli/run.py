@@ -31,7 +31,7 @@ _PLANNED: Final = frozenset({
 @request_options(RunRequest)
 @json_option
 def command(suite: Path | None, request: RunRequest) -> ExitCode:
-    """Run candidates on SUITE, and compare them with the pinned baseline where there is one.
+    """Run candidates on SUITE, and compare them with the pinned baseline if there is one.
 
     The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
     codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and stops

@@ -15,9 +15,9 @@ from codegate.running import load_run
 @click.argument("runs", metavar="RUN [RUN ...]", type=FOLDER, nargs=-1, required=True)
 @json_option
 def command(runs: tuple[Path, ...]) -> None:
-    """Show what the settings of the candidates of one or more RUNS (folders) do.
+    """Show the effect of each setting of the candidates of one or more RUNS (folders).
 
-    Score by setting, the effect of each setting, the most sensitive problems, and what got better here and worse there.
+    Score by setting, the effect of each setting, the most sensitive problems, and where a setting helps and hurts.
     `codegate run` and `codegate report` have the same tables in every report of such runs. No model is called, and
     nothing is gated: the exit code is 0 whatever it shows.
     """

@@ -121,7 +121,7 @@ class Baseline(Strict):
         return self.model_copy(update={"digest": self.computed_digest()})
 
     def age(self, now: datetime | None = None) -> "Age":
-        """Return the age of the newest samples: a refresh has shown that older ones still agree with them."""
+        """Return the age of the newest samples, with which a refresh compared the older ones."""
         newest = max(datetime.fromisoformat(run.finished) for run in self.runs)
         days = ((now or datetime.now(UTC)) - newest).days
         if days < -1:  # clocks of two machines may differ by a little
@@ -140,7 +140,7 @@ class Age:
     state: Literal["fresh", "old", "expired", "future"]
 
     def words(self) -> str:
-        """Return a warning for people; empty when it is fresh."""
+        """Return a warning about its age, or "" if it is fresh."""
         match self.state:
             case "old":
                 return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
@@ -220,7 +220,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read and verify a baseline file; raises UsageError where it is missing, broken, changed or incomplete."""
+    """Read and verify a baseline file; raise UsageError if anything is wrong with it."""
     return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
 
 
@@ -254,7 +254,7 @@ def write_lock(
 
 
 def load_lock(lock_path: Path) -> Lock:
-    """Read ``codegate.lock``; raises UsageError where it is missing or broken, or names a path outside its folder."""
+    """Read ``codegate.lock``; raise UsageError if it is missing, broken or leads elsewhere."""
     return parse_lock(_read(lock_path, MAX_LOCK_BYTES, "lock"), lock_path)
 
 
@@ -309,7 +309,7 @@ def _verified(path: Path | str, data: bytes) -> Baseline:
 
 
 def encoded(file: Baseline | Lock) -> bytes:
-    """Return the bytes of the file; raises UnicodeEncodeError where it holds half a surrogate pair."""
+    """Return the file's bytes; raise UnicodeEncodeError for a lone surrogate."""
     value = file.model_dump(mode="json", by_alias=True)
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -335,7 +335,7 @@ def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> 
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return where a model is broken and how, as one short line."""
+    """Return the place and kind of the first error, as one short line."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "top level"
     return shown(f"{place[:200]}: {first['msg'][:200]}")

@@ -95,14 +95,14 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
 
 def _parts_that_differ(harness: Mismatch) -> Mismatch:
-    """Return the two sides of a harness without the files that are the same on both."""
+    """Return both sides of a harness, without files that are equal."""
     sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
     old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
     return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
 
 
 def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    """Return how an agent's system prompt and tools differ; nothing where one side does not know them."""
+    """Return differences of system prompt and tools; () if one side is unknown."""
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
     tools = [
@@ -118,7 +118,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning where different models answered to the same name at the same address."""
+    """Return a warning if different models answered under the same name and address."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
@@ -162,7 +162,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without problems that one has in quarantine, and these."""
+    """Return both sides without problems quarantined on one, and those problems."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -177,7 +177,7 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without the problems that differ, and those problems.
+    """Return both sides without problems that differ, and those problems.
 
     The suite's own digest is then no condition: any change of a problem changes it.
     """
@@ -197,7 +197,7 @@ def without_changed(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without those of the problems in ``gone``, which has the reasons."""
+    """Return the samples without the problems in ``gone``, which has the reasons."""
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 
@@ -225,7 +225,7 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Refuse samples of ``side`` that contradict themselves."""
+    """Raise UsageError if samples of ``side`` contradict each other."""
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

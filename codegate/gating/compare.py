@@ -236,7 +236,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
 
 
 def _blocked(sides: _Comparison) -> str | None:
-    """Return why no samples could make a pass, and what to do; None where they could."""
+    """Return why no samples could lead to a pass, and the remedy, or None."""
     policy, compared = sides.terms.policy, sides.baseline.problem_digests
     if not compared:
         return "There are no problems to compare."
@@ -255,7 +255,7 @@ def _blocked(sides: _Comparison) -> str | None:
 
 
 def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
-    """Raise UsageError where the policy names a problem that neither side knows."""
+    """Raise UsageError if the policy names a problem that neither side knows."""
     known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
     if unknown := sorted(set(policy.must_pass) - known):
         raise UsageError(
@@ -273,7 +273,7 @@ def _demands(
     *,
     pending: bool,
 ) -> tuple[Decision, str] | None:
-    """Return the decision by floors and must_pass; None where they change nothing."""
+    """Return the decision by floors and must_pass, or None if they change nothing."""
     policy = sides.terms.policy
     if broken := broken_floors(groups):
         worst = broken[0]
@@ -305,7 +305,7 @@ def _demands(
 
 
 def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
-    """Return what the counts show about problems like these, at a level of its own."""
+    """Return the test for problems like these, at its own level."""
     pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
     units = clusters_of(list(matched.pairs), sources)
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)

@@ -26,7 +26,7 @@ def confirm(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Return the verdict after a comparison with fresh samples of the pinned model; arguments as ``compare``.
+    """Return the verdict after comparing with fresh samples too; arguments as ``compare``.
 
     Where fresh and stored samples differ (exact stratified test, two-sided p below 1 %), the candidate is compared with
     the fresh samples alone, otherwise with both pooled. The regression stands if that comparison finds it again: on the
@@ -62,7 +62,7 @@ def confirm(
 
 
 def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
-    """Return that the drop against the fresh samples alone is too small; None where it is large enough."""
+    """Return a sentence if the drop against the fresh samples is too small, or None."""
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or demanded:
         return None

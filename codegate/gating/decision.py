@@ -71,16 +71,16 @@ class Terms:
 
     @property
     def fewest_problems(self) -> int:
-        """Return how many compared problems a pass takes."""
+        """Return how many compared problems a pass needs."""
         if self.policy.min_problems is not None:
             return self.policy.min_problems
         return FEWEST_SAMPLED_WELL if self.looks[-1] >= 10 else FEWEST_PROBLEMS
 
 
 def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
-    """Return what the counts show about these problems.
+    """Compare the counts by the test that fits their samples.
 
-    Where most problems have a single baseline sample (copies count once), sampling noise cannot be separated from
+    If most problems have a single baseline sample (copies count once), sampling noise cannot be separated from
     the differences between problems. Then the test for bugs like these decides: it counts both as noise.
     """
     test = suite_test if mean([pair.baseline_n for pair in pairs]) >= 2 else population_test
@@ -154,7 +154,7 @@ _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is sh
 
 
 def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[VerdictKind, str] | None:
-    """Return the verdict where too few graded samples are left to decide now; None where enough are.
+    """Return the verdict if too few graded samples are left to decide, or None.
 
     The next look repeats lost samples; it is ``infrastructure`` when none is left, or most problems have no sample.
     """
@@ -176,7 +176,7 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
 
 
 def too_thin(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
-    """Return why too many of ``problems`` have less than half of their samples; None where enough have them."""
+    """Return a reason if too many ``problems`` lack half of their samples, or None."""
     planned = max((len(entries) for entries in samples.samples.values()), default=0)
     thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
     if thin <= max(1, int(TOLERATED_PROBLEMS * len(problems))):
@@ -220,7 +220,7 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
-    """Return a warning with the verdict that counts losses as failures; None where few are lost.
+    """Return a warning with the verdict if losses count as failures, or None.
 
     Losses are taken to be random; answers that a limit of the configuration cut would have failed.
     """
@@ -241,7 +241,7 @@ def lost_words(candidate: CandidateSamples) -> str:
 
 
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
-    """Return which limits to raise for answers that ended so; empty where it is not known."""
+    """Return which limits to raise for the failures ``cut``, or "" if unknown."""
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 
@@ -302,7 +302,7 @@ def _cut(sample: Sample) -> str | None:
 
 
 def _cut_passed(candidate: CandidateSamples) -> CandidateSamples:
-    """Return the samples as if each of which a limit cut an answer had passed."""
+    """Return the samples, with those whose answer a limit cut counted as passed."""
 
     def passed(sample: Sample) -> Sample:
         return sample if _cut(sample) is None else Sample(index=sample.index, passed=True)

@@ -41,14 +41,14 @@ class Change:
     p_drop: float
 
     def words(self) -> str:
-        """Return the change for people, with n and uncertainty."""
+        """Return the change as text, with n and uncertainty."""
         problems = count_of(self.n, "problem")
         text = f"{self.before:.1%} then, {self.after:.1%} now on {problems}: {self.difference * 100:+.1f} pp"
         return f"{text}{f' ({interval_words(self.interval)})' if self.interval else ''}, {probability(self.p)}"
 
 
 def interval_words(interval: tuple[float, float]) -> str:
-    """Return a 95 % interval of a difference for people, in percentage points."""
+    """Return a 95 % interval of a difference as text, in percentage points."""
     return f"95% interval {interval[0] * 100:+.1f}..{interval[1] * 100:+.1f}"
 
 
@@ -59,7 +59,7 @@ def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
 
 
 def pass_rate(counts: Counts) -> Estimate:
-    """Return the mean over the problems of ``counts`` of each one's share of passes."""
+    """Return the mean of the problems' pass rates."""
     return mean_share(passed / n for passed, n in counts.values() if n)
 
 

@@ -85,7 +85,7 @@ def _stored_variance(passed: int, n: int) -> float:
 
 @functools.lru_cache(maxsize=65_536)
 def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
-    """Return the sampling variance of the candidate's rate where the null hypothesis keeps this share of the rate."""
+    """Return the variance of the candidate's rate if it keeps the share ``kept``."""
     k = pair.candidate_n
     rate = (pair.candidate_passed + prior * kept * _shrunk(pair.baseline_passed, pair.baseline_n)) / (k + prior)
     return rate * (1.0 - rate) / k / (1.0 - k / (k + prior) ** 2)

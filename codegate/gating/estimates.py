@@ -37,13 +37,13 @@ class Estimate:
     of: str = "problems"
 
     def words(self) -> str:
-        """Return a share for people: ``83.3% [64–93%] n=24``."""
+        """Return a share as text: ``83.3% [64–93%] n=24``."""
         if self.value is None or self.low is None or self.high is None:
             return "unknown"
         return f"{self.value:.1%} [{self.low * 100:.0f}–{self.high * 100:.0f}%] n={self.n:,}"
 
     def times(self, factor: float) -> "Estimate":
-        """Return the estimate in another unit; ``factor`` is positive."""
+        """Return the estimate multiplied by ``factor``, which is positive."""
 
         def scaled(value: float | None) -> float | None:
             return None if value is None else value * factor

@@ -89,7 +89,7 @@ class HistoryEntry(Strict):
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Return the entry of one candidate's samples; raises UsageError where the run is unfinished or has no time."""
+    """Return a candidate's entry; raise UsageError if its run is unfinished or undated."""
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
     if not entries or any(sample.failure == "not run" for sample in entries):
@@ -119,14 +119,14 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
 
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
-    """Return the entries, the oldest run first; raises UsageError where the file is missing or broken."""
+    """Return the entries, oldest run first; raise UsageError if the file is unusable."""
     if not os.path.lexists(path):
         raise UsageError(f"{path} does not exist.", "`codegate history append RUN` writes it.")
     return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Append the entries that are new, and return those; raises as ``read_history``, and where the file is held."""
+    """Append the new entries and return them; raises as ``read_history``, and if locked."""
     with _locked(path):
         _repair_last_line(path)
         known = {entry.key: entry for entry in _lines(path)}
@@ -202,7 +202,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _repair_last_line(path: Path) -> None:
-    """End the last line, or remove it where it is no entry."""
+    """End the last line if it is an entry, else remove it."""
     with open_regular(path, MAX_HISTORY_BYTES) as file:
         data = file.read()
     if not data or data.endswith(b"\n"):

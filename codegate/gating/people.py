@@ -1,6 +1,7 @@
-"""What people solved of a history's problems: a table of theirs in, passes and tries by problem beside the history.
+"""How people did on a history's problems: their table is read, and the counts are kept.
 
-Who they are is not kept. It is for comparison on the dashboard alone: no gate reads it.
+The counts are in a file beside the history; names are not kept. They are shown on the dashboard only: no gate reads
+them.
 """
 
 import csv
@@ -26,7 +27,7 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class People(Strict):
-    """How many people tried, and passes and tries by problem."""
+    """How many people tried; ``counts`` are (passes, tries) by problem."""
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
     people: int = Field(ge=1, le=1_000_000)
@@ -36,7 +37,7 @@ class People(Strict):
     ]
 
     def words(self) -> str:
-        """Return how many they are, for people."""
+        """Return their number as text: ``3 people``."""
         return "one person" if self.people == 1 else f"{self.people:,} people"
 
     def rate_on(self, problems: Collection[str]) -> Estimate:
@@ -50,7 +51,7 @@ def people_path(history: Path) -> Path:
 
 
 def read_people(history: Path) -> People | None:
-    """Return what people did, None where nothing is recorded; raises UsageError where the file is broken."""
+    """Return what people did, or None; raise UsageError if the file is broken."""
     path = people_path(history)
     if not os.path.lexists(path):
         return None
@@ -58,7 +59,7 @@ def read_people(history: Path) -> People | None:
 
 
 def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
-    """Write what people did beside ``history``, from a CSV file."""
+    """Write what people did, from the CSV file ``source``, beside ``history``."""
     reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
     counts: dict[str, tuple[int, int]] = {}
     tries: set[tuple[str, str]] = set()

@@ -64,7 +64,7 @@ class Origin:
 
 
 def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
-    """Return the samples of all ``parts`` as those of one run, renumbered from 0 for every problem.
+    """Return the samples of all ``parts`` as one, renumbered from 0 for every problem.
 
     A problem that some run has in quarantine leaves all of them. Raises UsageError for no run, one given twice, an
     incomplete or sequential one, or runs of other candidates, models or conditions.

@@ -59,13 +59,13 @@ class RateModel:
         return len(set(self.clusters))
 
     def draw(self, random_: random.Random, passed: int = 0, failed: int = 0) -> float:
-        """Return the true rate of one problem, given what the baseline showed of it."""
+        """Draw a true pass rate for one problem, given its baseline counts."""
         a, b = self.rate * self.strength + passed, (1.0 - self.rate) * self.strength + failed
         return 1.0 if b <= 0.0 else 0.0 if a <= 0.0 else random_.betavariate(a, b)
 
 
 def baseline_model(baseline: CandidateSamples) -> RateModel:
-    """Return the rate model of a stored baseline; raises ValueError where it has no graded sample."""
+    """Return a baseline's rate model; raise ValueError if it has no graded sample."""
     samples = without_copies(baseline).samples
     counts = {name: found for name, entries in sorted(samples.items()) if (found := tally(entries))[1]}
     if not counts:
@@ -106,7 +106,7 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Return how gates end for a candidate that lost ``drop`` everywhere alike."""
+    """Simulate gates of a candidate that lost ``drop`` on all problems; return how they end."""
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
@@ -120,7 +120,7 @@ def _count(model: RateModel) -> int:
 def _gates(
     model: RateModel, policy: GatePolicy, looks: tuple[int, ...] | None, candidates: int, drop: float
 ) -> Iterator[tuple[Decision, int]]:
-    """Yield how each simulated gate ends: its decision, and the samples per problem that it took."""
+    """Yield each simulated gate's decision and its samples per problem."""
     planned = looks or policy.looks
     terms = [Terms(policy, planned, samples, candidates) for samples in planned]
     random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
@@ -129,7 +129,7 @@ def _gates(
 
 
 def _one_gate(model: RateModel, looks: Sequence[Terms], drop: float, random_: random.Random) -> tuple[Decision, int]:
-    """Return the decision of one simulated gate, and the samples per problem that it took."""
+    """Return one simulated gate's decision and its samples per problem."""
     if model.counts:
         stored = list(model.counts)
         rates = [model.draw(random_, passed, n - passed) for passed, n in stored]
@@ -182,7 +182,7 @@ class PowerStatement:
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
     def found_words(self) -> str:
-        """Return which drop gates find."""
+        """Return a phrase on the drop that gates find."""
         if self.detectable_drop is None:
             return (
                 "no drop, however large, is found in 4 of 5 gates: "
@@ -191,7 +191,7 @@ class PowerStatement:
         return f"the smallest drop found in 4 of 5 gates is {self.detectable_drop * 100:.1f} pp"
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the forecast for people."""
+        """Return the forecast as sentences."""
         what = count_of(self.problems, "problem")
         if self.units < self.problems:
             what += f" from {self.units} pull requests"
@@ -281,7 +281,7 @@ class Calibration:
 
     @property
     def kept(self) -> bool:
-        """Return whether the alarms can be as rare as promised."""
+        """Return whether the alarms are as rare as promised, up to chance."""
         return self.low <= self.alpha
 
 

@@ -1,4 +1,4 @@
-"""What the gate compares: per problem, the samples of one candidate, each passed, failed or not to be counted."""
+"""What the gate compares: a candidate's samples per problem, passed, failed or not counted."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from codegate.strict import Strict
 class Sample(Strict):
     """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason.
 
-    ``answer`` is a digest of the whole answer, by which copies are known; None where it was not kept. ``lost`` are the
-    tries of this sample that faults took which the answer may cause, by fault; its own is one of them.
+    ``answer`` is a digest of the whole answer, which shows copies; None if the answer was not kept. ``lost`` counts the
+    tries of this sample that ended in a fault which the answer may have caused, by fault; its own counts too.
     """
 
     index: int = Field(ge=0)
@@ -60,7 +60,7 @@ class CandidateSamples(Strict):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return conditions and settings together: what samples of one candidate have in common to be pooled."""
+        """Return conditions and settings; samples are pooled only if all are equal."""
         return {**self.conditions, **self.settings}
 
     def renumbered(self) -> "CandidateSamples":
@@ -77,7 +77,7 @@ _BEYOND_CHANCE: Final = 0.01
 
 @dataclass(frozen=True)
 class Matched:
-    """The problems both sides have counted samples of, in order of their ids, and the others with reasons.
+    """The problems with counted samples on both sides, by id, and the others with reasons.
 
     ``failures`` is the most frequent failure class of the candidate on each problem.
     """
@@ -93,12 +93,12 @@ def counted(samples: tuple[Sample, ...]) -> list[Sample]:
 
 
 def tally(samples: Sequence[Sample]) -> tuple[int, int]:
-    """Return passes and graded samples."""
+    """Return the numbers of passes and of graded samples."""
     return sum(sample.passed is True for sample in samples), sum(sample.passed is not None for sample in samples)
 
 
 def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
-    """Return the counts of every problem that has a graded sample on both sides, and why the others have not."""
+    """Pair the counts of problems graded on both sides; list the others with reasons."""
     pairs: dict[str, Pair] = {}
     failures: dict[str, str | None] = {}
     excluded: list[Exclusion] = []
@@ -124,7 +124,7 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 
 
 def copied(samples: CandidateSamples) -> tuple[int, int]:
-    """Return the problems whose graded answers are all equal, and those with two or more answers."""
+    """Return how many problems have only equal answers, of how many with several."""
     several = [
         {sample.answer for sample in entries}
         for entries in map(counted, samples.samples.values())
@@ -134,10 +134,11 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
 
 
 def without_copies(samples: CandidateSamples) -> CandidateSamples:
-    """Return the samples with copies removed, where most problems have only copies of one answer.
+    """Return the samples without copies, if most problems have only equal answers.
 
     A model at temperature 0, or behind a cache, repeats one answer: its samples are not independent, and counting each
-    would overstate the evidence. A few equal answers are no copies: a problem may be easy. The first graded one stays.
+    would overstate the evidence. A few equal answers are kept: a problem may be easy. Of copies the first graded one
+    stays.
     """
     same, several = copied(samples)
     if 2 * same <= several:

@@ -1,4 +1,4 @@
-"""The sentences of a verdict. Numbers have as many digits as it takes not to contradict the decision."""
+"""The sentences of a verdict, with enough digits not to contradict the decision."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def _difference(found: Comparison, margin: float, which: str) -> str:
 
 
 def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms, *, pending: bool) -> str:
-    """Return what the test decided, as the end of a sentence."""
+    """Return the test's decision as the end of a sentence."""
     policy, margin = terms.policy, _points(terms.policy.margin)
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
@@ -132,7 +132,7 @@ def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
 
 
 def probability(p: float, level: float = 1.0) -> str:
-    """Return ``p=.012``, on its side of ``level``; ``p<.001`` where it is below both."""
+    """Return ``p=.012`` or ``p<.001``, rounded without crossing ``level``."""
     if p < min(0.001, level):
         return "p<.001"
     return "p=" + beside(p, level, 3).removeprefix("0")
@@ -167,7 +167,7 @@ def mismatch_reason(found: Differences) -> str:
 
 
 def controls_words(problems: tuple[str, ...]) -> str:
-    """Return the cause and the remedy where a validation has added controls to problems."""
+    """Return cause and remedy for controls that a validation added."""
     return (
         f"`codegate validate` has added controls to {few(problems)} since the baseline was pinned. Controls can "
         "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "

@@ -1,4 +1,4 @@
-"""What both tests of the gate start from: counts per problem, and what a comparison of them shows.
+"""Common parts of the gate's tests: counts per problem, and a comparison's result.
 
 Sums are taken with ``math.fsum``, so the order of the problems cannot change a single bit of the answer.
 """

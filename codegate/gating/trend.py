@@ -1,4 +1,4 @@
-"""Trends of a history, and the nightly watch: does the pinned model still solve what it solved when it was pinned?
+"""Trends of a history, and the nightly watch for changes of the pinned model.
 
 The nights' samples are compared with the stored ones by the exact stratified test of "no problem's rate fell". Seven
 nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop of ten points is paged
@@ -54,7 +54,7 @@ class Slope:
     n: int
 
     def words(self) -> str:
-        """Return it for people."""
+        """Return the trend as text."""
         interval = interval_words((self.low, self.high))
         return f"{self.value * 100:+.1f} pp per {DAYS} days ({interval}, n={count_of(self.n, 'run')})"
 
@@ -227,7 +227,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
 
 
 def _lost_too_many(entry: HistoryEntry) -> str:
-    """Return why a run has too few samples left to compare; an empty string where it has enough."""
+    """Return why a run has too few samples left to compare, or ""."""
     made = entry.samples * len(entry.counts)
     enough = entry.lost < made and entry.lost <= max(1, TOLERATED_LOSSES * made)
     return "" if enough else f"{entry.lost} of {made} samples were lost to infrastructure faults"

@@ -36,7 +36,7 @@ _Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class DamagedArtifact(UsageError):
-    """What was downloaded is larger than allowed, or not what GitHub says that the artifact is."""
+    """The download is larger than allowed, or not the artifact that GitHub describes."""
 
 
 class _Answered(BaseModel):
@@ -110,7 +110,7 @@ _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
 class BadArchive(UsageError):
-    """An archive that is none, is broken, or is made to harm."""
+    """An archive that is broken, malicious or no zip."""
 
 
 def read_members(

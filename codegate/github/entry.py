@@ -153,7 +153,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
 
 
 def _publish(result: Result, job: Job) -> None:
-    """Publish the result on GitHub; whatever becomes of that, the verdict stands."""
+    """Publish the result on GitHub; a failure does not change the verdict."""
     try:
         url = publish(result, job)
         if url is not None:
@@ -182,7 +182,7 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 
 
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
-    """Refuse a cache of answers in the checkout, whose author wrote them."""
+    """Raise UsageError for a cache in the checkout, whose author could write answers."""
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
     for path in (
@@ -196,7 +196,7 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
 
 
 def _fresh(inputs: Inputs) -> Inputs:
-    """Refuse a run folder that is there: another step's, or a link that a stranger's branch brought."""
+    """Raise UsageError if the run folder exists: it may come from a stranger's branch."""
     if os.path.lexists(inputs.reports / "run"):
         raise UsageError(
             f"{_for_later_steps(inputs.reports / 'run', inputs)} exists already.",
@@ -206,7 +206,7 @@ def _fresh(inputs: Inputs) -> Inputs:
 
 
 def _for_later_steps(path: Path, inputs: Inputs) -> str:
-    """Return ``path`` relative to the workspace: outside of this container the workspace is another folder."""
+    """Return ``path`` relative to the workspace, which has another path on the host."""
     return path.relative_to(inputs.workspace).as_posix()
 
 
@@ -220,7 +220,7 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
 
 
 def _give_back(inputs: Inputs, suite: str | None = None) -> None:
-    """Make the workspace's owner the owner of what was written.
+    """Give the written files to the workspace's owner.
 
     The next checkout cannot remove files of root.
     """
@@ -241,7 +241,7 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
 
 
 def leave_to_child() -> None:
-    """Return in a child process; this one stays behind as its keeper and exits as the child did.
+    """Fork and return in the child; the parent watches it and exits as it does.
 
     The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and orphans
     are its to reap. The keeper passes SIGINT and SIGTERM on and waits; it exits with 128 + n where signal n

@@ -1,4 +1,4 @@
-"""Built environments that an artifact keeps between runs; the lock says which archives in it may be taken.
+"""Built environments, kept between runs in an artifact; the lock lists those to trust.
 
 It is no cache of GitHub's: any job of a pull request can fill one of its branch, and restoring one writes whatever file
 of the runner its archive names.

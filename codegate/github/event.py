@@ -1,4 +1,4 @@
-"""What started the workflow, as far as codegate acts on it.
+"""The event that started the workflow, reduced to the fields that codegate uses.
 
 The runner writes the payload, but much of what is in it (titles, branches, who proposes what) is written by the author
 of the pull request. Only what is listed here is taken from it, by its type and its form.
@@ -64,7 +64,7 @@ class _Facts(BaseModel):
 
 
 class PullRequest(_Facts):
-    """A pull request; ``head_repository_id`` is None where the head's repository is gone, or not named."""
+    """A pull request; ``head_repository_id`` is None if that repository is gone or unnamed."""
 
     number: _Id
     base_sha: _Sha = Field(validation_alias=AliasPath("base", "sha"))
@@ -73,7 +73,10 @@ class PullRequest(_Facts):
 
 
 class WorkflowRun(_Facts):
-    """The run whose end started this one; ``event`` started that, and ``head_repository`` is None where it is gone."""
+    """The run whose end started this one, with its ``event``.
+
+    ``head_repository`` is None if the repository is gone.
+    """
 
     id: _Id
     head_sha: _Sha
@@ -93,7 +96,7 @@ class _Repository(_Facts):
 
 
 class _Environment(_Facts):
-    """Variables of the runner, which are never taken as they are."""
+    """The runner's variables, validated before use."""
 
     GITHUB_EVENT_NAME: _EventName
     GITHUB_REPOSITORY: _Name
@@ -119,7 +122,7 @@ _PartT = TypeVar("_PartT", bound=_Facts)
 
 @dataclass(frozen=True)
 class Event:
-    """What started the workflow, and where; an empty text, None and 0 mean that it is unknown.
+    """The event of the workflow; an empty text, None and 0 mean that a field is unknown.
 
     Attributes:
         pull: the pull request that the event is about.
@@ -145,7 +148,7 @@ class Event:
 
     @property
     def fork(self) -> bool:
-        """Return whether a commit of another repository started this; what is not known to be ours is not."""
+        """Return whether the commit is of another, or an unknown, repository."""
         source = self.pull or self.workflow_run
         if source is None:
             return False
@@ -153,7 +156,7 @@ class Event:
 
     @property
     def head_sha(self) -> str:
-        """Return the commit that people see: the head of the pull request or of the other run, else the run's own."""
+        """Return the head of the pull request or other run, else the run's own commit."""
         source = self.pull or self.workflow_run
         return source.head_sha if source is not None else self.sha
 
@@ -164,7 +167,7 @@ class Event:
 
 
 def read_event(environment: Mapping[str, str]) -> Event:
-    """Return what started the workflow; raises UsageError where the payload is missing, too large or not an event's."""
+    """Return the workflow's event; raise UsageError if its payload is unusable."""
     given = _valid(_Environment, {name: value for name, value in environment.items() if value}, "")
     name, path = given.GITHUB_EVENT_NAME, given.GITHUB_EVENT_PATH
     payload = parse_json(read_text(Path(path), MAX_PAYLOAD_BYTES), "the event's payload") if path else {}
@@ -206,7 +209,7 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
 
 
 def refusal(event: Event) -> str | None:
-    """Return why no suite is run for this event, such as a stranger's, or None."""
+    """Return why no suite runs for this event (such as a stranger's), or None."""
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         run = event.workflow_run
         if run is not None and run.event not in _BY_MEMBERS:

@@ -109,7 +109,7 @@ class Inputs(Places):
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
-    """Read the inputs; raises UsageError where a value is not what the input takes, or a path leaves the workspace."""
+    """Read the inputs; raise UsageError for a wrong value or a path out of the workspace."""
     names = [field.alias or "" for name, field in Inputs.model_fields.items() if name != "workspace"]
     texts = {name: environment.get(f"INPUT_{name.upper()}", "").strip() for name in names}
     workspace = Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()

@@ -1,4 +1,4 @@
-"""Modes ``gate``, ``plan``, ``merge``, ``baseline``, ``mine`` and ``validate``: one operation and its result each."""
+"""The modes ``gate``, ``plan``, ``merge``, ``baseline``, ``mine`` and ``validate``."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ from codegate.wording import count_of
 
 
 def gate(job: Job, project: Project) -> Result:
-    """Run the candidates, or their shard of a shared run, and report; a shard is compared with nothing."""
+    """Run the candidates, or one shard, and report; a shard is not gated."""
     report = runs.run(
         run_spec(job, project),
         progress_to(job),
@@ -48,7 +48,7 @@ def gate(job: Job, project: Project) -> Result:
 
 
 def plan(job: Job, project: Project) -> Result:
-    """Return the shards of a shared run as a matrix, each with its ``shard`` and a ``name`` for its artifact."""
+    """Return a matrix with each shard's ``shard`` and the ``name`` of its artifact."""
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
     planned = plan_shards(run_spec(job, project), job.inputs.shards)
@@ -76,7 +76,10 @@ def merge(job: Job, project: Project) -> Result:
 
 
 def keep_baseline(job: Job, project: Project) -> Result:
-    """Put the pinned baseline and its lock among the reports, to be uploaded again before its artifact ends."""
+    """Copy the pinned baseline and its lock into the reports.
+
+    They are uploaded again, before their artifact expires.
+    """
     pinned, reports = project.pinned, job.inputs.reports
     if pinned is None:
         raise Skipped("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
@@ -89,10 +92,10 @@ def keep_baseline(job: Job, project: Project) -> Result:
 
 
 def make_baseline(job: Job, project: Project) -> Result:
-    """Make samples of the one candidate, and a baseline of them with the lock that would pin it.
+    """Sample the one candidate, and write a baseline with its lock.
 
-    Where the pinned baseline is of the same model under the same conditions, they are added to its samples: a larger
-    one has less luck. Nothing is pinned: that is what the commit of the lock does, which people review.
+    If the pinned baseline is of the same model under the same conditions, the samples are added to it: more samples
+    leave less to chance. Nothing is pinned yet: that takes a commit of the lock, which people review.
     """
     inputs = job.inputs
     samples = inputs.samples or BASELINE_SAMPLES
@@ -136,7 +139,7 @@ def make_baseline(job: Job, project: Project) -> Result:
 
 
 def _of_same_model(project: Project) -> Baseline | None:
-    """Return the pinned baseline if it is of the one candidate; None where there is none or it is of another."""
+    """Return the pinned baseline if it is of the one candidate, or None."""
     (candidate,) = project.settings.candidates
     pinned = project.pinned.baseline if project.pinned is not None else None
     return pinned if pinned is not None and pinned.spec.key() == candidate.key() else None
@@ -193,7 +196,7 @@ def run_spec(
     samples: int | None = None,
     gated: bool = True,
 ) -> RunSpec:
-    """Return what is run, by the inputs and else by the configuration; a fetched run is continued.
+    """Return the run that inputs and configuration describe; a fetched run continues.
 
     ``candidates`` and ``samples`` replace the project's; ``gated`` runs are compared with its baseline, if any.
     """
@@ -223,7 +226,7 @@ def log_report(job: Job, project: Project, report: Report) -> None:
 
 
 def progress_to(job: Job) -> Callable[[Progress], None]:
-    """Return what shows each outcome in the log, and what the run is doing while there is none for long."""
+    """Return a callback that logs each outcome, and what the run waits for."""
     lines = ProgressLines(job.log.log)
     return lambda step: lines(step.done, step.total, step.words, important=bool(step.outcome), waiting=True)
 

@@ -1,4 +1,4 @@
-"""Mode ``nightly``: a sample of the pinned model each night, against what was pinned and the nights before."""
+"""Mode ``nightly``: sample the pinned model each night; compare with baseline and past nights."""
 
 import contextlib
 import itertools

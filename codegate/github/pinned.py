@@ -41,7 +41,7 @@ def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspac
 
 
 def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
-    """Yield what the lock's transport names; each is fetched only when the ones before it have failed."""
+    """Yield the sources of the lock's transport; each is fetched only when tried."""
     transport = lock.transport
     if transport is not None and github is None:
         yield "artifacts and releases", UsageError("there is no token to fetch them.")
@@ -55,7 +55,7 @@ def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator
 
 
 def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[Source]:
-    """Yield the artifacts of a name, the newest first: of runs that can be trusted, or why they cannot."""
+    """Yield the artifacts of a name, newest first; untrusted ones as an error."""
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
     except (UsageError, GitHubError) as error:

@@ -116,7 +116,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
 
 
 def conclusion_of(kind: str, on_inconclusive: OnInconclusive) -> Conclusion:
-    """Return how a check run ends for a verdict, or for what took its place.
+    """Return the check run's conclusion for a verdict, or for a result without one.
 
     ``infrastructure``, ``error`` and ``no baseline`` are failures: neutral would satisfy a required check, and so let a
     change in that was not measured.
@@ -195,7 +195,7 @@ def _author(item: dict[str, Any]) -> str | None:
 
 
 def number_of(item: dict[str, Any], name: str = "id") -> int:
-    """Return a number that is to be a part of an address; raises GitHubError where there is none."""
+    """Return an item's number; raise GitHubError if it has none."""
     number = item.get(name)
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise GitHubError(f"GitHub: an answer has no {name}.")
@@ -205,7 +205,7 @@ def number_of(item: dict[str, Any], name: str = "id") -> int:
 def _create(
     github: GitHub, path: str, body: dict[str, Any], find: Callable[[], list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Post once: where GitHub does not answer whether it did, look before posting again."""
+    """Post once; if GitHub's answer is missing, look for the text before posting again."""
     try:
         made = github.send("POST", path, body)
     except GitHubError as error:

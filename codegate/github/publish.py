@@ -1,4 +1,4 @@
-"""Publish a result where the inputs ask for it: in a comment, a check run, the nightly issue or a team's chat."""
+"""Publish a result as the inputs say: comment, check run, nightly issue or chat."""
 
 import re
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ _CHAT_SECONDS: Final = 15.0
 
 
 def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
-    """Return the name of this gate among others: its workflow, its job, and the suite where the input names one."""
+    """Return this gate's name, from its workflow, its job and the input ``suite``."""
     words = [environment.get(name, "") for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
     found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join([*words, inputs.suite or ""])).strip("-")
     return found[:100].strip("-") or "gate"
 
 
 def publish(result: Result, job: Job) -> str | None:
-    """Publish the result, and return the address of the comment, the issue or the check run."""
+    """Publish the result; return the web address of what was posted, or None."""
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:
         return None
@@ -68,7 +68,7 @@ def publish(result: Result, job: Job) -> str | None:
 
 
 def _begins(when: str, kind: str) -> bool:
-    """Return whether a comment is begun; one that is there is kept up to date in any case."""
+    """Return whether to post a first comment; an existing one is always updated."""
     return when == "always" or (when == "changes" and kind != "pass") or (when == "regression" and kind == "regressed")
 
 
@@ -87,7 +87,7 @@ def _body(result: Result, event: Event) -> str:
 
 
 def post_message(environment: Mapping[str, str], text: str) -> None:
-    """Post ``text`` to the environment's webhook, whose address no message shows."""
+    """Post ``text`` to the environment's webhook; errors do not show its address."""
     address = environment.get(WEBHOOK_VARIABLE, "").strip()
     if not address:
         return
@@ -107,7 +107,7 @@ def post_message(environment: Mapping[str, str], text: str) -> None:
 
 
 def _document(address: str, text: str) -> dict[str, Any]:
-    """Return the JSON that Slack, Mattermost, Google Chat and Microsoft Teams take from webhooks.
+    """Return the webhook's JSON for Slack, Mattermost, Google Chat or Microsoft Teams.
 
     Protocol: {"text": …} (api.slack.com/messaging/webhooks); Teams' workflows take an Adaptive Card instead
     (learn.microsoft.com, "Create incoming webhooks with Workflows").

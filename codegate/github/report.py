@@ -1,4 +1,4 @@
-"""Mode ``report``: a comment for a run that had no right to write one, because a stranger's commit was in it."""
+"""Mode ``report``: comment for a run on a stranger's commit, which had no right to."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ _MAX_ARCHIVE_BYTES = 256 << 20
 
 
 def report(job: Job) -> Result:
-    """Comment what the run that ended reported, on its own pull request.
+    """Comment the ended run's report on its own pull request.
 
     Nothing that the run wrote decides anything: not the verdict of this step, and not where it is posted.
     """
@@ -53,7 +53,7 @@ def report(job: Job) -> Result:
 
 
 def pull_number(github: GitHub, event: Event) -> int | None:
-    """Return the open pull request of the run that has ended, None where there is none.
+    """Return the open pull request of the ended run, or None.
 
     GitHub is queried, by the run's commit and then by its branch: the payload names no pull request of a fork, and what
     the run itself says may name any.

@@ -86,7 +86,7 @@ def without_command(error: CodegateError) -> CodegateError:
 
 
 def with_resumption(result: Result, job: Job) -> Result:
-    """Return ``result``, and where the run is unfinished, add how to continue it."""
+    """Return ``result``; if the run is unfinished, say how to continue it."""
     if job.inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (job.folder / MANIFEST).is_file():
         return result
     number = job.event.run_id if job.event is not None else 0

@@ -1,4 +1,4 @@
-"""What a step ends with: outputs, summary, annotations and the exit code, however it went."""
+"""The end of a step: outputs, summary, annotations and exit code."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ NO_SECRETS: Final = (
 
 @dataclass(frozen=True)
 class Job:
-    """What a step was given; ``github`` is None without a token or an event."""
+    """The inputs of a step; ``github`` is None without a token or an event."""
 
     inputs: Inputs
     event: Event | None
@@ -72,13 +72,13 @@ class Job:
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, which decides; None: what is checked out does."""
+        """Return the base commit, whose rules decide; None: those of the checkout do."""
         return self.event.base_sha if self.event is not None else None
 
 
 @dataclass(frozen=True)
 class Result:
-    """What the step ends with; ``code`` is the exit code before ``on_inconclusive``."""
+    """The result of a step; ``code`` is the exit code before ``on_inconclusive``."""
 
     code: ExitCode
     outputs: dict[str, str]
@@ -95,12 +95,12 @@ class Result:
 
     @property
     def step_code(self) -> ExitCode:
-        """Return what the step exits with."""
+        """Return the step's exit code."""
         return ExitCode.PASS if self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail" else self.code
 
 
 def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
-    """Return the outputs that are figures: of several candidates those of the one that decides."""
+    """Return the outputs that are figures, of the candidate that decides."""
 
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
@@ -122,14 +122,14 @@ def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
 
 
 def _dollars(view: ReportView) -> str:
-    """Return what the attempts of all candidates cost together; empty where a price is not known."""
+    """Return the cost of all candidates' attempts, or "" if a price is unknown."""
     spent = [entry.measures.costs for entry in view.candidates]
     known = [one.total_usd for one in spent if one.total_usd is not None]
     return f"{sum(known):.4f}" if len(known) == len(spent) else ""
 
 
 def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive) -> tuple[Annotation, ...]:
-    """Return what is shown beside the step: a line for each verdict that is no pass, errors first."""
+    """Return an annotation for each verdict that is no pass, errors first."""
     if not verdicts:
         if code != ExitCode.PASS:
             return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
@@ -168,7 +168,7 @@ def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
 
 
 def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> ExitCode:
-    """Write outputs, summary and annotations, and return what the step exits with."""
+    """Write outputs, summary and annotations; return the step's exit code."""
     try:
         write_summary(environment, result.summary)
         _write_outputs(environment, result)

@@ -34,7 +34,7 @@ Level = Literal["notice", "warning", "error"]
 
 
 class StepLog:
-    """The log of the step, which the runner reads from ``out``; ``redactor`` knows what is never shown."""
+    """The step's log, which the runner reads from ``out``; ``redactor`` removes keys."""
 
     def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
@@ -42,7 +42,7 @@ class StepLog:
         self._lock = threading.Lock()
 
     def log(self, text: str) -> None:
-        """Print ``text``, whatever is in it."""
+        """Print ``text``, which cannot give the runner a command."""
         self._write(self._shown(text))
 
     def annotate(self, level: Level, title: str, message: str) -> None:
@@ -66,7 +66,7 @@ def _escape(text: str) -> str:
 
 @contextmanager
 def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
-    """Give the step's log, and send everything that is printed meanwhile through it, line by line."""
+    """Yield the step's log; everything printed meanwhile goes through it, line by line."""
     step = StepLog(sys.stdout, Redactor(*environment_secrets(environment)))
     with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
         yield step
@@ -127,12 +127,12 @@ def write_summary(environment: Mapping[str, str], markdown: str) -> None:
 
 
 def fault_summary(kind: str, text: str) -> str:
-    """Return Markdown that shows an error's text and acts on nothing in it."""
+    """Return an error's text as Markdown, escaped."""
     return f"## codegate: {kind}\n\n<pre>\n{_inert(text)}\n</pre>\n"
 
 
 def notes_summary(notes: Sequence[str]) -> str:
-    """Return Markdown that shows sentences and acts on nothing in them; empty without any."""
+    """Return sentences as Markdown, escaped; empty without any."""
     return f"\n<pre>\n{_inert(chr(10).join(notes))}\n</pre>\n" if notes else ""
 
 

@@ -25,11 +25,11 @@ _EVERYTHING: Final = "."
 
 @dataclass(frozen=True)
 class Affected:
-    """What the gate reads, and which of it has changed.
+    """The files that the gate reads, and those of them that changed.
 
     Attributes:
         watched: by path from the repository's top, its role; ``.`` is every file.
-        files: those of them that have changed.
+        files: the changed ones.
     """
 
     watched: Mapping[str, str]

@@ -90,7 +90,7 @@ def keep(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a baseline's file and its lock; what the lock held beside stays."""
+    """Write a baseline and its lock; other fields of an existing lock stay."""
     if os.path.lexists(lock):
         pinned = load_lock(lock)
         transport, environments = transport or pinned.transport, environments or pinned.environments

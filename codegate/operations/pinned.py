@@ -50,9 +50,9 @@ class NoBaseline(CodegateError):
 
 @dataclass(frozen=True)
 class Pinned:
-    """The baseline that counts, read and verified once, with the bytes of both files and the source for people.
+    """The pinned baseline and its lock, verified, with their bytes.
 
-    ``notes`` are sentences for the report: none where all is as usual.
+    ``source`` names where the bytes came from. ``notes`` are sentences for the report, if anything is unusual.
     """
 
     baseline: Baseline
@@ -64,7 +64,7 @@ class Pinned:
 
 
 def only_here(lock: Lock) -> Iterator[Source]:
-    """Yield why nothing is fetched, where the lock names a transport."""
+    """Yield the reason why nothing is fetched, if the lock names a transport."""
     if lock.transport is not None:
         yield "artifacts and releases", UsageError("only the action fetches them.")
 
@@ -76,10 +76,10 @@ def find_pinned(
     github: GitHub | None = None,
     fetched: Callable[[Lock], Iterator[Source]] = only_here,
 ) -> Pinned:
-    """Return the baseline that counts, from the first source that has its very bytes.
+    """Return the pinned baseline, from the first source with its exact bytes.
 
-    ``name`` is the lock's path as the caller says it, not where it leads in the checked-out tree: a pull request could
-    put a link there. The lock is that of the commit ``base``; None: that of the tree. ``fetched`` yields further
+    ``name`` is the lock's path as given, with no link of the checked-out tree followed: a pull request could put one
+    there. The lock is that of the commit ``base``; None: that of the tree. ``fetched`` yields further
     sources, the first to be tried. Without ``github`` commits are read from the local clone alone.
 
     Raises:
@@ -119,7 +119,7 @@ def find_pinned(
 def _read_lock(
     github: GitHub | None, base: str | None, name: str, workspace: Path
 ) -> tuple[Lock, bytes, tuple[str, ...]]:
-    """Return the lock that counts, its bytes, and a note where a pull request has another one or none."""
+    """Return the base commit's lock, its bytes, and a note if the pull request's differs."""
     where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
     if base is not None:
@@ -143,7 +143,7 @@ def _may_answer_later(error: CodegateError) -> bool:
 
 
 def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
-    """Yield the files that may be it, each of which is read only when it is tried."""
+    """Yield the files that may be the baseline; each is read only when tried."""
     name = f"file {shown(lock.baseline)!r}"
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
@@ -153,7 +153,7 @@ def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str
 
 
 def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
-    """Return the file as ``commit`` has it, None where it has none: from GitHub, else from the local clone.
+    """Return a file of ``commit``, or None: from GitHub, else from the local clone.
 
     An earlier step may have written into the clone, so it comes second. Raises UsageError for a file larger than
     ``most`` bytes, and GitHubError where neither has the commit.
@@ -180,7 +180,7 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
 
 
 def _file_here(path: Path, most: int) -> bytes | None:
-    """Return the bytes of a regular file of at most ``most`` bytes, None where there is none."""
+    """Return a regular file of at most ``most`` bytes, or None."""
     try:
         return read_bytes(path, most)
     except UsageError:

@@ -1,4 +1,4 @@
-"""What a gate on a suite can find and what it costs, before it runs."""
+"""Forecast what a gate on a suite can find, and its cost."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class CandidateForecast:
-    """What a candidate takes."""
+    """The expense of a candidate."""
 
     spec: CandidateSpec
     samples: Samples
@@ -134,14 +134,14 @@ def plan(
 
 
 def usual_power(suite: Suite) -> PowerStatement:
-    """Return what the default gate finds on a new suite."""
+    """Return the power of the default gate on a new suite."""
     return power_statement(suite_model(suite), GatePolicy())
 
 
 def _forecasts(
     suite: Suite, run: RunSpec, runs: Sequence[Run], each: Samples, announce: Callable[[str], None]
 ) -> Iterator[CandidateForecast]:
-    """Yield what each candidate that calls a model takes; announces why prompts cannot be measured."""
+    """Yield each candidate's expense, if it calls a model; announce unmeasurable prompts."""
     for spec in run.candidates:
         if not spec.calls_a_model:
             continue

@@ -1,4 +1,4 @@
-"""What ``codegate plan`` and ``codegate run`` are asked for, and the run that this means here."""
+"""Requests of ``codegate plan`` and ``codegate run``, and the run that they describe."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ Conflicts = Iterator[tuple[Any, str, str]]
 
 
 class SuiteRequest(Strict):
-    """What a plan and a run have in common; None: as the configuration says. Each field is an option."""
+    """Options of both plan and run; None: as the configuration says."""
 
     candidates: tuple[str, ...] = Field(
         default=(), description="provider:model[@base_url]; may be given several times."
@@ -68,7 +68,7 @@ class SuiteRequest(Strict):
 
 
 class PlanRequest(SuiteRequest):
-    """What ``codegate plan`` is asked for."""
+    """Options of ``codegate plan``."""
 
     drop: float | None = Field(
         default=None, ge=0.01, le=0.9, description="Show how often a drop of this share is found."
@@ -80,7 +80,7 @@ class PlanRequest(SuiteRequest):
 
 
 class RunRequest(RunLimits, SuiteRequest):
-    """What ``codegate run`` is asked for."""
+    """Options of ``codegate run``."""
 
     out: Folder | None = Field(default=None, description="Folder of the run; default runs/<id>.")
     resume: Folder | None = Field(
@@ -139,7 +139,7 @@ class RunRequest(RunLimits, SuiteRequest):
 
 
 def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool = False) -> Project:
-    """Return what is run by the configuration of this folder.
+    """Return the project that the configuration of this folder describes.
 
     ``alone``: ``reference`` stands in for missing candidates if there is no configuration either.
     """
@@ -164,7 +164,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
 
 
 def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
-    """Return the run of ``project`` that is asked for; what a request names wins over the configuration."""
+    """Return the requested run of ``project``; the request overrides the configuration."""
     names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
@@ -220,9 +220,9 @@ def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
 
 
 def _pinned_images(lock: Path) -> dict[str, str]:
-    """Return the base images of the baseline that ``lock`` pins: nothing where it cannot be read.
+    """Return the base images of the baseline that ``lock`` pins; {} if it is unreadable.
 
-    An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.
+    Ungated runs use them too, because they may be pooled with the baseline. A gate refuses a broken baseline later.
     """
     try:
         return images_of(load_pinned(lock).samples.conditions)

@@ -25,13 +25,13 @@ from codegate.suite import GitError, git, images_of, load_suite, read_commit, re
 
 
 class Skipped(CodegateError):
-    """There is nothing that could be gated, and nothing was spent."""
+    """There is nothing to gate, and nothing was spent."""
 
     exit_code = ExitCode.PASS
 
 
 class Places(Strict):
-    """Where things are, as the caller names them.
+    """Paths and names as the caller gives them.
 
     Paths that are text are relative to ``workspace``, and to the top of the base commit where that decides. None: as
     the configuration says. ``candidates`` are labels or models of configured ones, or short forms.
@@ -75,14 +75,14 @@ class Project:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes on what counts, and on the baseline, for a report, a sentence each."""
+        """Return notes on rules and baseline for a report, a sentence each."""
         changed = " and ".join(self.changed)
         note = f"This change edits {changed}; until it is merged, what the base commit has counts."
         return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))
 
     @property
     def gate(self) -> Gate | None:
-        """Return what runs are gated with."""
+        """Return baseline and policy of the project's runs, or None."""
         baseline = self.pinned.baseline if self.pinned is not None else self.baseline
         return Gate(baseline, self.settings.gate) if baseline is not None else None
 
@@ -92,7 +92,7 @@ class Project:
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
-        """Return the run that the configuration describes; what is given and not None replaces its values."""
+        """Return the configured run; arguments that are not None replace its values."""
         settings, gate = self.settings, self.gate
         return RunSpec(
             self.suite,
@@ -109,7 +109,7 @@ class Project:
 
 @contextmanager
 def rules_from(commit: str, places: Places) -> Iterator[Project]:
-    """Yield what is run by the rules of ``commit``, with its baseline and temporary files."""
+    """Yield the project by the rules of ``commit``, with its baseline and temporary files."""
     try:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except GitError as error:
@@ -135,7 +135,7 @@ def check_run(manifest: RunManifest, project: Project) -> None:
 
 
 def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
-    """Return what is run, read from the commit ``base`` or, without one, from the workspace.
+    """Return the project, read from the commit ``base`` or else from the workspace.
 
     ``scratch`` is an empty folder for files of that commit; without ``needs_candidates`` there may be none.
 
@@ -207,7 +207,7 @@ def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None)
 
 
 def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
-    """Return the candidates: of the configuration's candidates those that the input names, or what it describes."""
+    """Return the candidates that the input names or describes, or the configuration's."""
     configured = config.candidates if config is not None else ()
     if not inputs.candidates and not configured and needed:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
@@ -252,7 +252,7 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 
 
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
-    """Return a proposed candidate at ``known`` prices, else the list's, and only else at those that it proposes."""
+    """Return a proposed candidate with ``known`` prices, else listed ones, else its own."""
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if listed(one).prices is None}
     own = known.get(spec.model) or listed(spec).prices or spec.prices
@@ -285,7 +285,7 @@ def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[Ca
 
 
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write what is at ``path`` in ``commit`` into ``folder``; raises UsageError for any link."""
+    """Write ``path`` of ``commit`` into ``folder``; raise UsageError for any link."""
     files = read_commit(workspace, commit, (path,))
     for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
         if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):
@@ -305,7 +305,7 @@ def _link(path: str, commit: str) -> UsageError:
 
 
 def inside(workspace: Path, relative: str, what: str) -> Path:
-    """Return the real path of ``relative`` in the workspace; raises UsageError, naming ``what``, where it leaves it.
+    """Return the real path of ``relative``; raise UsageError if it leaves the workspace.
 
     The workspace's content may come from a stranger's branch.
     """
@@ -319,7 +319,7 @@ def inside(workspace: Path, relative: str, what: str) -> Path:
 
 
 def relative(workspace: Path, path: str, what: str) -> str:
-    """Return ``path`` relative to the workspace, by its words alone: a link may be at it; raises as ``inside``."""
+    """Return ``path`` relative to the workspace, no link followed; raises as ``inside``."""
     chosen = Path(os.path.normpath(workspace / path))
     if "\0" in path or not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")

@@ -82,7 +82,7 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 
 def mining_words(report: MineReport) -> list[str]:
-    """Return the funnel, the reasons and the cost for people."""
+    """Return lines about the funnel, the reasons and the cost."""
     funnel = " → ".join(f"{count} {name}" for name, count in report.funnel.items())
     reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items() if reason != "budget")
     each = report.seconds_per_problem
@@ -145,7 +145,7 @@ def validate(
 
 
 def proof_words(proof: Proof) -> str:
-    """Return what a proof showed, for people."""
+    """Return a proof's result as one line."""
     reason = proof.quarantine
     result = "proven" if reason is None else f"quarantined: {reason.reason}: {reason.evidence}"
     return f"{proof.problem}: {' '.join(result.split())[:_LONGEST]}"
@@ -165,7 +165,7 @@ def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bo
 
 
 def validation_words(report: ValidationReport) -> list[str]:
-    """Return the results of a validation, for people."""
+    """Return the results of a validation as lines."""
     lines = [f"{name}: could not be run: {fault}" for name, fault in report.faults.items()]
     lines += [f"{name}: released, its quarantine has expired and the proof holds" for name in report.released]
     today = datetime.now(UTC).date()

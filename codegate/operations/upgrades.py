@@ -39,7 +39,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What could replace a model or an agent's version.
+    """A proposed replacement of a model or an agent's version.
 
     ``to`` None: the provider's list has no newer one. ``gone``: it has the pinned one no longer.
     """
@@ -58,11 +58,11 @@ class Upgrade:
 
     @property
     def pinned(self) -> str:
-        """Return what is pinned, for people."""
+        """Return the pinned model or agent as text."""
         return f"{self.name}:{self.now}" if self.kind == "model" else f"{self.name} {self.now}"
 
     def words(self) -> str:
-        """Return what ends when, and what could replace it."""
+        """Return a sentence: what ends, when, and what could replace it."""
         past = self.ends is not None and self.ends <= datetime.now(UTC).date()
         end = f" {'was shut down on' if past else 'ends on'} {self.ends}" if self.ends is not None else ""
         if self.gone:

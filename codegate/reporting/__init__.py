@@ -1,4 +1,4 @@
-"""Says it: one function per format over the same view model.
+"""Reports: one function per format, over the same view model.
 
 ``build_view`` turns runs, verdicts and the ``Evidence`` that ``gather`` finds into a ``ReportView``: every measure with
 its n and its interval, every text cleaned of what could act on a terminal. Each ``render_*`` turns that view into one

@@ -20,7 +20,7 @@ _MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of the tool loop: how much of what is unsolved the next answer solves.
+    """One turn of the tool loop: how many unsolved attempts it solved.
 
     Of the ``reached`` attempts that took so many turns, ``solved`` ended with it and solved their problem; ``by_then``
     is the share of all attempts that solved theirs in at most so many.
@@ -51,7 +51,7 @@ class FailureShare:
 
 @dataclass(frozen=True)
 class TagMeasures:
-    """The problems that carry one tag, and the baseline's on those that both have."""
+    """Measures of the problems with one tag, compared on those that both sides have."""
 
     tag: str
     pass_rate: Estimate
@@ -62,7 +62,7 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Return the turns that any graded attempt reached, at most ``limit``; none where there is a single one."""
+    """Return the turns that graded attempts reached, up to ``limit``; () for one turn."""
     solved_at = {
         problem: [
             (outcome.attempt.iterations, outcome.grade.resolved)

@@ -1,4 +1,4 @@
-"""What people call a bug: the title of the change that fixed it, its number, its date, and where to read about it."""
+"""A bug's title, number and date, from the change that fixed it, and its web pages."""
 
 import re
 from typing import Final
@@ -21,7 +21,10 @@ def bug(change: ProblemOrigin | ProblemView) -> Title:
 
 
 def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
-    """Return the pages about a change by name: pull request, commit, issues; paths are as GitHub has them."""
+    """Return the web addresses of pull request, commit and issues, by name.
+
+    They have the form of GitHub's; none without a project.
+    """
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}
     found = {}

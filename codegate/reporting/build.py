@@ -83,7 +83,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Return the baseline's samples of the problems that are the run's to the byte."""
+    """Return the baseline's samples of problems whose digests equal the run's."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -180,7 +180,7 @@ def _candidate(
 
 
 def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
-    """Return how the judge's verdicts on one candidate's outcomes compare; None where it judged none of them."""
+    """Return the judge's agreement with one candidate's grades, or None if it judged none."""
     if judged is None:
         return None
     verdicts = judged.verdicts
@@ -212,7 +212,7 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
 
 
 def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
-    """Return what the candidate's agent asked for in vain, the most frequent first, ties by name."""
+    """Return what the agent was refused, with counts, most frequent first."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.attempt is not None and outcome.attempt.agent is not None:
@@ -221,7 +221,7 @@ def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
-    """Return how many attempts were to be made: of several looks, those of the looks begun before it was settled."""
+    """Return how many attempts were planned, up to the last look that began."""
     planned = run.manifest.planned()
     if not run.manifest.sequential:
         return len(planned)
@@ -230,7 +230,7 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
 
 
 def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a doubt where several models answered, which ``models`` names with their attempts."""
+    """Return a doubt if several models answered; ``models`` has their attempts."""
     if len(models) < 2:
         return ()
     named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:FEW])
@@ -246,7 +246,7 @@ def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return what people should know about the passes among ``outcomes`` and look at themselves."""
+    """Return doubts about passes among ``outcomes``, for people to look at."""
     graded = [(one_line(outcome.problem), outcome.grade) for outcome in outcomes if outcome.grade is not None]
     passes = [(problem, grade) for problem, grade in graded if grade.resolved]
     lower = sorted({problem for problem, grade in passes if grade.controlled is False})
@@ -272,7 +272,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 
 def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return what speaks for a model that has read the answers; a patch that is the fix has no such meaning."""
+    """Return signs that a model has read the answers; a patch equal to the fix is none."""
     if spec.provider == "reference":
         return ()
     recited = {outcome.problem for outcome in outcomes if outcome.recited}

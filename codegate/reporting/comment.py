@@ -89,7 +89,7 @@ def render_comment(
 
 
 def _failure_second(found: Table) -> Table:
-    """Return the newly failing problems with what failed beside their names: a phone shows two or three columns."""
+    """Return the table with the failure as second column, as phones show two or three."""
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
 

@@ -32,7 +32,7 @@ class ProgressLines:
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
-        """Write a step; one that is ``waiting`` only says what is under way."""
+        """Write a step; a ``waiting`` one only says what goes on, and is written rarely."""
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
             self._last = time.monotonic()
@@ -49,7 +49,7 @@ def inert(text: str) -> str:
 
 
 def render_console(view: ReportView, *, width: int = 100) -> str:
-    """Return the report for people at a terminal of ``width`` columns, without colours."""
+    """Return the report for a terminal of ``width`` columns, without colours."""
     out, console = _console(width)
     details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
     for shown in (*details, *table.warnings(view), _not_passed(view)):

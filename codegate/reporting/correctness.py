@@ -15,7 +15,7 @@ _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not ta
 
 @dataclass(frozen=True)
 class Graded:
-    """One graded sample, of a run or of a baseline: ``score`` is 0..100, None where a baseline did not keep it."""
+    """One graded sample of a run or baseline; ``score`` is 0..100, or None if not kept."""
 
     passed: bool
     score: float | None
@@ -23,7 +23,7 @@ class Graded:
 
     @classmethod
     def of(cls, grade: Grade) -> "Graded":
-        """Return what counts of a grade."""
+        """Return the fields of a grade that count here."""
         return cls(grade.resolved, grade.score, grade.failure)
 
 

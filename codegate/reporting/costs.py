@@ -46,7 +46,7 @@ def costs_of(
     sandbox_hour_usd: Decimal | None,
     calls: int | None,
 ) -> Costs:
-    """Return what the outcomes of one candidate cost, as far as prices are known.
+    """Return the costs of one candidate's outcomes, as far as prices are known.
 
     ``calls`` are all model calls that the run made for it, failed tries included.
     """

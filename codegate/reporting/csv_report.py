@@ -93,5 +93,5 @@ def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
 
 
 def _called(entry: object) -> str:
-    """Return what an entry of a list is called: a turn by its number, a class or part by its name, a cohort its tag."""
+    """Return the name, tag or number of a list's entry, or ""."""
     return next((str(getattr(entry, field)) for field in ("name", "tag", "number") if hasattr(entry, field)), "")

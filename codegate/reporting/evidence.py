@@ -1,4 +1,4 @@
-"""What a report is given beside runs and verdicts; each part may be missing, and what rests on it is then unknown."""
+"""Further inputs of a report; if a part is missing, the measures that need it are unknown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +22,7 @@ Problems = Callable[[str, str], ProblemRecord | None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What else is known: the runs' own files, and the pinned model's samples.
+    """Further inputs of a report: the runs' own files, and the pinned model's samples.
 
     Calls are by run id and candidate key, judgements by run id.
     """
@@ -40,7 +40,7 @@ NO_EVIDENCE = Evidence()
 
 
 def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
-    """Return what is on disk about the runs; ``terms`` have the prices that win."""
+    """Read the evidence about the runs from disk; ``terms`` override their prices."""
     by_run = {journal.manifest.id: journal for journal in journals}
 
     def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:
@@ -61,7 +61,7 @@ def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms:
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
-    """Return the model calls of each candidate, as far as the journals can be read."""
+    """Return the model calls of each candidate whose journal can be read."""
     found = {}
     for journal in journals:
         for candidate in journal.manifest.candidates:

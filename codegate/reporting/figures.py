@@ -12,7 +12,7 @@ from codegate.wording import few
 
 
 class Figure(str):
-    """Text made of numbers and our own words, in which nothing is markup; ``estimate`` is what a page draws of it."""
+    """Text that needs no escaping; a page draws its ``estimate``."""
 
     estimate: Estimate | None
     is_share: bool
@@ -147,7 +147,7 @@ def cell(value: Cell) -> str:
 
 
 def attempted(value: BehaviourView | None) -> str:
-    """Return what the code under test tried to do in a few words."""
+    """Return in a few words what the code under test tried to do."""
     if value is None:
         return UNKNOWN
     if not value.watched:
@@ -180,7 +180,7 @@ def level(verdict: Verdict) -> Figure:
 
 
 def looks(verdict: Verdict) -> Figure:
-    """Return how many looks were taken of those that were planned, and how many candidates share the error."""
+    """Return the number of looks taken and planned, and how alpha is split."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return Figure(f"{verdict.look} of {verdict.looks}{several}")
 
@@ -199,7 +199,7 @@ def detectable(verdict: Verdict) -> Figure:
 
 
 def changes(verdict: Verdict) -> str:
-    """Return what else was changed with the model, as one line."""
+    """Return the other changes beside the model's as one line."""
     return f"also changed: {'; '.join(map(_change, verdict.changes))}"
 
 
@@ -215,7 +215,7 @@ def _brief(value: str) -> str:
 
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
-    """Return what is to be known beside a verdict's reason, a sentence each."""
+    """Return notes on a verdict, a sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
     found += [changes(verdict)] if verdict.changes else []
     found += [f"warning: {warning}" for warning in verdict.warnings]

@@ -78,7 +78,7 @@ def _pass_rates(view: ReportView) -> Table:
 
 
 def _cost_points(view: ReportView) -> tuple[Point, ...]:
-    """Return each candidate's pass rate by what its run cost, from $0 on; empty below two known costs."""
+    """Return points of pass rate by cost, from $0; () with fewer than two known costs."""
     costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
     most = max((cost for _, cost in costs if cost), default=0.0)
     points = known([
@@ -94,7 +94,7 @@ def _most_cost(view: ReportView) -> str:
 
 
 def meter_end(cells: Sequence[str]) -> float | None:
-    """Return the value of a full bar in a row; None where a row has too few figures to compare."""
+    """Return the value of a full bar in a row; None with too few figures to compare."""
     drawn = [cell for cell in cells if isinstance(cell, Figure) and cell.estimate is not None]
     if any(cell.is_share for cell in drawn):
         return 1.0

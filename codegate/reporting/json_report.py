@@ -1,8 +1,8 @@
 """The report as one JSON document for machines, schema ``codegate.report/1``, written and read back.
 
-It is the one file by which a run that is not trusted may say what it found. Its keys, types and sizes are those that
-``render_json`` writes, so that it can be shown. Its figures are the word of the run: whoever controls the run can
-invent all of its attempts, so what comes from it is shown as a claim and decides nothing.
+It is the only file that is read from an untrusted run. Its keys, types and sizes must be those that ``render_json``
+writes, so that it can be shown. Who controls the run can invent its figures, so they are shown as claims and decide
+nothing.
 """
 
 import dataclasses

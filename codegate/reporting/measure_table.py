@@ -67,7 +67,7 @@ _TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
 
 
 def _place(entry: CandidateView, entries: Sequence[CandidateView]) -> tuple[float, ...]:
-    """Return what an entry is sorted by, smaller first: its pass rate, and what breaks its ties."""
+    """Return an entry's sort key: its pass rate, then tie-breakers."""
     tied = [one for one in entries if _points(one.pass_rate) == _points(entry.pass_rate)]
     ties = (of for of in _TIES if all(of(one).value is not None for one in tied))
     return (_points(entry.pass_rate), *(_points(of(entry)) for of in ties))
@@ -153,7 +153,7 @@ def _both(first: Estimate, second: Estimate) -> str:
 
 
 def figures_of_cost(measures: Measures) -> Figure:
-    """Return what a candidate's attempts cost, and how many they are."""
+    """Return the cost of a candidate's attempts, and their number."""
     spent = measures.costs
     if spent.model_usd is None:
         return figures.UNKNOWN

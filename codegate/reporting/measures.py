@@ -37,7 +37,7 @@ class ReportTerms:
 
 @dataclass(frozen=True)
 class Measures:
-    """Shares are in 0..1, times in seconds, costs in US dollars; what is not named here is a row of ``MEASURES``.
+    """All measures of a candidate: shares in 0..1, seconds, US dollars; see ``MEASURES``.
 
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.
@@ -174,7 +174,7 @@ _P95: Final = partial(empirical_quantile, level=0.95)
 
 
 def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: Outcome) -> tuple[int, int] | None:
-    """Return a kind of tokens and those that it is part of, if the provider reports both."""
+    """Return two counts of tokens, part and whole, or None if one is unknown."""
     part, whole = of(outcome.attempt.usage) if outcome.attempt else (None, None)
     return None if part is None or whole is None or part > whole else (part, whole)
 

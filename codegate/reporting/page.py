@@ -99,5 +99,5 @@ def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = 
 
 
 def known(points: Sequence[Point | None]) -> tuple[Point, ...]:
-    """Return the points of known rates."""
+    """Return the points that are not None."""
     return tuple(point for point in points if point is not None)

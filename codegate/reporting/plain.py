@@ -1,4 +1,4 @@
-"""Plain text: what is left of untrusted text when everything that could act on a terminal or a page's order is gone.
+"""Plain text: untrusted text without characters that act on terminals or text direction.
 
 Every piece of text that a report shows passes through here when the view is built. What remains may still hold
 markup of any language; each format escapes that by its own rules.

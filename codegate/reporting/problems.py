@@ -43,12 +43,12 @@ _LONGEST: Final = 500  # characters of a line that are compared
 
 @dataclass
 class Room:
-    """What is left of the size that all long texts of a report may have together."""
+    """The space left for all long texts of a report together."""
 
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and bounded; a note stands where it was cut."""
+        """Return ``text`` plain and bounded, with a note where it was cut."""
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
         cut = len(text) - len(short)
@@ -68,7 +68,7 @@ def problem_view(
     room: Room,
     talk: Room,
 ) -> ProblemView:
-    """Return a problem's row, with long texts and conversations as far as they fit."""
+    """Return a problem's row; long texts and conversations are cut to fit."""
     reasons = [
         run.manifest.excluded[name]
         for run, _ in columns

@@ -50,7 +50,7 @@ class ReviewedTest:
 
 @dataclass(frozen=True)
 class ReviewedProblem:
-    """One problem for people: every text is plain, and escaped by the page."""
+    """One problem of the review page; texts are plain, and the page escapes them."""
 
     id: str
     title: str
@@ -79,7 +79,7 @@ class ReviewView:
 
 
 def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
-    """Return what the page shows of ``problem``, whose base tree is ``base``."""
+    """Return the page's view of ``problem``, whose base tree is ``base``."""
     manifest, tests, dropped = problem.manifest, problem.tests, problem.dropped
     return ReviewedProblem(
         id=problem.id,

@@ -39,11 +39,11 @@ class RunSpans(IdGenerator):
         return int(self._run.manifest.trace_id, 16)
 
     def generate_span_id(self) -> int:
-        """Return the id of the span that is being made."""
+        """Return the id for the current span."""
         return int(self._span_id, 16)
 
     def __iter__(self) -> Iterator[ReadableSpan]:
-        """Yield each span that the sampler of the environment takes, the run's first."""
+        """Yield the spans that the environment's sampler accepts, the run's first."""
         return (span for span in self._spans() if isinstance(span, ReadableSpan))
 
     def _spans(self) -> Iterator[Span]:
@@ -155,7 +155,7 @@ def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
 
 
 def _time(text: str) -> float:
-    """Return a time of a run's files as Unix time; 0 where it is none, as those of a stranger may be."""
+    """Return a time of a run's files as Unix time; 0 if it is malformed."""
     with contextlib.suppress(ValueError, OverflowError):
         return max(0.0, datetime.fromisoformat(text).timestamp())
     return 0.0

@@ -96,7 +96,7 @@ class Sweep:
 
 
 def sweep_of(runs: Sequence[Run]) -> Sweep:
-    """Return what the settings of the candidates do; copied answers count once."""
+    """Return the effects of the candidates' settings; copied answers count once."""
     columns = [
         (run, spec) for run in {run.manifest.id: run for run in runs}.values() for spec in run.manifest.candidates
     ]
@@ -248,7 +248,7 @@ def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]
 
 
 def _on_one(tables: Tables) -> _Compared:
-    """Return the change on one problem; its p is exact, stratified by the other settings."""
+    """Return the change on one problem, with an exact p stratified by the other settings."""
     (strata,) = tables.values()
     pair = _pair(strata)
     return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)

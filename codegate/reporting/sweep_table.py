@@ -13,7 +13,7 @@ _SENSITIVE: Final = 10
 
 
 def sweep_tables(sweep: Sweep | None) -> tuple[Table, ...]:
-    """Return the tables of a sweep, none where there is none."""
+    """Return the tables of a sweep; () without one."""
     if sweep is None:
         return ()
     exact = f"Exact test, adjusted by Holm for problems and changes; below {BEYOND_CHANCE} is beyond chance."
@@ -73,7 +73,7 @@ def _rates(one: Effect) -> tuple[str, ...]:
 
 
 def _sides(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
-    """Return where the change of ``effect`` made it better, and where worse."""
+    """Split the effects of the same change into better and worse ones."""
     mine = [(one.difference.value or 0, one) for one in found if one.change == effect.change]
     return [one for value, one in mine if value > 0], [one for value, one in mine if value < 0]
 

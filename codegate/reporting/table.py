@@ -1,4 +1,4 @@
-"""The tables of a report but for its measures, built once for the terminal, Markdown and HTML."""
+"""The tables of a report except its measures, for the terminal, Markdown and HTML."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -141,12 +141,12 @@ def floors(verdict: Verdict) -> Table:
 
 
 def costs(view: ReportView) -> tuple[tuple[Name, str], ...]:
-    """Return each candidate with what its attempts cost, or that this is not known."""
+    """Return each candidate with the cost of its attempts, or "unknown"."""
     return tuple((Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates)
 
 
 def matrix(view: ReportView) -> Table:
-    """Return what became of every problem, by candidate."""
+    """Return the result of every problem, by candidate."""
     return Table(
         "problems",
         "Problems",
@@ -163,7 +163,7 @@ def matrix(view: ReportView) -> Table:
 
 
 def warnings(view: ReportView) -> tuple[Table, ...]:
-    """Return what puts a result in doubt, of all candidates: lost attempts, weak passes, exceeded limits."""
+    """Return all candidates' doubts: lost attempts, weak passes, exceeded limits."""
     everyone = view.candidates
     return (
         _by_candidate("limits", "Limits exceeded", ("Limit",), everyone, lambda e: ((x,) for x in e.measures.warnings)),
@@ -214,7 +214,7 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
 
 
 def _headed(entry: CandidateView, several: bool) -> tuple[str, ...]:
-    """Return how a candidate's harness differs from the baseline's, below its name where there are several."""
+    """Return a candidate's harness changes, under its name if there are several."""
     return (entry.label, *entry.harness_changes) if several and entry.harness_changes else entry.harness_changes
 
 
@@ -225,7 +225,7 @@ def _left_out(view: ReportView) -> Iterator[tuple[str, ...]]:
 
 
 def details(view: ReportView) -> tuple[Table, ...]:
-    """Return everything that is counted beside the verdict, the most useful first."""
+    """Return all tables beside the verdict's, most useful first."""
     judged = {(verdict.candidate, item.tag): item.p_holm for verdict in view.verdicts for item in verdict.cohorts}
     everyone = view.candidates
     return (

@@ -28,7 +28,7 @@ def collector() -> str | None:
 
 
 def send_trace(journal: Journal) -> str:
-    """Send the spans of a run and its confirmation; return in words what was sent."""
+    """Send the spans of a run and its confirmation; return a sentence about it."""
     variable = collector()
     if variable is None:
         raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")

@@ -55,7 +55,7 @@ class TranscriptMessage:
 class BehaviourView:
     """What the code under test tried to do, as one line and by kind.
 
-    ``watched``: it was counted inside the process; where not, only what the sandbox saw from outside is here.
+    ``watched``: it was counted inside the process; if not, only what the sandbox saw from outside is here.
     """
 
     watched: bool
@@ -144,7 +144,7 @@ class ProblemView:
 
 @dataclass(frozen=True)
 class JudgeCounts:
-    """Judged attempts of one candidate: solved and broken ones, as execution showed, by the judge's verdict.
+    """Judged attempts of one candidate: solved or broken by execution, and the judge's verdict.
 
     Attributes:
         judge: its label.
@@ -205,7 +205,7 @@ class CandidateView:
 
 @dataclass(frozen=True)
 class BaselineView:
-    """The pinned baseline, as far as its file says: it keeps results, neither times nor tokens."""
+    """The pinned baseline: its file keeps results, but neither times nor tokens."""
 
     label: str
     model: str
@@ -214,7 +214,7 @@ class BaselineView:
 
 @dataclass(frozen=True)
 class RunView:
-    """Where the numbers come from: the run, and what its sandbox was verified to be."""
+    """The run behind the numbers, and what its sandbox was checked to enforce."""
 
     id: str
     trace_id: str

@@ -267,7 +267,7 @@ class Attempts:
         return with_retries(run, self._stop)
 
     def _own_tests(self, problem: Problem, attempt: Attempt, spent: list[float]) -> OwnTests | None:
-        """Return what the answer's own tests show; None if not run."""
+        """Return the result of the answer's own tests; None if not run."""
         if not attempt.tests or problem.manifest.answer is not None:
             return None
         try:

@@ -78,13 +78,13 @@ _RAISE: Final = (
 
 
 class CallLimitReached(UsageError):
-    """A limit of the run itself is reached; it can be resumed."""
+    """A limit of the run is reached; the run can be resumed."""
 
 
 class TimeLimit:
-    """The end of an execution after ``minutes``, None for never.
+    """Ends an execution after ``minutes``; None: never.
 
-    Work is not begun where the longest so far of its kind would not fit in the time left. Thread-safe.
+    Work does not begin if the longest so far of its kind would not fit into the time left. Thread-safe.
     """
 
     def __init__(self, minutes: float | None = None) -> None:
@@ -93,13 +93,13 @@ class TimeLimit:
         self._longest: dict[str, float] = {}  # seconds, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
-        """Raise CallLimitReached if work that begins in ``wait`` seconds would end after the time limit."""
+        """Raise CallLimitReached if work begun in ``wait`` seconds would end too late."""
         needed = wait + self._longest.get(kind, 0.0)
         if time.monotonic() + needed >= self._ends:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")
 
     def record(self, kind: str, began: float) -> None:
-        """Record work that began at ``began`` (``time.monotonic``)."""
+        """Record the time of work that began at ``began`` (``time.monotonic``)."""
         self._longest[kind] = max(self._longest.get(kind, 0.0), time.monotonic() - began)
 
 
@@ -110,7 +110,7 @@ class ModelCalls:
     waits for a retry is not under way. ``limit`` counts requests, failed tries included, and
     the most that a call can cost is reserved from ``budget`` before it is made; ``before`` is what earlier executions
     have used. ``journal`` records each call before it is made; without the record no call is made. No
-    call begins that ``time_limit`` leaves no time for.
+    call begins if ``time_limit`` leaves no time for it.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class ModelCalls:
             self._settle(key, pace, number, worst, paid)
 
     def words(self) -> str:
-        """Return the calls under way, for people, or ""."""
+        """Return a line about the calls under way, or ""."""
         with self._changed:
             count, now = len(self._under_way), time.monotonic()
             pause = max((pace.pause for pace in self._paces.values()), default=0.0)

@@ -1,4 +1,4 @@
-"""Tell how answers ended; stop where all would end alike."""
+"""Classify how answers ended; stop if all would end alike."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -146,7 +146,7 @@ def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float 
 
 
 def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
-    """Return what both change of the sources; None if either changes none."""
+    """Return the size of a patch and of the fix; None if either changes no source."""
     sources, _ = sort_paths(base, changes or ())
     reference, _ = sort_paths(base, fix)
     if changes is None or not sources or not reference:
@@ -160,7 +160,7 @@ def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize |
 
 
 def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
-    """Return how many lines are added and removed; of a binary file none."""
+    """Return how many lines are added and removed; 0 for a binary file."""
     files = [b"" if file is None or b"\0" in file.data else file.data for file in (before, after)]
     old, new = (Counter(data.splitlines()) for data in files)
     return (new - old).total() + (old - new).total()
@@ -207,7 +207,7 @@ def is_cut(outcome: Outcome | None) -> bool:
 
 
 def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
-    """Raise UsageError for a candidate all of whose answers a limit cut."""
+    """Raise UsageError for a candidate whose first answers were all cut by a limit."""
     classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
     advice = limit_advice(job.candidate, outcomes)

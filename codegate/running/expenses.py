@@ -17,7 +17,7 @@ from codegate.solving import AttemptSummary, first_request, first_turn, request_
 from codegate.suite import Suite, load_base
 
 BYTES_PER_TOKEN: Final = 4
-"""Of English and of code, roughly; a model's own tokenizer decides."""
+"""Rough average for English and code; a model's own tokenizer decides."""
 ASSUMED_OUTPUT: Final = 2_000
 """Output tokens of an answer that no earlier run has measured."""
 
@@ -27,7 +27,7 @@ class SampleExpense:
     """Means over samples of runs, by problem, with their intervals.
 
     Tokens are those of requests and of answers; ``model_seconds`` is time in calls, ``grading_seconds`` in sandboxes.
-    ``own``: the samples are the candidate's, and not those of others with the same solver.
+    ``own``: the samples are the candidate's; if not, those of other candidates with the same solver.
     """
 
     problems: int
@@ -44,7 +44,10 @@ class SampleExpense:
         return self.grading_seconds.n
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
-        """Return the minutes for ``samples``: of calls or gradings, the longer."""
+        """Return the minutes that ``samples`` take, of calls or of grading.
+
+        Both go on at once, ``models`` calls and ``sandboxes`` gradings at a time, so the longer one counts.
+        """
         each = self.model_seconds.times(1 / models), self.grading_seconds.times(1 / sandboxes)
         return max(each, key=lambda one: one.value or 0.0).times(samples / 60)
 
@@ -77,8 +80,7 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 class Prompts:
     """Sizes of a candidate's first prompts, one per problem.
 
-    In bytes of text, and of the whole request. ``only``: no other request follows, so that they are all that an answer
-    takes.
+    In bytes of text, and of the whole request. ``only``: an answer takes no further request.
     """
 
     texts: tuple[int, ...]

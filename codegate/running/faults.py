@@ -69,7 +69,7 @@ def lost_answers(outcome: Outcome) -> Counter[str]:
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the error's row of ``FAULTS``; raise it if there is none."""
+    """Return the error's row of ``FAULTS``; raise the error if it has none."""
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
     if isinstance(error, FilesRefused):

@@ -65,7 +65,7 @@ RUN_FILES: Final = re.compile(
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a run's folder has the file, and not by a link to another folder."""
+    """Return whether a run's folder itself has the file, not through a linked folder."""
     return not path.parent.is_symlink() and os.path.lexists(path)
 
 
@@ -101,7 +101,7 @@ class Journal:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the run, and drop an incomplete last line.
+        """Lock the run for writing, and drop an incomplete last line.
 
         The lock excludes other processes. At the end the journal refuses writes of threads that are still running,
         because another process may hold it then.
@@ -240,7 +240,10 @@ class Journal:
         return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES) if _is_there(path) else None
 
     def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
-        """Write what attempts of a candidate sent as system prompt and tools: what they and those before sent alike."""
+        """Record system prompt and tools of a candidate's agent.
+
+        Of an earlier record, only parts that ``prompt`` has unchanged are kept.
+        """
         with self._open_for_writing():
             self._write_agent(candidate, prompt)
 

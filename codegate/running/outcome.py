@@ -299,7 +299,7 @@ class SoundnessRecord(Strict):
 
 
 class SandboxRecord(Strict):
-    """``sandbox.json``: the assurances of all sandboxes of a run."""
+    """``sandbox.json``: what the sandboxes of a run were checked to enforce."""
 
     sandbox_schema: Literal["codegate.sandbox/1"] = Field(default="codegate.sandbox/1", alias="schema")
     assurances: tuple[Assurance, ...] = Field(max_length=200)

@@ -210,7 +210,7 @@ def suite_model(suite: Suite) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return, by problem, the change that several problems were mined from."""
+    """Return the mined change of each problem whose change gave several problems."""
     # By problem id.
     projects = {_project(problem) for problem in problems}
 
@@ -290,7 +290,7 @@ class CallNeeds:
 
     @property
     def limit(self) -> int:
-        """Return the least limit that lets each run finish with retries."""
+        """Return the smallest limit of calls with which each run can finish, with retries."""
         most = max(self.baseline, self.gate)
         return most + most // _RETRIES + _RETRIES if most else 0
 

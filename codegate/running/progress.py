@@ -1,4 +1,4 @@
-"""The progress of a run, for people."""
+"""The progress of a run, as text."""
 
 import threading
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ class Progress:
 
     @property
     def words(self) -> str:
-        """Return the step for people."""
+        """Return the step as text."""
         return f"{self.candidate}: {self.outcome.problem} {self.outcome.words()}" if self.outcome else self.doing
 
 
 class Doing:
-    """What an execution does beside model calls. Thread-safe.
+    """What an execution does apart from model calls. Thread-safe.
 
     Attributes:
         preparing: the work before the first job; empty afterwards.

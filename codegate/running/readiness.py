@@ -31,7 +31,7 @@ SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
 
 
 def check_images(suite: Suite) -> None:
-    """Raise UsageError for images and secrets nobody allowed.
+    """Raise UsageError for images and secrets that are not allowed.
 
     A suite is untrusted: the daemon fetches an image from any registry with its own credentials, and the image's
     interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that it names.

@@ -192,7 +192,10 @@ class _Execution:
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
-        """Execute these jobs, between ``done`` and ``later`` ones; raise early ends."""
+        """Execute these jobs; raise what ends them early.
+
+        For the progress, ``done`` jobs came before and ``later`` ones follow.
+        """
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
         self._done, self._total = done, done + len(left) + later

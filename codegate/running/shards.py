@@ -92,14 +92,14 @@ def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return the digest of what shards agree on before any sandbox."""
+    """Return the digest by which machines know that they have the same plan."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
 
 
 def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
-    """Return one part's manifest; refuse another plan than the run id's."""
+    """Return one shard's manifest; raise UsageError if the plan differs from the run id's."""
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(
             f"run {choice.run_id} was planned otherwise than shard {choice.number}/{choice.of} is here: another suite, "
@@ -112,7 +112,7 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 
 
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
-    """Return the whole run's manifest; refuse another plan than the run id's."""
+    """Return the whole run's manifest; raise UsageError if the plan differs from the run id's."""
     first = parts[0]
     shares = [list(part.problems) for part in parts]
     longest = max(map(len, shares))
@@ -148,7 +148,7 @@ def _problems_up_to(shard: Shard, number: int) -> int:
 
 _RUNS: Final = Path("runs")
 _OWN: Final = frozenset({*BY_PROBLEM, "created", "shard"})
-"""What shards of one run may differ in."""
+"""Fields of a manifest that may differ between shards of one run."""
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,9 @@ def _runs_in(folder: Path) -> list[Path]:
 def merge_shards(
     folders: Sequence[Path], out: Path | None = None, *, run_id: str | None = None, gate: Gate | None = None
 ) -> Journal:
-    """Write the run of the shards; return its journal.
+    """Write the run that the shards make up; return its journal.
 
-    The shards stay as they are. What a gate says about the models, ``gate_run`` finds when the run is written.
+    The shards stay as they are. The verdict on the models comes later, from ``gate_run``.
 
     Raises:
         UsageError: a shard is missing, doubled, unfinished, broken, of another run, or planned for another gate.
@@ -275,7 +275,7 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
 
 
 def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
-    """Return which problems were sound, or None without checks."""
+    """Return the shards' soundness records as one, or None if there are none."""
     records = [(part, record) for part in parts if (record := part.journal.soundness()) is not None]
     problems: dict[str, str | None] = {}
     for part, record in records:

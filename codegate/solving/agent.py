@@ -1,4 +1,4 @@
-"""Agent: a program works on the tree in a sandbox, and reaches its model through the gateway alone.
+"""Agent: a program works on the tree in a sandbox, and reaches only its model's gateway.
 
 What it leaves in the tree is its answer. Neither its exit status nor what it says of itself decides anything.
 """
@@ -46,7 +46,7 @@ _HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
 
 
 class AgentFailed(InfrastructureError):
-    """An agent came to nothing without a fault of its own: it never asked its model, or waited most of its time."""
+    """An agent failed through no fault of its own: it made no call, or mostly waited."""
 
 
 def agent_attempt(
@@ -158,7 +158,7 @@ def agent_attempt(
 
 
 def agent_version(candidate: CandidateSpec) -> str:
-    """Return the version of an agent's prompt, and of how codegate starts it."""
+    """Return the version of an agent's prompt and of its start by codegate."""
     empty = Task(
         prompt="", model="", protocol=protocol_of(candidate), address="", key="", harness=candidate.harness,
         version=candidate.agent.version if candidate.agent is not None else None,
@@ -178,7 +178,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    """Return the agent's prompt: an agent has a system prompt of its own, so ours goes ahead of the task."""
+    """Return the prompt; ours precedes the task, because agents have a system prompt."""
     system, task = fill(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 
@@ -209,7 +209,7 @@ def _command(
 
 
 def _warnings(agent: Agent, done: Completed) -> tuple[str, ...]:
-    """Return an agent's first warnings, each as one line: the agent wrote them."""
+    """Return an agent's first warnings, each as one escaped line."""
     failed = [f"the hook {event} failed: {why}" for event, why in agent.hook_runs(done.stdout) if why]
     return tuple(
         f"{agent.name} warns: {shown(text)}" for text in (*agent.warnings(done.stdout), *failed)[:_MOST_WARNINGS]

@@ -1,4 +1,4 @@
-"""An answer: the patch of what changed in a tree's sources, and every other path with the reason."""
+"""An answer: the patch of the changed source files, and every other path with the reason."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MAX_FILES: Final = 10_000
 
 @dataclass(frozen=True)
 class Frozen:
-    """The patch of the changed source files, every other path with the reason, and the patch of test files."""
+    """The patches of source and of test files, and every other path with the reason."""
 
     patch: str
     dropped: tuple[DroppedPath, ...]
@@ -24,7 +24,7 @@ class Frozen:
 
 
 def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
-    """Return which of ``paths`` are source, and the others with the reason.
+    """Return the source files among ``paths``, and the others with the reason.
 
     Only source crosses into grading: tests are replaced by hidden ones, and configuration could alter the test run.
     """
@@ -43,8 +43,8 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
     """Return the patch of ``changes`` to ``base``, the dropped paths, and the patch of those dropped as tests.
 
-    Links that lead out of the tree are in no patch, nor the largest files of one that is over its limit. Of tests over
-    that limit none are kept.
+    Links that lead out of the tree are in no patch. If the patch is over its limit, its largest files are dropped; if
+    the tests are, all of them are.
     """
     kept: dict[str, TreeFile | None] = {}
     others = list(dropped)
@@ -68,7 +68,7 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
 
 
 def largest(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the largest paths without which the sizes of the others add up to at most ``most``."""
+    """Return the largest paths to drop so that the rest has at most ``most``."""
     left, found = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
         if left <= most:
@@ -84,7 +84,7 @@ def too_large(path: str, size: int, limit: str) -> DroppedPath:
 
 
 def show_path(path: str) -> str:
-    """Return a path that came from a model as one short line of ASCII where it is not plain."""
+    """Return a model's path, escaped to a short ASCII line if it is not plain."""
     if len(path) <= 200 and path.isprintable():
         return path
     return path[:200].encode("unicode_escape").decode("ascii")[:200]

@@ -1,4 +1,4 @@
-"""Attempt: one candidate on one problem, one sample; and the model calls that it is made of."""
+"""Attempt: one candidate on one problem, one sample; and its model calls."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class DroppedPath(BaseModel):
 
 
 class AttemptSummary(BaseModel):
-    """What an outcome keeps of an attempt: all but its transcript.
+    """An attempt without its transcript, as an outcome keeps it.
 
     Attributes:
         patch: unified diff against the base tree, source paths only; empty when nothing was changed.
@@ -114,7 +114,7 @@ class Attempt(AttemptSummary):
         return next((message for message in reversed(self.messages) if message.role == "assistant"), None)
 
     def summary(self) -> AttemptSummary:
-        """Return what an outcome keeps of the attempt."""
+        """Return the part of the attempt that an outcome keeps."""
         answers = [
             (m.text, [(call.name, call.arguments) for call in m.tool_calls])
             for m in self.messages
@@ -140,13 +140,13 @@ def counted(completions: Sequence[Completion]) -> dict[str, Any]:
 
 
 def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
-    """Return the size of a request as JSON in ASCII, about that of any provider's format."""
+    """Return a request's size as ASCII JSON, close to that in any provider's format."""
     parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
     return len(json.dumps([parts, [message.reasoning for message in messages if message.reasoning]]))
 
 
 def stop_of(completion: Completion) -> AttemptStop | None:
-    """Return why the answer ended prematurely, None where it did not."""
+    """Return why the answer ended prematurely, or None."""
     match completion.stop_reason:
         case "length" | "context_overflow" as stop:
             return stop

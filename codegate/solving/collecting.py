@@ -37,7 +37,7 @@ venv/
 
 @dataclass(frozen=True)
 class Left:
-    """What an agent left in the tree, and why that cannot be read."""
+    """Files that an agent left in the tree, or why they cannot be read."""
 
     changes: Changes = field(default_factory=dict)
     dropped: tuple[DroppedPath, ...] = ()
@@ -45,7 +45,7 @@ class Left:
 
 
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
-    """Return what the agent changed in the tree, except in ``apart``."""
+    """Return the agent's changes of the tree, except of paths that ``apart`` accepts."""
     try:
         return _collected(sandbox, base, apart)
     except SandboxClosed:
@@ -93,7 +93,7 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Le
 
 
 def _asked(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return what the collector prints."""
+    """Return the JSON that the collector prints."""
     done = sandbox.run(
         Command(
             ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),

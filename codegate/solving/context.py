@@ -57,7 +57,7 @@ Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
-    """Return what a prompt shows of ``base``, in at most ``most`` characters; see ``build_context``."""
+    """Return the prompt's part about ``base``, of at most ``most`` characters; see ``build_context``."""
     return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
 
 

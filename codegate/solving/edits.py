@@ -194,7 +194,7 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True)
 class _OpenDiff:
-    """An open diff: its first line, and the indent and marks of its fence; without one it ends with the answer."""
+    """A diff whose end is not found yet: its first line, and its fence's indent and marks."""
 
     start: int
     marks: str

@@ -1,4 +1,4 @@
-"""Read a candidate's harness from its repository, and lay it into a problem's tree in place of what is there.
+"""Read a candidate's harness from its repository, and put it into problems' trees.
 
 A pull request writes all of it, so nothing is read over a link that leads out of git's own files, and no file that a
 problem's fix or hidden tests touch is laid.
@@ -58,7 +58,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths that files have over a link called ``name``; none over one to no folder of theirs."""
+    """Yield the paths of files below a link ``name``; none if it leads to no folder of theirs."""
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
 
@@ -128,7 +128,7 @@ def chosen_files(
 
 
 def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
-    """Return whether a path is of a harness, of any agent's or the candidate's own, and so of no answer."""
+    """Return whether a path belongs to any agent's harness, and so to no answer."""
     if path in problem.fix or path in problem.hidden:
         return False
     harness = candidate.harness

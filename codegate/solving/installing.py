@@ -38,7 +38,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return what an agent is installed in; None where it is already."""
+    """Return the environment that an agent is installed in; None if nothing is to install."""
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
@@ -57,7 +57,7 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
 
 
 def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
-    """Return what each package of the harness's MCP servers is installed in.
+    """Return the environment of each package of the harness's MCP servers.
 
     A pull request names them: nothing of theirs runs in the build, which has no credentials of an index.
     """
@@ -78,7 +78,7 @@ def _npm(requirement: str) -> tuple[str, ...]:
 
 
 def server_table(candidate: CandidateSpec) -> list[dict[str, object]]:
-    """Return what stands for ``npx`` and ``uvx`` in the agent's sandbox looks packages up in: each, with its folder."""
+    """Return the table of server packages and folders for ``server_driver.py``."""
     return [
         {**asdict(package), "folder": f"{BESIDE}/{name}/env/{PACKAGE.removeprefix(f'{ROOT}/')}"}
         for name, package in _server_packages(candidate).items()
@@ -92,7 +92,7 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
 
 @cache
 def _today() -> date:
-    """Return the day on which this process first asked: a run over midnight installs one agent."""
+    """Return the day of the first call, so that a run over midnight installs one agent."""
     return datetime.now(UTC).date()
 
 

@@ -154,7 +154,7 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def check_named_file(folder: Path, name: str, what: str) -> None:
-    """Raise UsageError where a file that a configuration names is not below ``folder``, the configuration's own."""
+    """Raise UsageError if a configured file is not below the configuration's ``folder``."""
     # Over a linked folder a pull request could have anything of the machine sent, its environment included.
     place = Path(os.path.realpath((folder / name).parent))
     if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):

@@ -67,7 +67,7 @@ def tool_loop(
 
 
 def first_turn(problem: Problem, base: Tree, candidate: CandidateSpec) -> tuple[Message, ...]:
-    """Return system prompt and task of the first request; the tools go beside them."""
+    """Return the first request's messages: system prompt and task."""
     system, task = fill(
         candidate,
         statement=problem.statement.strip(),

@@ -157,7 +157,7 @@ class Workspace:
         self._touched |= changes.keys()
 
     def freeze(self) -> Frozen:
-        """Return the patches of the changed source and test files, and the other paths that were written to."""
+        """Return the patches of sources and tests, and the other written paths."""
         touched = sorted(self._touched)
         changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
         sources, dropped = sort_paths(self._base, changed)

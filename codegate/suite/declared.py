@@ -1,4 +1,4 @@
-"""Reading the files that a tree declares things in: bounded, never executed, and empty where they are broken."""
+"""Read a tree's configuration files: bounded, never executed, empty if broken."""
 
 import configparser
 import json
@@ -49,7 +49,7 @@ def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
-    """Return a YAML file's mapping, read as other tools read it; empty where it is not usable."""
+    """Return a YAML file's mapping, by YAML's core schema as in other tools."""
     try:
         return mapping(parse_yaml(read_text(tree, path), path, core=True))
     except UsageError:
@@ -67,30 +67,30 @@ def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
 
 
 def at(value: object, *keys: str) -> object:
-    """Return what is at the path ``keys`` of nested tables, or None."""
+    """Return the value at the path ``keys`` of nested tables, or None."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return a table's entries with keys of text; none when it is no table."""
+    """Return a table's entries whose keys are text; {} if it is no table."""
     return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
 
 
 def strings(value: object) -> list[str]:
-    """Return the texts of a list, or a text's lines."""
+    """Return a list's texts, or the lines of a text; else []."""
     if isinstance(value, str):
         return lines(value)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of ``text`` without comments and blanks, those with anything left."""
+    """Return the lines of ``text`` without comments, blanks and empty lines."""
     stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
     return [line for line in stripped if line]
 
 
 def first_text(*values: object) -> str:
-    """Return the first of ``values`` that is text with anything in it, stripped; else an empty string."""
+    """Return the first of ``values`` that is non-blank text, stripped, or ""."""
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")

@@ -57,7 +57,7 @@ def base_folder(suite: Path, folder: str) -> Tree:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield what is below ``folder`` and is not a folder."""
+    """Yield everything below ``folder`` except folders."""
     waiting = [folder]
     left = _MAX_ENTRIES
     while waiting:

@@ -130,13 +130,13 @@ def git(
 
 
 class _TooLong(Exception):
-    """Raised where a process writes more than it may."""
+    """A process wrote more than its limit."""
 
 
 def _exchanged(
     process: "subprocess.Popen[bytes]", stdin: bytes, deadline: float, limit: int
 ) -> tuple[bytearray, bytearray]:
-    """Return what a process writes to its output and errors until it closes both; it is given ``stdin``.
+    """Send ``stdin`` to a process; return its output and errors until it closes both.
 
     Without threads: a signal that arrives while one starts leaves it half started.
     """

@@ -1,4 +1,4 @@
-"""Give throw-away repositories of git's, in which no file of a tree is ever checked out.
+"""Throw-away git repositories, in which no file of a tree is ever checked out.
 
 Names, links and attributes in a tree have nothing to act on there: git sees its objects and an index of them only.
 """
@@ -26,7 +26,7 @@ _YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held y
 
 @contextmanager
 def open_store(*, bare: bool = True) -> Iterator[Path]:
-    """Give an empty repository for the length of a ``with`` block.
+    """Yield an empty repository; remove it afterwards.
 
     Raises:
         InfrastructureError: the disk is full.

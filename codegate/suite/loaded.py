@@ -1,4 +1,4 @@
-"""A suite as it is in memory: problems with their manifests, trees of changes and digests."""
+"""A suite in memory: problems with their manifests, trees of changes and digests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,13 +36,13 @@ class Environment:
 
     @property
     def id(self) -> str:
-        """Return what problems call it."""
+        """Return the id by which problems name it."""
         return self.manifest.id
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One stripped bug fix, loaded, but for its base tree (see ``load_base``).
+    """One stripped bug fix, loaded except for its base tree (see ``load_base``).
 
     ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
     tree. ``digest`` covers all that can change a grade (see ``make_problem``), and ``plain_digest`` all of that but the
@@ -70,13 +70,13 @@ class Problem:
 
     @property
     def reference_answer(self) -> str:
-        """Return the answer to a question that is right; empty where the problem is none."""
+        """Return the right answer to a question; "" for other problems."""
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
         return file.data.decode("utf-8", "replace") if file is not None else ""
 
     @property
     def service_tests(self) -> tuple[str, ...]:
-        """Return the ids of what is expected of the calls to the problem's service; no file has these tests."""
+        """Return the ids of the service's expectations, which are tests without a file."""
         return self.manifest.service.tests if self.manifest.service else ()
 
     @property

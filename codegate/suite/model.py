@@ -111,13 +111,13 @@ class EnvironmentManifest(Strict):
 
     @property
     def identity(self) -> dict[str, object]:
-        """Return all that can make tests end otherwise in two environments."""
+        """Return everything that can make test results differ between environments."""
         made_from = {"inputs": self.inputs} if self.inputs is not None else {"recipe": self.recipe}
         return {**made_from, "resolved": self.resolved}
 
 
 class Provenance(Strict):
-    """Which change the problem was mined from, and why it was taken for a bug fix."""
+    """The change that the problem was mined from, and why it counts as a bug fix."""
 
     kind: Literal["merge", "squash", "rebase", "direct", "imported", "handwritten"]
     commit: Commit | None = Field(default=None, description="The commit that has the fix.")
@@ -136,7 +136,7 @@ class Provenance(Strict):
 
 
 class LeakAudit(Strict):
-    """What was looked for in the tree and in the environment that a model works in; all 0 and false is clean."""
+    """Findings of the search for the answer where a model works; all 0 and false is clean."""
 
     fix_lines: int = Field(default=0, ge=0, description="Distinctive lines of the fix found outside of it.")
     hidden_files: int = Field(default=0, ge=0, description="Hidden tests found in the tree or in the environment.")
@@ -152,7 +152,7 @@ class LeakAudit(Strict):
 
 
 class Quality(Strict):
-    """How much a problem's tests and its statement are worth; null is unknown. Nothing here changes a grade."""
+    """Quality of a problem's tests and statement; null is unknown. No grade depends on it."""
 
     hunk_coverage: float | None = Field(
         default=None, ge=0, le=1, description="Share of its partial fixes on which a fail-to-pass test fails."
@@ -173,7 +173,7 @@ class Quality(Strict):
 
 
 class ControlAudit(Strict):
-    """Changes of the hidden tests that the reference fix fails, as every right answer has to: controls use these."""
+    """Changes of the hidden tests that the reference fix, as any right answer, fails: the controls."""
 
     tried: int = Field(ge=0, description="Changes of fail-to-pass tests that were run on the reference fix.")
     flips: dict[str, tuple[str, ...]] = Field(
@@ -194,7 +194,7 @@ class ControlAudit(Strict):
 
 
 class Quarantine(Strict):
-    """Why something is kept out of comparisons, on what evidence, and until when."""
+    """Why a problem or test is kept out of comparisons, with evidence and end."""
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "untold", "manual"]
     evidence: str = Field(max_length=2000, description="What was observed.")

@@ -88,7 +88,7 @@ def _apply(store: Path, patch: bytes, depth: int, *options: str) -> None:
 
 
 def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
-    """Return what differs between the index of ``store`` and the entries ``before``."""
+    """Return the changes from the entries ``before`` to the index of ``store``."""
     after: dict[str, tuple[FileMode, str]] = {}
     for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
@@ -112,7 +112,7 @@ def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -
 
 
 def _escapes_only(text: str) -> bool:
-    """Whether every surrogate in ``text`` stands for an undecodable byte."""
+    """Return whether every surrogate in ``text`` stands for an undecodable byte."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""``proved.json``: on which sandboxes ``codegate validate`` has proved a suite, and what these consisted of.
+"""``proved.json``: sandboxes on which ``codegate validate`` proved a suite, and their parts.
 
 It is no part of the suite's digest.
 """
@@ -29,7 +29,7 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
-    """Return where code runs, by field: the kind of sandbox, and base images by version of Python."""
+    """Return the place where code runs: kind of sandbox, and base images by Python version."""
     return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
 
 
@@ -75,7 +75,7 @@ class ProvedPlaces(Strict):
 
 
 def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
-    """Return where the suite in ``folder`` was proved, the newest proof last; nothing where there is no such file."""
+    """Return the places where a suite was proved, newest last; () without a file."""
     path = folder / PROVED
     return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
 

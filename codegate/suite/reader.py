@@ -107,7 +107,7 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    """Refuse what is too deep, or too large with its aliases written out."""
+    """Raise YAMLError for text that is too deep, or too large with its aliases expanded."""
     known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
     above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -179,7 +179,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return what is wrong with one key, and what is right where that is known."""
+    """Return what is wrong with one key, and the right form if known."""
     place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
     if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
@@ -198,7 +198,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return what the key with a wrong value means; empty where the fault's own words or the model do not say."""
+    """Return the meaning of a key with a wrong value, or a remedy, or ""."""
     if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
         return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."
     if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:
@@ -235,7 +235,7 @@ def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[
 
 
 def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a part of a JSON Schema can be: itself, what it refers to, or each of its alternatives."""
+    """Return the alternatives of a JSON Schema part, with references resolved."""
     if "$ref" in part:
         return _tables(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
     return [found for one in part.get("anyOf") or part.get("oneOf") or () for found in _tables(one, schema)] or [part]

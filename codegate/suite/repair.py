@@ -53,7 +53,7 @@ class Hunk:
 
 @dataclass
 class Section:
-    """What a patch says of one file: its names as they stand there, None for no file, and its hunks."""
+    """One file's part of a patch: both names (None: no file) and its hunks."""
 
     before: str | None
     after: str | None
@@ -174,7 +174,7 @@ def _hunk(lines: list[str], position: int, *, new: bool, gone: bool) -> Hunk:
 
 
 def _marked(line: str, blank: str) -> str:
-    """Return the line with the mark ``blank`` where an editor has stripped a blank one."""
+    """Return the line; a stripped blank one gets its mark ``blank`` back."""
     return line if line.strip("\r") else blank + line
 
 
@@ -242,9 +242,9 @@ def _is_in_git_header(lines: list[str], position: int) -> bool:
 
 
 def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int, list[bytes]]:
-    """Return the line of ``data`` where the hunk applies, and its lines.
+    """Return where in ``data`` the hunk applies, and its lines.
 
-    Lines count from 1; those of the hunk get the encoding and line ends that fit there.
+    Lines count from 1; the hunk's lines get the encoding and line ends that fit there.
     """
     if not hunk.old:
         if hunk.start is None or not hunk.counted:
@@ -268,7 +268,7 @@ def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int
 
 
 def _variants(lines: list[str]) -> Iterator[list[bytes]]:
-    """Yield the lines as they are, and in other encodings and with other line ends."""
+    """Yield the lines in several encodings and with several line ends."""
     for encoding in ("utf-8", "latin-1"):
         try:
             body = [line.encode(encoding, "surrogateescape") for line in lines]
@@ -281,7 +281,7 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
 
 
 def _ended(body: list[bytes], data: bytes, old: bytes) -> list[bytes]:
-    """Return the lines, marked as git does without a final line break."""
+    """Return the lines with git's mark for a missing final line break, if one is."""
     if data.endswith(b"\n") or not data.endswith(old) or any(line.startswith(b"\\") for line in body):
         return body
     last = {max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")}

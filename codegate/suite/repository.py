@@ -74,7 +74,10 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the path by which a suite in ``folder`` may name the repository ``home``; None where it may not."""
+    """Return the path from a suite's ``folder`` to its repository ``home``.
+
+    None if the repository is neither around the suite nor beside it.
+    """
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
     return os.path.relpath(home, folder) if near else None

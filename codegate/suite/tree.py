@@ -116,7 +116,7 @@ class Part(Tree):
 
     @classmethod
     def of(cls, tree: Tree, folder: str) -> Tree:
-        """Return what ``tree`` has below ``folder``, or ``tree`` itself where that is empty."""
+        """Return the part of ``tree`` below ``folder``, or ``tree`` itself for ""."""
         return cls(tree, folder) if folder else tree
 
 

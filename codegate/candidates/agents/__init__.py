@@ -1,4 +1,4 @@
-"""Coding agents by name: what each is installed from, and how it is started for one task without anybody at hand.
+"""Coding agents by name: how each is installed and started, without user interaction.
 
 To add one: a file with a class that has the methods of ``Agent``, and a line in this table. Measured for the versions
 that the files name; how an agent may be used is between its maker and its user, so none is shipped: codegate installs
@@ -48,7 +48,7 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a harness, each with the pattern of a line in requests that shows that it is used.
+    """Yield each part of a harness, with the pattern of a request's line that shows its use.
 
     No request shows a hook: the agent's own output does.
     """

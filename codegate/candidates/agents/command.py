@@ -1,4 +1,4 @@
-"""Any program as an agent: it works on the tree that it is started in, and its model is where a variable says."""
+"""Any program as an agent: it works in its current folder, and variables name its model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -54,7 +54,7 @@ class OwnCommand(Agent):
 
 
 def _with_packages(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command whose ``{python}`` imports the agent's own packages; what it starts does not."""
+    """Return a command whose ``{python}`` imports the agent's packages; its children do not."""
     match command:
         case ("{python}", "-m", *arguments):
             return (*PYTHON_MODULE, *arguments)

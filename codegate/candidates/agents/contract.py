@@ -1,4 +1,4 @@
-"""What an agent is to codegate."""
+"""The interface of an agent."""
 
 import contextlib
 import json
@@ -34,16 +34,16 @@ PYTHON_FILE = (*PYTHON_MODULE[:3], PYTHON_MODULE[3].replace("run_module", "run_p
 
 @dataclass(frozen=True)
 class Task:
-    """What an agent is asked to do, and where its model is.
+    """An agent's task, and the address of its model.
 
     Attributes:
         prompt: the task, as a person would give it.
         model: the candidate's.
         protocol: which one the gateway speaks.
         address: of the gateway, without ``/v1``.
-        key: what stands for a key in the sandbox; worth nothing.
-        files: paths of source files, for an agent that edits none but those it is given.
-        harness: what lies in the tree for it to read; None: it reads nothing of the tree by itself.
+        key: stands for a key in the sandbox; worthless outside.
+        files: paths of source files, for an agent that edits only files that it is given.
+        harness: files in the tree for it to read; None: it reads no instructions from the tree.
         version: of the agent, as the candidate names it.
     """
 
@@ -57,13 +57,13 @@ class Task:
     version: str | None = None
 
     def model_of(self, role: Role) -> str:
-        """Return the model for a role: the candidate's own, where its harness names no other."""
+        """Return the model for a role: that of the harness, or else the candidate's."""
         return self.harness.models.get(role, self.model) if self.harness is not None else self.model
 
 
 @dataclass(frozen=True)
 class Start:
-    """How an agent is started.
+    """The command, variables and files that start an agent.
 
     Attributes:
         argv: program and arguments. The first may be a pattern for the one file that fits; ``{python}`` is the
@@ -88,8 +88,8 @@ class Agent(ABC):
         protocols: which its client speaks, the one it does best first.
         beside: further requirements, without which that version does not work.
         least_python: minor version of Python 3 that it needs; 0: none.
-        leaves: names of files that it leaves in the tree and that are no part of its answer.
-        places: what of a repository it reads by itself, each path with its meaning; the first that fits counts.
+        leaves: names of files that it leaves in the tree and that do not belong to its answer.
+        places: paths that it reads by itself, each with its meaning; the first that fits counts.
         roles: uses for which it accepts another model.
         hooks_in_settings: whether nothing but leaving out its settings keeps the hooks in them from running.
         server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
@@ -113,7 +113,7 @@ class Agent(ABC):
         """Return how to start it on one task."""
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """Yield the files, as patterns from the tree's top, that one of its files names and that it needs too.
+        """Yield patterns, from the tree's top, of further files that one of its files needs.
 
         Those are the programs of MCP servers and hooks, at least.
         """
@@ -136,23 +136,23 @@ class Agent(ABC):
         return found
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
-        """Return the events that a harness has hooks for, as far as this version's output shows their runs."""
+        """Return the hook events of a harness whose runs the agent's output shows."""
         del harness, version
         return ()
 
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
-        """Yield the event of each run of a hook in the output, and why the run failed; empty where it did not."""
+        """Yield the event of each hook run in the output, and its error or ""."""
         del output
         yield from ()
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
-        """Return what the agent warned of, in its own words; nothing where its output has no format for it."""
+        """Return the warnings in the agent's output, if its format has any."""
         del output
         return ()
 
 
 def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of an output that has one on a line."""
+    """Yield the JSON objects of an output with one object per line."""
     for line in output.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             event = json.loads(line)
@@ -161,14 +161,14 @@ def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
 
 
 def imported_texts(path: str, text: str) -> Iterator[str]:
-    """Yield the files that instructions in Markdown take in, as ``@path`` from their own folder."""
+    """Yield the files that Markdown instructions include by ``@path``."""
     if path.endswith(".md"):
         names = re.findall(r"(?<![\w`])@([\w./-]+[\w/-])", text)
         yield from (posixpath.join(posixpath.dirname(path), name) for name in names)
 
 
 def _document(path: str, text: str) -> Any:
-    """Return what a file in JSON or TOML holds, {} for any other; raises ValueError for a broken one."""
+    """Return the content of JSON or TOML, {} of other files; raise ValueError if broken."""
     try:
         if path.endswith(".toml"):
             return tomllib.loads(text)

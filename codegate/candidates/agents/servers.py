@@ -1,4 +1,4 @@
-"""MCP servers that are started from a package: by ``npx NAME`` or ``uvx NAME`` in the files of a harness."""
+"""MCP servers that a harness starts from a package, by ``npx NAME`` or ``uvx NAME``."""
 
 import contextlib
 import posixpath
@@ -56,7 +56,7 @@ def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackag
 
 
 def _package(server: Mapping[str, Any]) -> ServerPackage | None:
-    """Return what a server is started from; None: from no package of a registry."""
+    """Return the registry package that a server is started from, or None."""
     command, arguments = server.get("command"), server.get("args")
     listed = [*(command if isinstance(command, list) else [command]),
               *(arguments if isinstance(arguments, list) else [])]  # fmt: skip

@@ -47,7 +47,7 @@ _MOST_TEXT: Final = 1_000_000
 
 
 class Forwards(Protocol):
-    """A provider that passes on requests which agents wrote."""
+    """A provider that can forward agents' requests."""
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
         """Return the answer; see ``SdkProvider.forward``."""
@@ -58,7 +58,7 @@ class Keeps(Protocol):
     """Keeps answers by their turns' digests, for an attempt that has to begin again."""
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return the next answer that was kept for a turn, once; None where there is none."""
+        """Return and use up the next kept answer to a turn, or None."""
         ...
 
     def keep(self, turn: str, answer: Forwarded) -> None:
@@ -139,7 +139,7 @@ class Gateway:
 
     @property
     def conversation(self) -> tuple[Message, ...]:
-        """Return the longest conversation, its last answer included: an agent's own, not that of its helpers."""
+        """Return the longest conversation, with its last answer: the agent's, not a helper's."""
         return self._conversation
 
     def answer(self, connection: socket.socket) -> None:
@@ -211,7 +211,7 @@ class Gateway:
                 self.prompt = AgentPrompt(parts=parts)
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
-        """Send what came of a call; None: it failed, which ends the agent."""
+        """Send the result of a call; None: it failed, which ends the agent."""
         if forwarded is None:
             status, body, kind = 400, self._error("the model cannot be called any more"), _JSON
         elif not forwarded.content:
@@ -229,7 +229,7 @@ class Gateway:
     def _make(
         self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], body: bytes
     ) -> Forwarded | None:
-        """Return the answer to a call that was begun; None: it failed, and ``failure`` says how."""
+        """Make a call that was begun; return its answer, or None with the cause in ``failure``."""
         answers: list[Forwarded] = []
         model = cleaned["model"]
         timed = _Timed(own=model == self._candidate.model)
@@ -293,7 +293,7 @@ class Gateway:
 
 @dataclass
 class _Timed:
-    """When a call began, its last request was sent (None while it waits for one), and it ended."""
+    """Times of a call: begin, last request sent (None while it waits), and end."""
 
     own: bool
     begun: float = field(default_factory=time.monotonic)
@@ -311,7 +311,7 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 class _Waiting:
-    """A call that is made in a thread of its own."""
+    """A model call in its own thread."""
 
     def __init__(self, action: Callable[[], Forwarded | None]) -> None:
         self.result: Forwarded | None = None
@@ -328,14 +328,14 @@ class _Waiting:
 
 
 def _by_helper(answer: Forwarded, model: str) -> Forwarded:
-    """Return an answer whose tokens count as another model's than the candidate's."""
+    """Return an answer with its tokens counted as a helper's."""
     usage = answer.completion.usage
     usage = usage.model_copy(update={"helpers": {model: usage}})
     return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))
 
 
 def _declined(error: Exception) -> Forwarded | None:
-    """Return the answer to a request that the provider refused for what is in it; None for another failure."""
+    """Return the answer to a request that the provider refused; None for other failures."""
     fault = error if isinstance(error, ProviderError) else error.__cause__
     if not isinstance(fault, ProviderError) or fault.fault != "bad_request":
         return None
@@ -357,7 +357,7 @@ def _document(request: HttpRequest) -> dict[str, Any]:
 
 
 def _lasting(text: str, model: str) -> tuple[str, ...]:
-    """Return the lines that do not name the day, the kernel or the model, which agents write into their prompts."""
+    """Return a prompt's lines without those that name the day, the kernel or the model."""
     names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
     left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
     return tuple(line for line in text.split("\n") if not left_out.search(line))

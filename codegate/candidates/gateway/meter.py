@@ -1,4 +1,4 @@
-"""What the calls of one attempt come to: counted before they are made, settled after, and never over a limit."""
+"""The calls of one attempt: counted before, settled after, and never over a limit."""
 
 import threading
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from codegate.candidates.spec import CandidateSpec
 
 @dataclass(frozen=True)
 class AgentLimits:
-    """What the model calls of one attempt may come to; None: as much as the run may."""
+    """Limits of the model calls of one attempt; None: those of the run."""
 
     calls: int
     tokens: int | None = None
@@ -51,7 +51,7 @@ class Meter:
             return self.reached is None
 
     def settle(self, request_bytes: int, usage: Usage) -> None:
-        """Put what a call took in place of its worst; what is unknown stays at the worst."""
+        """Replace a call's worst case by its real use; what is unknown stays."""
         known = cost(usage, self._candidate.prices)
         most = request_bytes + self._candidate.sampling.output_limit
         whole = usage.input_tokens is not None and usage.output_tokens is not None

@@ -1,4 +1,4 @@
-"""What a protocol is to codegate: which requests pass, how an answer is read, and how a refusal is sent."""
+"""The interface of a protocol: check requests, read answers, send refusals."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True)
 class Cleaned:
-    """A request that may be sent, and what of the agent's own was left out, by name."""
+    """A request that may be sent, and the names of the parts that were dropped."""
 
     request: dict[str, Any]
     dropped: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Leave in ``kept`` the tools that the agent runs, and return the names of the others."""
+        """Drop tools that the agent does not run from ``kept``; return their names."""
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
@@ -86,7 +86,7 @@ class ModelProtocol(ABC):
         return [tool_name(tool) for tool in dropped]
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the tools that an agent runs itself, and those that the provider would run.
+        """Return the tools that the agent runs, and those that the provider would run.
 
         Raises:
             RequestRefused: ``tools`` is no list of objects.
@@ -99,7 +99,7 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """Check the conversation in ``kept``, and return the names of what was left out of it.
+        """Check the conversation in ``kept``; drop parts of it and return their names.
 
         Raises:
             RequestRefused: it holds something else than text, tool calls and their results.
@@ -123,7 +123,7 @@ class ModelProtocol(ABC):
         return digest([messages, rest])
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a request that hold the candidate's settings, but its limit and its stop texts.
+        """Return the request's fields of candidate settings, except limit and stop texts.
 
         A field that holds other things too keeps those of ``request``.
         """
@@ -133,15 +133,18 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
-        """Return whether the agent runs ``tool`` itself; what the provider would run has a network, and is dropped."""
+        """Return whether the agent runs ``tool`` itself.
+
+        Tools that the provider would run have a network, and are dropped.
+        """
 
     @abstractmethod
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer that a stream's events add up to; of a stream that was cut, what came of it."""
+        """Return the answer assembled from a stream's events, as far as they came."""
 
     @abstractmethod
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
-        """Return what an answer says.
+        """Return an answer as a completion.
 
         Raises:
             ProviderError: ``malformed``.
@@ -187,7 +190,7 @@ def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
 
 
 def tool_name(tool: Mapping[str, Any]) -> str:
-    """Return what a tool that was left out is called, for people."""
+    """Return the name of a dropped tool, as text for people."""
     return f"the tool {text(tool.get('name')) or text(tool.get('type')) or 'without a type'}"[:100]
 
 
@@ -209,7 +212,7 @@ def dicts(value: object) -> list[dict[str, Any]]:
 
 
 def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
-    """Return the object that a request holds the effort in, with its other keys."""
+    """Return the request's object that holds the effort, with its other keys."""
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 

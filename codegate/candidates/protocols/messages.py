@@ -37,7 +37,7 @@ _PIECES: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature
 
 
 class Messages(ModelProtocol):
-    """Messages, of Anthropic and of what serves its models elsewhere."""
+    """The Messages API of Anthropic, and of others that serve its models."""
 
     name = "messages"
     path = "/messages"

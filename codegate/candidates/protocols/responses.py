@@ -44,7 +44,7 @@ _LAST: Final = frozenset({"response.completed", "response.incomplete", "response
 
 
 class Responses(ModelProtocol):
-    """Responses, without what the provider would store."""
+    """The Responses API, without anything that the provider would store."""
 
     name = "responses"
     path = "/responses"
@@ -173,7 +173,7 @@ def _joined(parts: list[dict[str, Any]], name: str) -> str:
 
 
 def _call_of(item: Mapping[str, Any]) -> tuple[object, object, object]:
-    """Return id, name and arguments of a tool call; those that are no functions have no name but their type."""
+    """Return a tool call's id, name (or else type) and arguments."""
     arguments = next((item[name] for name in ("arguments", "input", "action", "operation") if name in item), "{}")
     said = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return item.get("call_id"), item.get("name") or item.get("type"), said

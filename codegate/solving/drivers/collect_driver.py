@@ -1,4 +1,4 @@
-"""Lists what differs from the files that an agent was given, or prints the content of some; JSON on standard output.
+"""Lists files that an agent changed, or prints some of them, as JSON.
 
 Standard input is an object: ``given`` has mode and git's id by path, ``read`` the paths whose content is wanted, in
 base64; without it, what is printed are the paths that are ``gone``, mode and size of those that are ``changed`` and

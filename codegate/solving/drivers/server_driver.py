@@ -1,7 +1,7 @@
-"""Stands for npx and uvx in an agent's sandbox: starts the MCP servers whose packages lie beside the agent.
+"""Replaces npx and uvx in an agent's sandbox: starts MCP servers from installed packages.
 
-What is not in the table beside this file, or is in the tree's own ``node_modules``, goes to the next program of that
-name.
+A package that is not in the table beside this file, or is in the tree's own ``node_modules``, goes to the next program
+of that name.
 """
 
 import json

@@ -21,11 +21,11 @@ _REMOTE: Final = re.compile(r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)
 
 @dataclass
 class ExportReport:
-    """What became of a suite's problems.
+    """The exported problems of a suite, and those left out.
 
     Attributes:
-        ids: by problem, its id in the export, which predictions for it have to name.
-        left_out: by problem, why it is not there.
+        ids: by problem, its id in the export, which predictions have to use.
+        left_out: by problem, why it was not exported.
     """
 
     ids: dict[str, str] = field(default_factory=dict)

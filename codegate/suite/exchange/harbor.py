@@ -1,4 +1,4 @@
-"""Harbor's task folders (schema 1.4), which Terminal-Bench 2 and later are made of, written; ``rows`` reads them.
+"""Write Harbor's task folders (schema 1.4), as of Terminal-Bench 2; ``rows`` reads them.
 
 Layout, by Harbor's documentation: ``task.toml``, ``instruction.md``, ``environment/`` (the agent's image),
 ``tests/test.sh`` (run in the container as /tests after the agent, writes /logs/verifier/reward.txt) and
@@ -191,5 +191,5 @@ workdir = {_toml(WORKSPACE)}
 
 
 def _toml(text: str) -> str:
-    """Return ``text`` as a TOML basic string: JSON's escapes, but for characters that TOML wants raw."""
+    """Return ``text`` as a TOML basic string: JSON's, with DEL escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

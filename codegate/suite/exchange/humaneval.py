@@ -116,7 +116,7 @@ def _humaneval(row: Mapping[str, object], place: str) -> _Task:
 
 
 def _mbpp(row: Mapping[str, object], place: str) -> _Task:
-    """Return an MBPP task: its first assertion is shown, as its authors do, and each is a hidden test of its own."""
+    """Return an MBPP task: the first assertion is shown, each is a hidden test."""
     task = check_model(row, _Mbpp, place)
     try:
         body = ast.parse(task.code).body

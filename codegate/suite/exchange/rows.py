@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 def read_rows(
     path: Path, convert: Callable[[dict[str, Any], str], tuple[str, Result]]
 ) -> tuple[list[Result], list[str]]:
-    """Return what ``convert`` makes of each row, and why the others cannot be used.
+    """Convert each row; return the results, and why other rows were skipped.
 
     Args:
         path: a file of JSON Lines, one JSON array or one object; or one of Harbor's task folders, or a folder of them,

@@ -141,7 +141,7 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
 
 
 def _instance_id(problem: Problem, slug: str | None) -> str:
-    """Return the id that SWE-bench would give to ``problem``: that of its row, else ``owner__repo-number``."""
+    """Return SWE-bench's id of ``problem``: its row's, else ``owner__repo-number``."""
     provenance = problem.manifest.provenance
     if provenance.upstream is not None or slug is None:
         return provenance.upstream or problem.id
