@@ -400,6 +400,8 @@ class TestGo:
         quoted = GO.shown("a_test.go", "", (), "got", ("s", "a b"), ("s", ""))
         assert (quoted.expression, quoted.observed, quoted.expected) == ('fmt.Printf("%q\\n", got)', '"a b"', '""')
         assert GO.shown("a_test.go", "", (), "got", ("s", "a\nb"), ("s", "")).observed == "a\nb"
+        assert GO.shown("a_test.go", "", (), "got", ("s", "a \nb"), ("s", "")).observed == '"a \\nb"'
+        assert GO.shown("a_test.go", "", (), "got", ("s", "a\n"), ("s", "a")).observed == '"a\\n"'
         assert GO.shown("a_test.go", "", (), "err", ("e", "no"), ("v", "<nil>")).expression == "fmt.Println(err)"
 
 

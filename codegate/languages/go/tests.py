@@ -177,11 +177,13 @@ class GoTests(Dialect):
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
         """See ``Dialect.shown``: the value is printed in its most readable form."""
-        kinds, lines = {before[0], after[0]}, "\n" in before[1] + after[1]
+        kinds, texts = {before[0], after[0]}, (before[1], after[1])
+        lines = [line for text in texts for line in text.split("\n")]
+        seen = all(line == line.rstrip() for line in lines) and texts[0].rstrip("\n") != texts[1].rstrip("\n")
         printed = f'fmt.Printf("%#v\\n", {expression})'
         if "e" in kinds:
             printed = f"fmt.Println({expression})"
-        elif "s" in kinds and lines:
+        elif "s" in kinds and len(lines) > len(texts) and seen:
             printed = f"fmt.Print({expression})"
         elif "s" in kinds:
             printed = f'fmt.Printf("%q\\n", {expression})'
