@@ -1,6 +1,5 @@
 """The inputs of a build: recipe, files, toolchains."""
 
-import contextlib
 import json
 import os
 import re
@@ -117,8 +116,8 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
     Builds of equal inputs are interchangeable.
 
     Raises:
-        SandboxError: the backend cannot show its toolchains.
-        UsageError: it lacks one that the recipe asks for.
+        SandboxError: the backend cannot show its toolchains; ``NotInstalled``: what the recipe asks for is not there.
+        UsageError: the image lacks a toolchain that the recipe asks for.
     """
     base = base_of(recipe, tree, backend)
     return digest([LAYOUT, recipe.identity, manifests(recipe, tree), base.environment.image, base.versions])
@@ -130,11 +129,12 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
     The sandbox is probed once for each backend and set of tools.
 
     Raises:
-        SandboxError: the backend cannot show its toolchains.
-        UsageError: it lacks one that the recipe asks for.
+        SandboxError: the backend cannot show its toolchains; ``NotInstalled``: what the recipe asks for is not there.
+        UsageError: the image lacks a toolchain that the recipe asks for.
     """
     kinds = kinds_of(recipe, tree)
-    key = digest([recipe.image, recipe.tools, recipe.packages, sorted(kinds)])
+    servers = [server.package for server in servers_of(recipe)]
+    key = digest([recipe.image, recipe.tools, recipe.packages, servers, sorted(kinds)])
     with _looking:
         known = _bases.setdefault(backend, {})
         if key not in known:
@@ -190,11 +190,11 @@ def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:
     asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
     have = [one for one in asked if one.name not in INSTALLABLE]
     try:
-        with contextlib.suppress(NotInstalled):
-            return _probed(recipe, kinds, backend, image, asked)
+        return _probed(recipe, kinds, backend, image, asked)
+    except NotInstalled:
+        if have == asked:
+            raise
         return _probed(recipe, kinds, backend, image, have)  # a package index brings the other toolchains
-    except NotInstalled as error:
-        raise UsageError(error.cause, error.remedy) from error
 
 
 def _probed(

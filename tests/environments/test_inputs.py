@@ -7,8 +7,7 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.environments.inputs import base_of, kinds_of, manifests
-from codegate.errors import UsageError
-from codegate.sandbox import Backend, Command
+from codegate.sandbox import Backend, Command, NotInstalled
 from codegate.suite import Tree, TreeFile
 from tests.kit.images import image_with_packages
 
@@ -124,22 +123,23 @@ def test_toolchains_are_those_that_the_recipe_names_or_the_tree_implies() -> Non
         (Recipe(packages=("no-such-package",)), "no-such-package"),
     ],
 )
-def test_what_a_recipe_asks_for_and_this_machine_lacks_is_a_fault_of_the_recipe(
+def test_what_a_recipe_asks_for_and_this_machine_lacks_is_not_installed(
     recipe: Recipe, cause: str, bwrap_backend: Backend
 ) -> None:
-    with pytest.raises(UsageError, match=cause):
+    with pytest.raises(NotInstalled, match=cause):
         base_of(recipe, Tree({}), bwrap_backend)
 
 
 @pytest.mark.docker
-def test_a_package_that_apt_does_not_know_is_a_fault_of_the_recipe(docker_backend: Backend) -> None:
-    with image_with_packages("tiny") as image, pytest.raises(UsageError, match="Unable to locate package tinyer"):
+def test_a_package_that_apt_does_not_know_is_not_installed(docker_backend: Backend) -> None:
+    with image_with_packages("tiny") as image, pytest.raises(NotInstalled, match="Unable to locate package tinyer"):
         base_of(Recipe(image=image, packages=("tinyer",)), Tree({}), docker_backend)
 
 
 @pytest.mark.docker
 def test_a_server_that_the_image_lacks_is_installed_in_it(docker_backend: Backend) -> None:
     with image_with_packages("redis-server") as image:
+        assert base_of(Recipe(image=image), Tree({}), docker_backend).environment.system == ()
         base = base_of(Recipe(image=image, services=("redis",)), Tree({}), docker_backend)
         assert base.environment.system == ("redis-server",)
         with closing(base.open(docker_backend)) as sandbox:

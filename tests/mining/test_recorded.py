@@ -23,7 +23,7 @@ from codegate.mining.languages import RunnerSettings, known_languages, names_by
 from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import BugScore, Prospect, Rejected
-from codegate.sandbox import EnvironmentRecipe, Layer, SandboxError
+from codegate.sandbox import EnvironmentRecipe, Layer, NotInstalled, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
@@ -391,7 +391,12 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
 
 
 @pytest.mark.parametrize(
-    "error", [UsageError("ACME_TOKEN is not set.", ""), BuildFailed("npm ci", "", "", (), "", unreachable=True)]
+    "error",
+    [
+        UsageError("ACME_TOKEN is not set.", ""),
+        NotInstalled("no ruby 1.0.", ""),
+        BuildFailed("npm ci", "", "", (), "", unreachable=True),
+    ],
 )
 def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
     monkeypatch: pytest.MonkeyPatch, error: Exception

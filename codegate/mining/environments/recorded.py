@@ -19,9 +19,11 @@ from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
 from codegate.plugins import runner_places
-from codegate.sandbox import Layer
+from codegate.sandbox import Layer, NotInstalled
 from codegate.suite import Base, Environment, ProblemLimits, RunnerName, Tree
 
+RECIPE_FAILS: Final = (BuildFailed, NotInstalled, UsageError)
+"""What is raised where a recipe does not fit a tree, or asks for what the sandbox does not have."""
 _WALL: Final = 4
 """Seconds of the clock for each of the processor that a test run may take."""
 _MOST_SECONDS: Final = 3600
@@ -96,20 +98,20 @@ class RecordedBuilds:
         """Yield the builds that may serve a change, best first.
 
         Raises:
-            BuildFailed: a recipe fails on the base tree, after all that do not.
-            UsageError: a recipe asks for what the sandbox does not have.
+            BuildFailed, NotInstalled, UsageError: a recipe fails on the base tree, or asks for what is not there, after
+                all that do not.
             SandboxError: the sandbox failed, or a package index cannot be reached.
         """
         near = self._nearest(date)
         first = near.recipe if near is not None and not self._written else self.recipe
         if near is not None and self._exact(first, base, date) is None:
             yield Rung(near.environment, near.recipe, exact=False, later=near.date > date)
-        failed: BuildFailed | UsageError | None = None
+        failed: BuildFailed | NotInstalled | UsageError | None = None
         for recipe in self._recipes(first, base):
             try:
                 found = self._exact(recipe, base, date) or self.build(commit, base, date, recipe)
-            except (BuildFailed, UsageError) as error:
-                if self._is_written(recipe) and (isinstance(error, UsageError) or error.unreachable):
+            except RECIPE_FAILS as error:
+                if self._is_written(recipe) and (not isinstance(error, BuildFailed) or error.unreachable):
                     raise  # no other recipe makes up for a missing variable or toolchain, or for a lost index
                 failed = failed or error
                 continue
