@@ -142,6 +142,8 @@ class TestQuotations:
     def test_a_sentence_does_not_end_with_an_abbreviation(self) -> None:
         body = "Sums are lost at a delimiter (e.g. '.') and at the start, i.e. `total` is nothing."
         assert f"> {body}\n" in reported(body)
+        body = "Sums are lost since release 2.0. All totals are wrong in main.c. Now they are lost as well."
+        assert len(sentences_of(quote_texts([(body, "issue")], "", lambda _text, _source: ""))) == 3
 
     def test_brackets_around_a_reference_go_as_a_whole(self) -> None:
         body = "Sums are lost (see https://a.b/c) here ([#12][i12]). They are [lost](https://a.b/d) and gone [#13]."
@@ -253,7 +255,7 @@ class TestCrashes:
         [
             (("pkg/sums.py", "total"), " in `total` of `pkg/sums.py`"),
             (("pkg/sums.py", "<lambda>"), " in `pkg/sums.py`"),
-            (("pkg/sums.py", "empty_amount"), ""),
+            (("pkg/sums.py", "give_this_order"), " in `pkg/sums.py`"),
             (("tests/test_sums.py", "test_total"), ""),
             (("elsewhere.py", "total"), ""),
         ],

@@ -27,7 +27,9 @@ _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00
 #: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 #: Not behind letters that each have a full stop, such as "e.g."
-_END: Final = re.compile(r"(?:(?<=[.!?])(?<!\.\w\.)|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)")
+_END: Final = re.compile(
+    r"(?:(?<=[.!?])(?<!\b[^\W\d_]\.[^\W\d_]\.)|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)"
+)
 #: Lines in which a text quotes another one.
 _OTHERS: Final = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
 _PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from codegate.grading import TestResult
+from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_SHOWN, UNSTABLE, Example, function_of, public_text
 from codegate.mining.proving.outcomes import TestOutcomes
@@ -168,9 +169,10 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
 def _where(cut: Cut, gates: Gates, place: tuple[str, str] | None) -> str:
     """Return the function of the base that raised, as a clause, or an empty string."""
     file, function = place or ("", "")
-    if file not in cut.base or file in cut.test_files:
+    if file not in cut.base or file in cut.hidden or "`" in file:
         return ""
-    where = f" in `{function}` of `{file}`" if function.isidentifier() else f" in `{file}`"
+    own = function in IDENTIFIER.findall(decode(cut.base[file].data))
+    where = f" in `{function}` of `{file}`" if own else f" in `{file}`"
     return "" if gates.reason(where) else where
 
 
