@@ -63,7 +63,6 @@ class Line:
         own: the steps with the test's own literals.
         frame: the class, module or function around them, as the dialect names it.
         fixtures: names that the test framework provides.
-        public: the file before the fix has the whole test, such as one that is expected to fail.
     """
 
     test: str
@@ -73,7 +72,6 @@ class Line:
     own: tuple[Step, ...] = ()
     frame: str = ""
     fixtures: tuple[str, ...] = ()
-    public: bool = False
 
     @property
     def code(self) -> str:

@@ -168,16 +168,48 @@ class TestExamples:
         [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
         assert found.given == (("last", "a pytest fixture"),)
 
-    def test_a_call_that_the_base_expects_to_fail_may_be_shown(self, sandboxes: Sandboxes) -> None:
-        wrong = "def shorter(months):\n    return f'{4 * months} weeks' if months == 1 else f'{months} months'\n"
-        right = wrong.replace("f'{4 * months} weeks'", "'a month'")
-        tests = "from lists import shorter\n\ndef test_month():\n    assert shorter(1) == 'a month'\n"
-        old = {
-            "test_lists.py": tests.replace("def ", "@pytest.mark.xfail\ndef ").replace("from", "import pytest\nfrom")
-        }
-        [found] = examples(cut_of({"lists.py": wrong, **old}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
-        assert (found.expression, found.observed, found.expected) == ("shorter(1)", "'4 weeks'", "'a month'")
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes) == []
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("@pytest.mark.parametrize('given, found', [(3, 3)])", "[(3, 3), (None, 5)])"),
+            ("@pytest.mark.xfail", ""),
+        ],
+        ids=["a row", "an expected failure"],
+    )
+    def test_a_case_of_a_test_that_the_base_has_is_not_shown(self, sandboxes: Sandboxes, old: str, new: str) -> None:
+        wrong = "def size(given):\n    return 3\n"
+        right = "def size(given):\n    return 5 if given is None else 3\n"
+        given, found = ("None", "5") if "xfail" in old else ("given", "found")
+        parameters = "given, found" if given == "given" else ""
+        test = f"import pytest\nfrom lists import size\n\n{old}\ndef test_size({parameters}):\n"
+        test += f"    assert size({given}) == {found}\n"
+        hidden = test.replace("[(3, 3)])", new) if given == "given" else test.replace(old, new)
+        cut = cut_of({"lists.py": wrong, "test_lists.py": test}, {"lists.py": right}, {"test_lists.py": hidden})
+        assert examples(cut, sandboxes) == []
+
+    @pytest.mark.parametrize(
+        ("value", "word", "found"),
+        [
+            ("{days // 7} {name}s", "walnut", "3 walnuts"),
+            ("{days // 7}{name.title()}", "oak", "3Oak"),
+            ("{days // 7} of {int(name):,}", "1007", "3 of 1,007"),
+        ],
+    )
+    def test_a_word_that_comes_back_in_another_is_no_other_case(
+        self, sandboxes: Sandboxes, value: str, word: str, found: str
+    ) -> None:
+        wrong = "def weeks(days, name):\n    return 'odd ' + name\n"
+        right = wrong.replace("'odd ' + name", f"f'{value}' if days % 7 == 0 else 'odd ' + name")
+        test = f"from lists import weeks\n\ndef test_weeks():\n    assert weeks(21, {word!r}) == {found!r}\n"
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": test}), sandboxes) == []
+
+    def test_a_word_that_comes_back_before_the_fix_alone_is_no_other_case(self, sandboxes: Sandboxes) -> None:
+        wrong = "class Shelf:\n    def __init__(self, name):\n        self.name = name\n\n    def size(self):\n"
+        wrong += "        return {}[self.name]\n"
+        test = "from lists import Shelf\n\ndef test_size():\n    shelf = Shelf('walnut')\n    shelf.size\n"
+        hidden = {"test_lists.py": f"{test}    assert shelf.size() == 43\n"}
+        right = {"lists.py": wrong.replace("{}[self.name]", "43")}
+        assert examples(cut_of({"lists.py": wrong}, right, hidden), sandboxes) == []
 
     def test_a_call_whose_expectation_is_corrected_is_not_shown(self, sandboxes: Sandboxes) -> None:
         wrong = "def mark(points):\n    return 'A' if points > 90 else 'B'\n"
@@ -291,6 +323,20 @@ class TestExamples:
         cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": tests})
         [found] = examples(cut, sandboxes, steady=True)
         assert found.expression.startswith("pay(")
+
+    def test_what_a_mark_sets_up_is_not_in_an_example(self, sandboxes: Sandboxes) -> None:
+        wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
+        fixture = "import lists, pytest\n\n@pytest.fixture(autouse=True)\ndef limit(request):\n"
+        fixture += (
+            "    mark = request.node.get_closest_marker('limit')\n    lists.LIMIT = mark.args[0] if mark else 2\n"
+        )
+        tests = "import pytest\nfrom lists import order\n\n@pytest.mark.limit(50)\ndef test_a():\n"
+        base = {"lists.py": wrong, "conftest.py": fixture}
+        right = {"lists.py": wrong.replace("}'", "} items'")}
+        [found] = examples(
+            cut_of(base, right, {"test_lists.py": f"{tests}    assert order(44) == '2200 items'\n"}), sandboxes
+        )
+        assert found.expected == f"'{2 * int(found.expression[len('order(') : -1])} items'"
 
     @pytest.mark.parametrize(
         "tests",

@@ -22,12 +22,12 @@ def decorators_of(definition: "Node") -> "list[Node]":
 
 
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return decorators for a probe: marks, and ``mocks``.
+    """Return decorators for a probe: marks without arguments, and ``mocks``.
 
     Others are left out, because they may change the result and readers do not see them.
     """
     own = (node for node in decorators_of(definition) if not is_table(node))
-    marks = (node for node in own if node in mocks or (_is_mark(node) and "usefixtures" not in text_of(node)))
+    marks = (node for node in own if node in mocks or (_is_mark(node) and not arguments_of(node.named_children[0])))
     return [text_of(node) for node in marks]
 
 

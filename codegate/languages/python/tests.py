@@ -29,7 +29,7 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
-from codegate.languages.statements import appears, fresh, lines_through
+from codegate.languages.statements import fresh, lines_through
 from codegate.languages.syntax import arguments_of, children_of, compiles, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ class PythonTests(Dialect):
 
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
         """Yield the lines of one test, after its set-up."""
-        public = appears(text_of(test), base)
         around = class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
@@ -115,7 +114,7 @@ class PythonTests(Dialect):
             given = self.bound(code_of([*row, *plain]))
             fixtures = tuple(each for each in parameters if each not in given)
             for steps in lines_through(reader, body, (*values, *attributes, *prepared, *row)):
-                yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures, public=public)
+                yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
 
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
         """Return the module's values that a test needs, except those that helpers read."""

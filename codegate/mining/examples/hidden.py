@@ -96,17 +96,15 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     A word that only comes back in the value has none. If the call has no literals, the kept ones before it decide.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
-    if line.public:
-        return False
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
     if shown <= literals:
         return True
-    values, expected = (difference.before[1], difference.after[1]), [text.lower() for _, text in difference.own]
-    if [_restored(value, line.renamed) for value in values] != expected:
+    pairs = zip((difference.before, difference.after), difference.own, strict=True)
+    if any(_restored(value, line.renamed) != _restored(test, line.renamed) for (_, value), (_, test) in pairs):
         return False
     last = [step.text for step in line.steps if step.text][-1:]
     call = [*last, difference.expression]
-    comes_back = [value.lower() for value in values] != expected
+    comes_back = difference.after != difference.own[1]
     if last and set(call) <= set(own) and (not comes_back or literals_of(dialect, "\n".join(call))):
         return True
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
@@ -115,8 +113,11 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a value in lower case with the test's own literals put back."""
-    return re.sub(r"\d+|[^\W\d_]+", lambda piece: renamed.get(piece[0], piece[0]), value.lower())
+    """Return the letters and digits of a value, with the test's own words and numbers in place of others."""
+    text = "".join(re.findall(r"[^\W_]+", value.lower()))
+    for other in sorted(renamed, key=len, reverse=True):
+        text = text.replace(other, renamed[other])
+    return text
 
 
 def _is_declared_twice(dialect: Dialect, line: Line) -> bool:
