@@ -162,6 +162,7 @@ class TestHeadings:
             ("fix(sums)!: totals of nothing (#12)", "totals of nothing"),
             ("Fix GH-12: totals of nothing", "totals of nothing"),
             ("pkg/sums: totals of nothing", "pkg/sums: totals of nothing"),
+            ("- fix: totals of nothing", "totals of nothing"),
             ("Only treat a text as a list", "Only treat a text as a list"),
             ("Fix #12", "`total([])` raises `IndexError`"),
             ("Do what #12 says of totals", "`total([])` raises `IndexError`"),

@@ -75,7 +75,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     """
     few = ("", "")
     for title, source in titles:
-        text = scrub_text(_ASIDE.sub("", without_type(title)), "")
+        text = scrub_text(_ASIDE.sub("", without_type(title.lstrip(_BULLETS))), "")
         words, written = len(_WORD.findall(text)), normalise(title)
         if words and _key(text) in _key(written) and not refused(text, source):
             if words >= _MIN_HEADING and not (_CONNECTS.search(text) and _NUMBER.match(written.partition(text)[2])):
