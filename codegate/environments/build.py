@@ -267,7 +267,15 @@ class _Build:
         for line in self._recipe.setup:
             began, name = time.monotonic(), shown("; ".join(filter(None, map(str.strip, line.splitlines()))), 80)
             _LOG.info("set-up: %s", name)
-            done = self._run(f"{_enter(self._recipe.folder)}exec 2>&1\n{line}", self._set_up, step=True)
+            script = f"{_enter(self._recipe.folder)}exec 2>&1\n{line}"
+            done = self._run(script, self._set_up, step=True)
+            if self._found and not done.ok and (failure := self._failure(line, done)).dated:
+                done = self._run(script, self._undated(), step=True)
+                if done.ok:
+                    self._notes.append(
+                        f"packages of `{failure.step}` are as of the day of the build, because with those of "
+                        f"{self._origin.day} it {failure.ended}"
+                    )
             self._steps.append((line, round(time.monotonic() - began, 1)))
             _LOG.info(
                 "set-up: %s: done in %.1f s" if done.ok else "set-up: %s: failed after %.1f s", name, self._steps[-1][1]

@@ -342,6 +342,17 @@ def test_a_rebuild_has_the_versions_of_the_first_build(bwrap_backend: Backend, i
     assert again.inputs == first.inputs
 
 
+def test_of_a_recipe_that_was_found_one_command_may_take_packages_of_today(
+    bwrap_backend: Backend, index: Server
+) -> None:
+    recipe = shell("uv pip install acme-core", "mkdir data")
+    built = obtain(recipe, python_tree(), bwrap_backend, day=DAY, found=True)
+    assert "acme-core==" in built.resolved
+    assert built.recipe == recipe
+    why = f"because with those of {DAY} it failed with exit code 1"
+    assert built.notes == (f"packages of `uv pip install acme-core` are as of the day of the build, {why}",)
+
+
 @pytest.mark.full
 def test_of_an_index_that_knows_no_dates_the_packages_of_today_are_taken(bwrap_backend: Backend, index: Server) -> None:
     built = obtain(shell("uv pip install acme-core"), python_tree(), bwrap_backend, day=DAY)
