@@ -110,6 +110,9 @@ class TestPython:
         fix = {"pkg/a.py": "def mean(items): pass\n", "pkg/__init__.py": "from pkg.a import mean\n"}
         found = interface_of(cut_of({"pkg/__init__.py": ""}, fix, {"tests/test_a.py": "from pkg import mean\n"}))
         assert found.signatures == ("from pkg import mean", "pkg.a.mean(items)")
+        fix = {"pkg/__init__.py": "from decimal import Decimal\n"}
+        found = interface_of(cut_of({"pkg/__init__.py": ""}, fix, {"tests/test_a.py": "from decimal import Decimal\n"}))
+        assert found.signatures == ()
 
     @pytest.mark.parametrize(
         ("new", "test", "old_test"),
