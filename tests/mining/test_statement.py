@@ -257,7 +257,6 @@ class TestCrashes:
             (("pkg/sums.py", "total"), " in `total` of `pkg/sums.py`"),
             (("pkg/sums.py", "<lambda>"), " in `pkg/sums.py`"),
             (("pkg/sums.py", "give_this_order"), " in `pkg/sums.py`"),
-            (("tests/test_sums.py", "test_total"), ""),
             (("elsewhere.py", "total"), ""),
         ],
     )
@@ -266,6 +265,14 @@ class TestCrashes:
         found = write_statement(unit_of("Sum up lists of nothing"), sums_cut(), outcomes)
         assert isinstance(found, StatementText)
         assert f"Today `IndexError: list index out of range` is raised{where}, and it should not be." in found.text
+
+    def test_what_the_test_itself_raises_is_no_crash(self) -> None:
+        message = "Totals of lists\n\nTotals of lists are all lost. Sums of lists are lost too."
+        cut = sums_cut()
+        outcomes = replace(outcomes_of(TEST, FAILED), places={TEST: (next(iter(cut.hidden)), "test_total")})
+        found = write_statement(unit_of(message), cut, outcomes)
+        assert isinstance(found, StatementText)
+        assert "Today" not in found.text
 
     @pytest.mark.parametrize("name", ["AssertionError", "AssertionFailedError", "ExpectationNotMetError", "Failed"])
     def test_an_assertion_is_no_crash(self, name: str) -> None:

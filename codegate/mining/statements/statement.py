@@ -154,6 +154,8 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
     for test, result in raised.values():
+        if outcomes.places.get(test, ("", ""))[0] in cut.hidden:
+            continue  # the test raises it, not the code
         name = _exception_of(result)
         message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
         may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
