@@ -12,7 +12,7 @@ from codegate.grading import RunCount, Sandboxes, counted_runs
 from codegate.languages.lines import Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
+from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text, with_other_rules
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
@@ -840,6 +840,16 @@ class TestExample:
         assert Example("page = 1", expression, "1", "2").poor
         assert not Example("page = 1", expression, "raises OverflowError: too large", "2").poor
 
+    def test_behind_one_error_no_other_rule_is_shown(self) -> None:
+        def seen(number: int, observed: str) -> Found:
+            found = found_of("t.py::a", (number,), "", Example("", f"{'fgh'[number]}()", observed, f"{number}x"))
+            return replace(found, own=(("v", str(number)), ("v", "")))
+
+        one = [seen(number, "raises KeyError: 'a'") for number in range(3)]
+        assert len(with_other_rules(one, chosen(one))) == 1
+        several = [seen(number, f"raises KeyError: {number}") for number in range(3)]
+        assert len(with_other_rules(several, chosen(several))) == 3
+
     def test_the_echo_of_a_new_parameter_is_no_example(self) -> None:
         missed = "raises TypeError: Parser.__init__() got an unexpected keyword argument 'depth'"
         example = Example("parser = Parser(depth=8)", "parser.depth", missed, "8")
@@ -961,6 +971,9 @@ class TestLiterals:
     def test_codes_of_a_terminal_stay(self) -> None:
         shown = Pieces(Random(1), lambda _: True, numbers=True).text("\x1b[1mapple: \x1b[38;5;140mpear\x1b[0m")
         assert re.findall(r"\x1b\[[\d;]*m", shown) == ["\x1b[1m", "\x1b[38;5;140m", "\x1b[0m"]
+        written = Pieces(Random(1), lambda _: True, numbers=True).text(r"\033[31mapple\x1b[0mpear")
+        assert re.findall(r"\\(?:033|x1b)\[\d+m(?=[a-z])", written) == [r"\033[31m", r"\x1b[0m"]
+        assert "apple" not in written
         assert "apple" not in shown
         assert "pear" not in shown
 

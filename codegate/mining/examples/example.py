@@ -50,6 +50,7 @@ _TITLES: Final = re.compile(r"::| > ")
 POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
 #: A count shows how many values there are, not which.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
+_ERROR: Final = re.compile("raises |throws |panics:")
 _DIGITS: Final = re.compile(r"\d+")
 #: A number, or a text in quotes.
 _QUOTED: Final = re.compile(r"\d+|([\"'`])(?:\\.|(?!\1).)*\1")
@@ -92,13 +93,18 @@ class Example:
     @property
     def poor(self) -> bool:
         """Return whether its value says little: a count, a boolean, a null or a type."""
-        counted = _COUNTS.fullmatch(self.expression) and not re.match("raises |throws ", self.observed)
+        counted = _COUNTS.fullmatch(self.expression) and not self.crashes
         return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
+
+    @property
+    def crashes(self) -> bool:
+        """Return whether an error is what it gives before the fix."""
+        return _ERROR.match(self.observed) is not None
 
     @property
     def raises(self) -> bool:
         """Return whether its code raises an error after the fix."""
-        return re.match("raises |throws |panics:", self.expected) is not None
+        return _ERROR.match(self.expected) is not None
 
     def echoes(self, names: Iterable[str]) -> bool:
         """Return whether it shows only that the fix adds one of ``names``.
@@ -225,6 +231,8 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
     tests = {test for each in examples for test in each.tests}
     for each in sorted(by_example.values(), key=lambda each: each.rank):
         new = all(each.rule != other.rule and each.own != other.own for other in shown)
+        # Behind one error, all values differ.
+        new = new and not (each.example.crashes and each.example.observed in {one.example.observed for one in shown})
         if new and len(added) < _MAX_FIRST and each.test in tests and not each.example.poor:
             shown.append(each)
             added.append(replace(each.example, tests=(each.test,)))

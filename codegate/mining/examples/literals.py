@@ -19,7 +19,8 @@ MIN_HIDDEN: Final = 3
 #: makes it a name of its language ("<style>", "<!ENTITY", "#text", "$ref", "%s", "&amp;", the key of Go's
 #: 'json:"name"'), or digits.
 _PIECE: Final = re.compile(
-    r"\x1b\[[\d;?]*[A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
+    r"(?:\x1b|\\(?:x1b|033|e|u001b))\[[\d;?]*[A-Za-z]"
+    r"|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
     r"|[A-Za-z]\w*:(?=\")|(?:[$@%&#\\]|<[/!?]?)?[A-Za-z]+|\d+"
 )
 _PHRASE: Final = re.compile(r'[^"\n]+')
