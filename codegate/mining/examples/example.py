@@ -231,8 +231,8 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
     tests = {test for each in examples for test in each.tests}
     for each in sorted(by_example.values(), key=lambda each: each.rank):
         new = all(each.rule != other.rule and each.own != other.own for other in shown)
-        # Behind one error, all values differ.
-        new = new and not (each.example.crashes and each.example.observed in {one.example.observed for one in shown})
+        # Behind an error any value differs: what is shown does not need what raises it.
+        new = new and not (each.example.crashes and each.rank[0])
         if new and len(added) < _MAX_FIRST and each.test in tests and not each.example.poor:
             shown.append(each)
             added.append(replace(each.example, tests=(each.test,)))

@@ -9,14 +9,11 @@ from typing import Final
 from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, literals_of
 from codegate.languages.statements import appears, uncommented
 from codegate.languages.syntax import IDENTIFIER
-from codegate.mining.examples.example import MAX_LINES, POOR, Example, changes
+from codegate.mining.examples.example import MAX_LINES, Example, changes
 from codegate.mining.examples.literals import is_secret
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
-#: A word or a number: a value without any is expected of many calls.
-_CONTENT: Final = re.compile(r"[1-9]|[^\W\d_]{2}")
-_ERRORS: Final = frozenset({"e", "x"})
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 
 
@@ -100,16 +97,15 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
-    kind, value = difference.after
-    same = difference.after == difference.own[1]  # is what the test expects
-    if shown <= literals or (same and kind not in _ERRORS and _CONTENT.search(value) and not POOR.fullmatch(value)):
+    if shown <= literals:
         return True
     pairs = zip((difference.before, difference.after), difference.own, strict=True)
     if any(_restored(value, line.renamed) != _restored(test, line.renamed) for (_, value), (_, test) in pairs):
         return False
     last = [step.text for step in line.steps if step.text][-1:]
     call = [*last, difference.expression]
-    if last and set(call) <= set(own) and (same or literals_of(dialect, "\n".join(call))):
+    comes_back = difference.after != difference.own[1]
+    if last and set(call) <= set(own) and (not comes_back or literals_of(dialect, "\n".join(call))):
         return True
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
