@@ -121,7 +121,7 @@ def obtain(
     Raises:
         BuildFailed: a command of set-up failed; of a recipe that was found, all of them.
         SandboxError: the sandbox failed, or a secret was left in what was built.
-        UsageError: a toolchain or a secret is not there.
+        NotInstalled, UsageError: a toolchain, a package or a secret is not there.
     """
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
@@ -140,7 +140,7 @@ def obtain(
         except BuildFailed as error:
             why = error.cause.partition("; it printed")[0]
             others = []
-            if error.dated:
+            if error.dated and not found:
                 note = f"packages are as of the day of the build, because with those of {day} {why}"
                 others.append(_Build(recipe, tree, backend, origin, inputs, resolved, found, note, dated=False))
             rest = without_package(tree, error.package)
@@ -207,7 +207,7 @@ class _Build:
         self._ends = began + LIMITS.lifetime_seconds
         try:
             self._prepare()
-            self._run_steps()
+            self._run_steps(fresh=nearest is None)
             resolved = self._installed_versions()
             self._run_or_raise("clean up", clean_up(), self._tests)
             with unfinished() as archive:
@@ -260,8 +260,8 @@ class _Build:
         # With a lock it does not resolve versions itself.
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
-    def _run_steps(self) -> None:
-        """Run the set-up commands while the recipe's servers run."""
+    def _run_steps(self, *, fresh: bool) -> None:
+        """Run the set-up commands while the recipe's servers run; ``fresh``: on no earlier build."""
         failures: list[BuildFailed] = []
         kept: list[str] = []
         for line in self._recipe.setup:
@@ -269,23 +269,24 @@ class _Build:
             _LOG.info("set-up: %s", name)
             script = f"{_enter(self._recipe.folder)}exec 2>&1\n{line}"
             done = self._run(script, self._set_up, step=True)
-            if self._found and not done.ok and (failure := self._failure(line, done)).dated:
-                done = self._run(script, self._undated(), step=True)
-                if done.ok:
-                    self._notes.append(
-                        f"packages of `{failure.step}` are as of the day of the build, because with those of "
-                        f"{self._origin.day} it {failure.ended}"
-                    )
+            failure = None if done.ok else self._failure(line, done)
+            left_out = self._found and fresh  # or else another build is tried
+            if failure is not None and failure.dated and left_out and self._run(script, self._undated(), step=True).ok:
+                self._notes.append(
+                    f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}; "
+                    "it was run again with those of today"
+                )
+                failure = None
             self._steps.append((line, round(time.monotonic() - began, 1)))
             _LOG.info(
-                "set-up: %s: done in %.1f s" if done.ok else "set-up: %s: failed after %.1f s", name, self._steps[-1][1]
+                "set-up: %s: failed after %.1f s" if failure else "set-up: %s: done in %.1f s", name, self._steps[-1][1]
             )
-            if done.ok:
+            if failure is None:
                 kept.append(line)
                 continue
-            failures.append(self._failure(line, done))
-            if not self._found or without_package(self._tree, failures[-1].package) is not None:
-                raise failures[-1]
+            failures.append(failure)
+            if not left_out or without_package(self._tree, failure.package) is not None:
+                raise failure
         if failures and not kept:
             raise failures[0]
         if failures:
