@@ -116,7 +116,8 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
     Builds of equal inputs are interchangeable.
 
     Raises:
-        SandboxError: the backend cannot show its toolchains; ``NotInstalled``: what the recipe asks for is not there.
+        NotInstalled: the machine or the image lacks what the recipe asks for.
+        SandboxError: the backend cannot show its toolchains.
         UsageError: the image lacks a toolchain that the recipe asks for.
     """
     base = base_of(recipe, tree, backend)
@@ -129,7 +130,8 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
     The sandbox is probed once for each backend and set of tools.
 
     Raises:
-        SandboxError: the backend cannot show its toolchains; ``NotInstalled``: what the recipe asks for is not there.
+        NotInstalled: the machine or the image lacks what the recipe asks for.
+        SandboxError: the backend cannot show its toolchains.
         UsageError: the image lacks a toolchain that the recipe asks for.
     """
     kinds = kinds_of(recipe, tree)
@@ -188,10 +190,10 @@ def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:
     pin = getattr(backend, "pin_image", None)  # a backend without images takes the machine's own
     image = pin(recipe.image) if pin and recipe.image else backend.base_image(recipe.python)
     asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
-    have = [one for one in asked if one.name not in INSTALLABLE]
     try:
         return _probed(recipe, kinds, backend, image, asked)
     except NotInstalled:
+        have = [one for one in asked if one.name not in INSTALLABLE]
         if have == asked:
             raise
         return _probed(recipe, kinds, backend, image, have)  # a package index brings the other toolchains

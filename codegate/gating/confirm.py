@@ -98,7 +98,7 @@ def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSample
 
 
 def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
-    """Return the policy without demands that the pinned model fails now, and a warning for each."""
+    """Return the policy without rules that the pinned model breaks now, and a warning for each."""
     warnings: list[str] = []
     unsolved = set(own.must_pass_failed)
     if unsolved:

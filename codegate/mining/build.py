@@ -16,7 +16,7 @@ from codegate.candidates import CandidateSpec, Usage
 from codegate.grading import Sandboxes, grade_reference, mark_tests
 from codegate.mining.assemble import Findings, assemble, mined_id
 from codegate.mining.cut import Cut, cut
-from codegate.mining.environments.recorded import RECIPE_FAILS, RecordedBuilds, limits_of, settings_of
+from codegate.mining.environments.recorded import RECIPE_ERRORS, RecordedBuilds, limits_of, settings_of
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.kinds.kind import KindOf, classify_kind
@@ -261,7 +261,7 @@ class _UnitBuilder:
                 builder.check_wanted()
                 try:
                     rung = next(ladder, None)
-                except RECIPE_FAILS as error:
+                except RECIPE_ERRORS as error:
                     raise LeftOut(first or Rejected("env_unresolved", str(error))) from error
                 if rung is None:
                     raise LeftOut(first or Rejected("env_unresolved"))

@@ -336,7 +336,7 @@ class Backend(Protocol):
         ...
 
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
-        """Build the environment or find it in the cache; the only step that may use the network.
+        """Build the environment or find it in the cache; may use the network, as ``open_build`` may.
 
         Raises:
             SandboxError: it cannot be built; the message holds the tool's last lines.
@@ -359,7 +359,8 @@ class Backend(Protocol):
             limits: of it; ``disk_bytes`` bounds all that it writes.
 
         Raises:
-            SandboxError: the daemon or the kernel refused, or a toolchain is not to be had; the remedy names it.
+            NotInstalled: a toolchain, package or image is not to be had; the remedy names it.
+            SandboxError: the daemon or the kernel refused.
         """
         ...
 

@@ -21,7 +21,7 @@ from codegate.mining.examples import search
 from codegate.mining.examples.example import Example, Found
 from codegate.mining.examples.literals import Pieces, failing_literals, hidden_texts, literals_to_hide
 from codegate.mining.examples.search import differing, find_examples, steady_examples, with_examples
-from codegate.mining.examples.variants import needless, probes_of, shape_of, slices, without
+from codegate.mining.examples.variants import probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import Validated
 from codegate.mining.statements.gates import gates_of
@@ -418,10 +418,10 @@ class TestLines:
     def test_what_is_left_out_takes_the_names_along_that_are_for_it_alone(self) -> None:
         texts = ("const own = {loud: true};", "const bell = open();", "bell.set(own);", "const all = [bell];")
         line = Line("rings", (*map(Step, texts), Step("", ("bell.ring()",))))
-        assert needless(JAVASCRIPT, line) == [2, 3]
-        assert [step.text for step in without(JAVASCRIPT, line, [2]).steps] == [texts[1], texts[3], ""]
-        assert [step.text for step in without(JAVASCRIPT, line, [3]).steps] == [*texts[:3], ""]
-        assert [step.text for step in without(JAVASCRIPT, line, [2, 3]).steps] == [texts[1], ""]
+        assert unneeded_steps(JAVASCRIPT, line) == [3, 2]
+        assert [step.text for step in without_steps(JAVASCRIPT, line, [2]).steps] == [texts[1], texts[3], ""]
+        assert [step.text for step in without_steps(JAVASCRIPT, line, [3]).steps] == [*texts[:3], ""]
+        assert [step.text for step in without_steps(JAVASCRIPT, line, [2, 3]).steps] == [texts[1], ""]
 
     def test_the_same_literal_becomes_the_same_other_one_in_all_steps(self) -> None:
         given = Line("t", (Step("const cart = fill('milk', 12);"), Step("", ("cart.has('milk')",))))

@@ -161,9 +161,9 @@ class Copies:
         return self._words.sub("", text)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:
-        """Return a test id's word, plain id and prefix.
+        """Return the random word in a copy's id, the id without it, and what stands before the test's name.
 
-        The prefix stands before the test's name.
+        None: it is the id of no copy.
         """
         found = self._words.search(test)
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None

@@ -227,7 +227,7 @@ class Answer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code repeats the fix, or ""; ``source``: its source is there too."""
+        """Return how byte code repeats the fix or may do so, or ""; ``source``: its source is there too."""
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)

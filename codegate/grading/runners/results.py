@@ -17,7 +17,7 @@ def first_failure(phases: Phases) -> Phase | None:
 
 
 def status_of(phases: Phases) -> TestStatus:
-    """Return a test's status: the worst of its phases."""
+    """Return a test's status: that of its first failed phase, if any."""
     failing = first_failure(phases)
     if failing is not None:
         return "failed" if failing.when == "call" else "error"

@@ -178,12 +178,13 @@ class GoTests(Dialect):
     ) -> Shown:
         """See ``Dialect.shown``: the value is printed in its most readable form."""
         kinds, texts = {before[0], after[0]}, (before[1], after[1])
-        lines = [line for text in texts for line in text.split("\n")]
-        seen = all(line == line.rstrip() for line in lines) and texts[0].rstrip("\n") != texts[1].rstrip("\n")
+        # Printed, blanks at the end of a line cannot be seen, nor newlines at the end of a text.
+        seen = all(line == line.rstrip() for text in texts for line in text.split("\n"))
+        seen = seen and texts[0].rstrip("\n") != texts[1].rstrip("\n")
         printed = f'fmt.Printf("%#v\\n", {expression})'
         if "e" in kinds:
             printed = f"fmt.Println({expression})"
-        elif "s" in kinds and len(lines) > len(texts) and seen:
+        elif "s" in kinds and "\n" in "".join(texts) and seen:
             printed = f"fmt.Print({expression})"
         elif "s" in kinds:
             printed = f'fmt.Printf("%q\\n", {expression})'

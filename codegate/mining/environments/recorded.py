@@ -22,8 +22,8 @@ from codegate.plugins import runner_places
 from codegate.sandbox import Layer, NotInstalled
 from codegate.suite import Base, Environment, ProblemLimits, RunnerName, Tree
 
-RECIPE_FAILS: Final = (BuildFailed, NotInstalled, UsageError)
-"""What is raised where a recipe does not fit a tree, or asks for what the sandbox does not have."""
+RECIPE_ERRORS: Final = (BuildFailed, NotInstalled, UsageError)
+"""Raised if a recipe fails on a tree, or asks for what the sandbox lacks."""
 _WALL: Final = 4
 """Seconds of the clock for each of the processor that a test run may take."""
 _MOST_SECONDS: Final = 3600
@@ -98,19 +98,18 @@ class RecordedBuilds:
         """Yield the builds that may serve a change, best first.
 
         Raises:
-            BuildFailed, NotInstalled, UsageError: a recipe fails on the base tree, or asks for what is not there, after
-                all that do not.
+            RECIPE_ERRORS: the first of a recipe that does not work, after all that do.
             SandboxError: the sandbox failed, or a package index cannot be reached.
         """
         near = self._nearest(date)
         first = near.recipe if near is not None and not self._written else self.recipe
         if near is not None and self._exact(first, base, date) is None:
             yield Rung(near.environment, near.recipe, exact=False, later=near.date > date)
-        failed: BuildFailed | NotInstalled | UsageError | None = None
+        failed: Exception | None = None
         for recipe in self._recipes(first, base):
             try:
                 found = self._exact(recipe, base, date) or self.build(commit, base, date, recipe)
-            except RECIPE_FAILS as error:
+            except RECIPE_ERRORS as error:
                 if self._is_written(recipe) and (not isinstance(error, BuildFailed) or error.unreachable):
                     raise  # no other recipe makes up for a missing variable or toolchain, or for a lost index
                 failed = failed or error

@@ -98,7 +98,7 @@ class Example:
 
     @property
     def crashes(self) -> bool:
-        """Return whether an error is what it gives before the fix."""
+        """Return whether the code raises an error before the fix."""
         return _ERROR.match(self.observed) is not None
 
     @property
@@ -177,6 +177,11 @@ class Found:
         return self.test.partition("::")[0]
 
     @property
+    def minimal(self) -> bool:
+        """Return whether its code is only what its value needs."""
+        return not self.rank[0]
+
+    @property
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
         """Return the expression and its differing parts, ignoring literals and numbers."""
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
@@ -230,9 +235,9 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
     shown = [by_example[replace(each, tests=())] for each in examples]
     tests = {test for each in examples for test in each.tests}
     for each in sorted(by_example.values(), key=lambda each: each.rank):
+        if each.example.crashes and not each.minimal:
+            continue  # any value behind an error differs
         new = all(each.rule != other.rule and each.own != other.own for other in shown)
-        # Behind an error any value differs: what is shown does not need what raises it.
-        new = new and not (each.example.crashes and each.rank[0])
         if new and len(added) < _MAX_FIRST and each.test in tests and not each.example.poor:
             shown.append(each)
             added.append(replace(each.example, tests=(each.test,)))

@@ -93,7 +93,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a hidden test makes this call: no replaced literal has an effect.
 
-    A word that only comes back in the value has none. If the call has no literals, the kept ones before it decide.
+    A word that only comes back in the value has none.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -104,20 +104,23 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
         return False
     last = [step.text for step in line.steps if step.text][-1:]
     call = [*last, difference.expression]
-    comes_back = difference.after != difference.own[1]
-    if last and set(call) <= set(own) and (not comes_back or literals_of(dialect, "\n".join(call))):
-        return True
+    changed = difference.after != difference.own[1]
+    if last and set(call) <= set(own) and (not changed or literals_of(dialect, "\n".join(call))):
+        return True  # the test's own call; without values, a drawn word that comes back makes it another one
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
     return any(is_secret(one, file.literals) for one in kept)
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
-    """Return the letters and digits of a value, with the test's own words and numbers in place of others."""
-    text = "".join(re.findall(r"[^\W_]+", value.lower()))
-    for other in sorted(renamed, key=len, reverse=True):
-        text = text.replace(other, renamed[other])
-    return text
+    """Return a value in lower case with the test's own words and numbers in place of others.
+
+    A word may be part of another one, and a number may have commas.
+    """
+    text = re.sub(r"(?<=\d),(?=\d)", "", value.lower())
+    others = sorted(renamed, key=len, reverse=True)
+    pattern = "|".join(rf"(?<!\d){other}(?!\d)" if other.isdigit() else re.escape(other) for other in others)
+    return re.sub(pattern, lambda found: renamed[found[0]], text) if pattern else text
 
 
 def _is_declared_twice(dialect: Dialect, line: Line) -> bool:

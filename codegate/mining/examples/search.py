@@ -19,7 +19,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, records
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
-from codegate.mining.examples.variants import known_words, needless, probes_of, shape_of, slices, without
+from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.validation import Validated
 from codegate.suite import Changes, TreeFile
 
@@ -332,10 +332,10 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
 def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
     """Yield a try without unneeded statements: without all, all but the last few, or one."""
     line = tried.difference.line
-    single = needless(file.dialect, line)
-    several = [single[: len(single) - last] for last in _LAST if len(single) - last > 1]
-    for places in (*several, *([at] for at in reversed(single))):
-        each = without(file.dialect, line, places)
+    single = unneeded_steps(file.dialect, line)
+    several = [single[last:] for last in _LAST if len(single) - last > 1]
+    for places in (*several, *([at] for at in single)):
+        each = without_steps(file.dialect, line, places)
         shorter = replace(tried.difference, line=each, step=len(each.steps) - 1)
         yield from filter(None, [_try(file, shorter, tried.rank[0])])
 

@@ -187,20 +187,20 @@ def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ..
     )  # fmt: skip
 
 
-def needless(dialect: Dialect, line: Line) -> list[int]:
-    """Return the places of steps whose names no later one uses."""
+def unneeded_steps(dialect: Dialect, line: Line) -> list[int]:
+    """Return the places of steps whose names no later one uses, the last first."""
     later = dialect.used("\n".join(line.steps[-1].checked))
     found: list[int] = []
     for at in reversed(range(len(line.steps))):
         step = line.steps[at]
         if at < len(line.steps) - 1 and not dialect.bound(step.text) & later:
-            found.insert(0, at)
+            found.append(at)
         later |= dialect.used(step.text)
     return found
 
 
-def without(dialect: Dialect, line: Line, places: Collection[int]) -> Line:
-    """Return a line without the steps at some places, and without those that give names to these alone."""
+def without_steps(dialect: Dialect, line: Line, places: Collection[int]) -> Line:
+    """Return a line without some steps, and without those that bind names for them alone."""
     later = dialect.used("\n".join(line.steps[-1].checked))
     orphans = frozenset[str]()
     kept: list[Step] = []

@@ -48,8 +48,9 @@ def varied_runs(
     ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3 runs each test that
     the fix makes pass by itself and beside busy processes; if the runner can only vary order and isolation, round 2
     does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later rounds reverse the
-    order every other time. Each run has its own hash seed. In rounds 2 and 3 quick tests are repeated, if the runner
-    can; tests that take more ``cpu_seconds`` get no run that varies only the hash seed.
+    order every other time, and have a hash seed of their own, as rounds 2 and 3 have, in which quick tests are repeated
+    if the runner can. If the first run took at most ``_SWEEP_SECONDS`` of processor time (``cpu_seconds``), another one
+    varies the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]

@@ -19,7 +19,7 @@ _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 
 
 def entries_of(tip: Tree, numbers: Iterable[int]) -> list[str]:
-    """Return changelog entries of ``tip`` that name pull requests or issues."""
+    """Return changelog entries of ``tip`` that name one of ``numbers``."""
     wanted = [str(number) for number in numbers]
     if not wanted:
         return []

@@ -149,13 +149,11 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
     """Return a sentence on the exception of most failing tests."""
     # Empty if it is ``quoted`` already. That a new name is not there yet is no crash.
-    found = ((test, _crash_result(outcomes, test)) for test in outcomes.fail_to_pass)
+    found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
         return []
     for test, result in raised.values():
-        if outcomes.places.get(test, ("", ""))[0] in cut.hidden:
-            continue  # the test raises it, not the code
         name = _exception_of(result)
         message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
         may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
@@ -163,23 +161,24 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
         if interface.names & {*_NAME.findall(message)}:
             continue
         if name not in quoted and not gates.reason(name):
-            where = _where(cut, gates, outcomes.places.get(test))
+            where = _where(cut, gates, *outcomes.places.get(test, ("", "")))
             return [f"Today `{shown}` is raised{where}, and it should not be."]
     return []
 
 
-def _where(cut: Cut, gates: Gates, place: tuple[str, str] | None) -> str:
+def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
     """Return the function of the base that raised, as a clause, or an empty string."""
-    file, function = place or ("", "")
-    if file not in cut.base or file in cut.hidden or "`" in file:
+    if file not in cut.base or "`" in file:
         return ""
-    own = function in IDENTIFIER.findall(decode(cut.base[file].data))
+    own = function in IDENTIFIER.findall(decode(cut.base[file].data))  # a code object may have any name
     where = f" in `{function}` of `{file}`" if own else f" in `{file}`"
     return "" if gates.reason(where) else where
 
 
-def _crash_result(outcomes: TestOutcomes, test: str) -> TestResult | None:
+def _crash_result(cut: Cut, outcomes: TestOutcomes, test: str) -> TestResult | None:
     """Return a test's result if an exception of the code failed it, or None."""
+    if outcomes.places.get(test, ("", ""))[0] in cut.hidden:
+        return None  # the test itself raises it
     result = outcomes.evidence.get(test)
     name = _exception_of(result) if result is not None else ""
     return result if _CRASH.fullmatch(name) and not _ASSERTION.search(name) else None

@@ -7,12 +7,14 @@ import contextlib
 import os
 import site
 import sys
+import traceback
 import warnings
 from typing import Any, Callable
 
 from codegate.grading.drivers.channel_driver import Channel, plain
 
 LONGEST_CHAIN = 20
+#: A sandbox starts what it runs in the workspace; the drivers change to the tests' folder later.
 WORKSPACE = os.getcwd()
 
 
@@ -54,17 +56,13 @@ def absent_module(error: Any, roots: list[str]) -> str | None:
 
 
 def place_of(error: Any) -> list[str] | None:
-    """Return the innermost file of the workspace that an exception came from, and the function; None: of none."""
+    """Return the innermost file of the workspace that an exception came from, and the function; None: it has none."""
     found = None
-    try:
-        trace = error.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
+    with contextlib.suppress(Exception):  # the class is the code's own
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            code = frame.f_code
             if code.co_filename.startswith(WORKSPACE + os.sep):
                 found = [plain(os.path.relpath(code.co_filename, WORKSPACE), 300), plain(code.co_name, 300)]
-            trace = trace.tb_next
-    except Exception:
-        found = None
     return found
 
 
