@@ -270,11 +270,16 @@ class _Build:
             script = f"{_enter(self._recipe.folder)}exec 2>&1\n{line}"
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
-            left_out = self._found and fresh  # or else another build is tried
-            if failure is not None and failure.dated and left_out and self._run(script, self._undated(), step=True).ok:
+            may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
+            if (
+                failure is not None
+                and failure.dated
+                and may_be_left_out
+                and self._run(script, self._undated(), step=True).ok
+            ):
                 self._notes.append(
                     f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}; "
-                    "it was run again with those of today"
+                    "it was run again with today's"
                 )
                 failure = None
             self._steps.append((line, round(time.monotonic() - began, 1)))
@@ -285,7 +290,7 @@ class _Build:
                 kept.append(line)
                 continue
             failures.append(failure)
-            if not left_out or without_package(self._tree, failure.package) is not None:
+            if not may_be_left_out or without_package(self._tree, failure.package) is not None:
                 raise failure
         if failures and not kept:
             raise failures[0]

@@ -154,7 +154,7 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps that run, and those of the repository's own actions."""
+    """Yield the steps of a job that run; an action of the repository itself is replaced by its steps."""
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)

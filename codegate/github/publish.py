@@ -32,7 +32,7 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
 
 
 def publish(result: Result, job: Job) -> str | None:
-    """Publish the result; return the web address of what was posted, or None."""
+    """Publish the result; return the web address of the comment or issue, or None."""
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:
         return None

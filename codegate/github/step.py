@@ -72,7 +72,7 @@ class Job:
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, whose rules decide; None: those of the checkout do."""
+        """Return the base commit, whose policy and limits count; None: those of the checkout count."""
         return self.event.base_sha if self.event is not None else None
 
 

@@ -1,9 +1,9 @@
 """Find the tests of a file by its grammar, and replacements for the literals in them.
 
 A *flip* replaces one text in a test. Literals are flipped whatever they are for: running the reference fix shows which
-flips it fails. The classes of literals partition all values, so that no text shows whether it is the original. Flips of
-assertions (``==`` to ``!=``) are *weak*, because they show that they are flips, and so are those of a literal that an
-older version of the test has.
+flips it fails. The classes of literals partition all values, so that no text shows whether it is the original. Two
+sorts of flips are *weak*, because a patch can recognise them: those of assertions (``==`` to ``!=``), and those of a
+literal that an older version of the test has.
 """
 
 import re

@@ -42,7 +42,7 @@ class Step:
         checked: expressions whose values an assertion compares, after ``text``.
         raises: the assertion expects an error.
         panics: it expects a thrown error or a panic.
-        depth: number of enclosing blocks; names of an inner block hide those of an outer one.
+        depth: how many blocks it is in; a name may have another value in an inner block.
     """
 
     text: str = ""

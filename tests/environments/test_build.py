@@ -349,7 +349,7 @@ def test_of_a_recipe_that_was_found_one_command_may_take_packages_of_today(
     built = obtain(recipe, python_tree(), bwrap_backend, day=DAY, found=True)
     assert "acme-core==" in built.resolved
     assert built.recipe == recipe
-    again = "it was run again with those of today"
+    again = "it was run again with today's"
     assert built.notes == (f"`uv pip install acme-core` failed with exit code 1 with the packages of {DAY}; {again}",)
 
 

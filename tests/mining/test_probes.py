@@ -169,23 +169,28 @@ class TestExamples:
         assert found.given == (("last", "a pytest fixture"),)
 
     @pytest.mark.parametrize(
-        ("old", "new"),
+        ("test", "before", "after"),
         [
-            ("@pytest.mark.parametrize('given, found', [(3, 3)])", "[(3, 3), (None, 5)])"),
-            ("@pytest.mark.xfail", ""),
+            (
+                "@pytest.mark.parametrize('given, found', [(3, 3)ROW])\ndef test_size(given, found):\n"
+                "    assert size(given) == found\n",
+                "ROW",
+                ", (None, 5)",
+            ),
+            ("@pytest.mark.xfail\ndef test_size():\n    assert size(None) == 5\n", "@pytest.mark.xfail\n", ""),
         ],
         ids=["a row", "an expected failure"],
     )
-    def test_a_case_of_a_test_that_the_base_has_is_not_shown(self, sandboxes: Sandboxes, old: str, new: str) -> None:
+    def test_a_case_of_a_test_that_the_base_has_is_not_shown(
+        self, sandboxes: Sandboxes, test: str, before: str, after: str
+    ) -> None:
         wrong = "def size(given):\n    return 3\n"
-        right = "def size(given):\n    return 5 if given is None else 3\n"
-        given, found = ("None", "5") if "xfail" in old else ("given", "found")
-        parameters = "given, found" if given == "given" else ""
-        test = f"import pytest\nfrom lists import size\n\n{old}\ndef test_size({parameters}):\n"
-        test += f"    assert size({given}) == {found}\n"
-        hidden = test.replace("[(3, 3)])", new) if given == "given" else test.replace(old, new)
-        cut = cut_of({"lists.py": wrong, "test_lists.py": test}, {"lists.py": right}, {"test_lists.py": hidden})
-        assert examples(cut, sandboxes) == []
+        right = {"lists.py": "def size(given):\n    return 5 if given is None else 3\n"}
+        old, new = (
+            {"test_lists.py": f"import pytest\nfrom lists import size\n\n{text}"}
+            for text in (test.replace("ROW", ""), test.replace(before, after))
+        )
+        assert examples(cut_of({"lists.py": wrong, **old}, right, new), sandboxes) == []
 
     @pytest.mark.parametrize(
         ("value", "word", "found"),

@@ -11,7 +11,7 @@ from codegate.candidates.spec import CandidateSpec
 
 @dataclass(frozen=True)
 class AgentLimits:
-    """Limits of the model calls of one attempt; None: those of the run."""
+    """Limits of one attempt's model calls; None: no limit but the run's."""
 
     calls: int
     tokens: int | None = None

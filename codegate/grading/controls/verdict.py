@@ -65,8 +65,8 @@ class Folded:
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     """Return a run mapped back to the tests' own ids.
 
-    Rows of a copy belong to those of the real test by their position. Code under test can add tests of any name, so a
-    result that is not the real test's counts only if it is worse.
+    The first row of a copy is matched with the first row of the real test, and so on. Code under test can add tests of
+    any name, so a result that is not the real test's counts only if it is worse.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run

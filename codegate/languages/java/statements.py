@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ASSERTS: Final = re.compile(r"assert\w*")
 _THROWS: Final = re.compile(r"assert(?:Throws\w*|ThatThrownBy|ThatException\w*)|isThrownBy|catchThrowable\w*")
-#: Queries of a value; the value itself tells more than the answer.
+#: Methods that answer yes or no about a value; an example shows the value instead.
 _ASKS: Final = frozenset({"equals", "contains", "startsWith", "endsWith", "matches", "isEmpty"})
 _LISTS: Final = frozenset({"asList", "of"})
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ASSERTS: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert\w*")
 _TALKS: Final = frozenset({"println", "eprintln", "print", "eprint", "dbg"})
 _COMPARES: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert_(?:eq|ne)\w*")
-#: Queries of a value; the value itself tells more than the answer.
+#: Methods that answer yes or no about a value; an example shows the value instead.
 _ASKS: Final = frozenset({"contains", "starts_with", "ends_with", "is_ok", "is_err", "is_some", "is_none", "is_empty"})
 #: Names of the language's own that make values of what is written out.
 _MAKES: Final = frozenset({"vec", "to_string", "to_owned", "to_vec", "into", "from", "new", "format", "str"})

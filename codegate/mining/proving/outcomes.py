@@ -35,7 +35,7 @@ class TestOutcomes:
         kinds: how each fail-to-pass test fails before the fix.
         evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
         none_to_pass: those of ``fail_to_pass`` that do not even exist before the fix.
-        places: file and function that raised what each fail-to-pass test ended with before the fix, as far as known.
+        places: by fail-to-pass test, the file and function that raised its exception before the fix, if known.
         expected_fail: never passes after the fix, and was broken before it too.
     """
 

@@ -245,7 +245,7 @@ def is_number(host: str) -> bool:
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Start to watch; return a function that sends what was not sent yet.
+    """Start to watch the process; return a function that sends the events not sent yet.
 
     The driver calls it before its last record.
     """
