@@ -1,9 +1,9 @@
-"""Behaviour: actions that the code under test tried.
+"""Record what the code under test tried to do.
 
-Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``). For all languages there
-is also what the sandbox saw from outside (limits, and packets that had no route) and the exceptions of failing tests.
-It is evidence, not proof: code that shares the process with the hook can hide from it, and forge it. No grade passes or
-fails by it.
+Python's test drivers count actions inside the process, by an audit hook (``behaviour_driver.py``). For all languages,
+the sandbox adds what it saw from outside (exceeded limits, and packets without a route) and the failing tests add their
+exceptions. This is evidence, not proof: code that shares the process with the hook can hide from it, and forge it. No
+grade depends on it.
 """
 
 import errno
@@ -43,13 +43,14 @@ _SHOWN: Final[dict[AttemptKind, str]] = {
 
 
 class Behaviour(Strict):
-    """What a test run tried to do.
+    """The actions and exceeded limits of a test run.
 
     Attributes:
-        watched: a hook counted inside every process that ran tests; where not, what is not here is unknown.
+        watched: a hook counted inside every process that ran tests; without it, only what was seen from outside is
+            known.
         counts: events by kind; a process that was killed may have tried more.
         details: the first distinct ones by kind, as the process reported them; untrusted text.
-        limits: what the run used up.
+        limits: the limits that the run reached.
     """
 
     watched: bool = False
@@ -59,18 +60,21 @@ class Behaviour(Strict):
 
     @property
     def notable(self) -> bool:
-        """Return whether it did something that honest code seldom does."""
+        """Return whether the run did something unusual for honest code."""
         return bool(self.limits) or any(self.counts.get(kind) for kind in ("network", "files", "writes", "signals"))
 
     @property
     def summary(self) -> str:
-        """Return one line such as ``network 3, limit: memory``, or ""."""
+        """Return one line such as ``network 3, limit: memory``.
+
+        It is empty if there is nothing to report.
+        """
         parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]
         return ", ".join([*parts, *(f"limit: {name}" for name in self.limits)])
 
 
 def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
-    """Return the behaviour of one process of a runner."""
+    """Return the behaviour of one process that a runner started."""
     parts = [
         Behaviour(
             watched=True,
@@ -107,7 +111,7 @@ def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash],
 
 
 def merge_behaviour(parts: Iterable[Behaviour]) -> Behaviour:
-    """Return the behaviour of several processes together."""
+    """Return the combined behaviour of several processes."""
     parts = tuple(parts)
     counts: dict[AttemptKind, int] = {}
     details: dict[AttemptKind, tuple[str, ...]] = {}
@@ -130,11 +134,11 @@ def reaches_out(crash: Crash) -> bool:
 
 
 def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
-    """Return whether a refused attempt caused an exception.
+    """Return whether a refused action caused an exception.
 
-    Such attempts are an unreachable network, a forbidden file that the exception names, or a program or disk use
-    without bounds. An attempt alone is not enough: honest code, and honest tests, start programs and talk to
-    themselves.
+    Such actions are a connection without a route, the use of a forbidden file that the exception names, and use of
+    processes or disk space without bounds. An attempt alone is not enough: honest code, and honest tests, start
+    programs and open local connections.
     """
     if reaches_out(crash) or crash.errno in _DISK:
         return True

@@ -27,8 +27,8 @@ def classify_failure(
 
     Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
     tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else
-    the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are those of the
-    ``expected`` tests that did not pass; there may be none when the run as a whole proves nothing.
+    the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are the
+    ``expected`` tests that did not pass; it is empty if all passed in a run that proves nothing.
     """
     if report.tampering:
         return "tampering", report.tampering
@@ -102,7 +102,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
 
 
 def is_assertion(crash: Crash) -> bool:
-    """Return whether an assertion failed, and nothing else."""
+    """Return whether an exception is a failed assertion."""
     return not _ASSERTIONS.isdisjoint((*crash.parents, crash.exception))
 
 

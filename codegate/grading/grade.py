@@ -1,4 +1,4 @@
-"""What execution, and not its text, showed about a patch."""
+"""The types of a grade and its parts."""
 
 from typing import Literal
 
@@ -54,7 +54,7 @@ class TestResult(Strict):
 
 
 def worst(first: TestResult | None, second: TestResult) -> TestResult:
-    """Return the worse of two tests of one id."""
+    """Return the worse of two results of one test id."""
     order = ("error", "failed", "missing", "skipped", "passed")
     return second if first is None else min(first, second, key=lambda result: order.index(result.status))
 
@@ -73,14 +73,14 @@ class LintResult(Strict):
 
 
 class OwnTests(Strict):
-    """What an answer's own tests show. It takes part in no grade."""
+    """The results of an answer's own tests; not graded."""
 
     passed: int = Field(ge=0, description="Tests in the answer's test files that pass on the answer.")
     proved: int = Field(ge=0, description="Tests among these that fail without the answer's source files.")
 
 
 class Regressions(Strict):
-    """What the repository's full test suite shows. It takes part in no grade."""
+    """Newly failing tests of the repository's suite; not graded."""
 
     compared: int = Field(ge=1, description="Tests that pass on the base tree and, twice, with the reference fix.")
     failing: int = Field(ge=0, description="Tests among these that do not pass with the answer, twice.")

@@ -22,13 +22,13 @@ GRADER_VERSION = "13"
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
-    """Return the grade of ``patch`` on ``base``.
+    """Return the grade of ``patch``, a unified diff, on ``base``.
 
-    Apply, compile, then run the hidden tests once with copies of them beside them. Tests that have no copies run a
-    second time, changed, if all of them passed. The patch is a unified diff, as written by a suspect.
+    Apply and compile the patch, then run the hidden tests once together with changed copies of them. If all tests
+    passed, those without copies run a second time, changed. The patch is untrusted text.
 
     Raises:
-        SandboxError: ours or the daemon's fault; there is no grade then.
+        SandboxError: the sandbox or its daemon failed; there is no grade then.
     """
     if problem.manifest.answer is not None:  # a question: predictions have only a patch, and no text
         return grade_answer(problem, patch, contains_code=bool(patch.strip()))
@@ -73,7 +73,8 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
 def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
     """Return the grade of an answer to a question.
 
-    It depends on whether the answer, or a file that came with it, holds code; nothing is run. A blank one is wrong.
+    It depends only on whether the answer, or a file that came with it, contains code; nothing is run. A blank answer is
+    wrong.
     """
     (test,) = problem.tests.expected
     failure: FailureClass | None = None
@@ -93,9 +94,9 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 def grade_reference(
     problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None
 ) -> tuple[Grade, ControlAudit | None]:
-    """Return the grade of a problem's fix, and its controls.
+    """Return the grade and the controls of a problem's fix.
 
-    None instead of controls if no test was run. Otherwise as ``find_flips``.
+    The controls are those that ``find_flips`` returns; None if no test was run. ``unproven`` is as in ``find_flips``.
     """
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unproven)
@@ -203,5 +204,8 @@ def _failed(
 
 
 def _plain(text: str) -> str:
-    """Return ``text`` with undecodable bytes of file names escaped: JSON cannot store them."""
+    """Return ``text`` with undecodable bytes escaped.
+
+    File names may have them, and JSON cannot store them.
+    """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

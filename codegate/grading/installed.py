@@ -1,11 +1,11 @@
-"""Files that installing a project adds to its tree.
+"""Generate the files that installing a project adds.
 
-They are made from the tree's declarations, and nothing of it is run. There are two kinds: the module that a version
-tool writes when it builds (``_version.py`` of setuptools-scm, hatch-vcs and the like), and the distribution's metadata
-(``NAME-VERSION.dist-info``), by which a project finds its own version and its own plugins through
-``importlib.metadata``. They are laid into the workspace of every test run, so that mining, grading and a model's public
-runs see the same. A patch cannot forge them: they are made from configuration, which a patch may not change, and a
-patch that brings metadata of its own is tampering.
+There are two kinds: the module that a version tool writes when it builds (``_version.py`` of setuptools-scm, hatch-vcs
+and the like), and the distribution's metadata (``NAME-VERSION.dist-info``), by which a project finds its own version
+and its own plugins through ``importlib.metadata``. They are made from the tree's declarations; nothing of the tree is
+run. Every test run has them in its workspace, so that mining, grading and a model's public runs see the same. A patch
+cannot forge them: they are made from configuration, which a patch may not change, and a patch that brings metadata of
+its own is tampering.
 """
 
 import ast
@@ -41,13 +41,10 @@ __commit_id__ = commit_id = None
 
 
 def installed_files(tree: Tree) -> dict[str, TreeFile]:
-    """Return the files that installing ``tree`` would add.
+    """Return, by path, the files that installing ``tree`` would add.
 
-    None replaces a file of the tree.
-
-    Returns:
-        By path: the version modules that the build configuration names, and ``METADATA`` and ``entry_points.txt`` of
-        the distribution at the tree's top. Empty when the tree declares no name.
+    They are the version modules that the build configuration names, and ``METADATA`` and ``entry_points.txt`` of the
+    distribution at the tree's top. There is no metadata if the tree declares no name. No file of the tree is replaced.
     """
     project = _Project(tree)
     name = project.name()
@@ -98,7 +95,8 @@ class _Project:
     def version(self, name: str) -> str:
         """Return the project's version.
 
-        The one that it states, of its modules, of its newest change log entry, or a stand-in.
+        The first that is valid counts: a version that the configuration states, one in its modules, its newest change
+        log entry, or a stand-in.
         """
         stated = (
             self.declared.get("version"), self.poetry.get("version"), self.setup_cfg.get("metadata", {}).get("version"),
@@ -184,7 +182,7 @@ class _Project:
 
 
 def _setup_py(tree: Tree) -> dict[str, Any]:
-    """Return the literal arguments of the call of ``setup``."""
+    """Return the literal arguments of ``setup(…)`` in ``setup.py``."""
     try:
         module = ast.parse(read_text(tree, "setup.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

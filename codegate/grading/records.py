@@ -1,4 +1,4 @@
-"""Read the test driver's records, strictly.
+"""Read the records of a test driver, strictly.
 
 The driver shares its process with the code under test, so a record is that process's claim. It counts only with the
 token, which only the driver got. Anything else in the channel was written by someone else, and is reported as forged.
@@ -20,7 +20,7 @@ _Read = TypeVar("_Read")
 
 
 class Record(Strict):
-    """A line of the records pipe, read strictly."""
+    """A line that a driver wrote to the records pipe."""
 
     model_config = ConfigDict(strict=True)
 
@@ -30,12 +30,12 @@ class Crash(Record):
 
     Attributes:
         exception: its class, qualified unless it is a builtin.
-        message: its text, cut.
+        message: its text, truncated.
         parents: the builtin classes that it derives from, itself included.
-        causes: the class itself and those of the exceptions that it was raised from, or while handling.
+        causes: its class, and the classes of the exceptions that it was raised from or while handling.
         errno: of the first OSError among those.
-        dependency: the top-level module that could not be imported, when the repository has none of that name.
-        place: the innermost file of the workspace that it came from, and the function; None: not known.
+        dependency: the top-level module that could not be imported, if the repository has none of that name.
+        place: the innermost file of the workspace in its traceback, and the function; None if unknown.
     """
 
     exception: str
@@ -48,11 +48,11 @@ class Crash(Record):
 
 
 class Phase(Record):
-    """One phase of one test.
+    """A phase of a test: set-up, call or tear-down.
 
     Attributes:
-        receipts: the tokens of the marks that it left (see ``controls``).
-        text: the runner's description of a failure, if the test has copies; the output then has none.
+        receipts: the tokens of the marks that ran in it (see ``controls``).
+        text: how the runner describes a failure, if the test has copies; the output does not have it then.
     """
 
     kind: Literal["phase"]
@@ -76,7 +76,7 @@ class CollectionFailure(Record):
 
 
 class Attempted(Record):
-    """Actions that the process tried since the last such record.
+    """Actions that the process tried since its last such record.
 
     See ``behaviour_driver.py``.
 
@@ -104,14 +104,14 @@ _RECORD: Final[TypeAdapter[Phase | CollectionFailure | Attempted | End]] = TypeA
 
 @dataclass(frozen=True)
 class Records:
-    """Everything that a driver reported.
+    """All records of a driver.
 
     Attributes:
-        phases: in the order they came, by test id.
+        phases: by test id, in the order of their arrival.
         failures: files and parts that could not be collected.
-        status: the exit status that the driver announced with its last record; None when there is no such record.
-        forged: something else was written to the pipe.
-        attempted: what the process tried to do, in parts; empty from drivers that do not watch.
+        status: the exit status in the end record; None without one.
+        forged: something other than the driver wrote to the pipe.
+        attempted: the actions of the process, in parts; empty from drivers that do not watch it.
     """
 
     phases: dict[str, tuple[Phase, ...]]
@@ -147,8 +147,9 @@ def read_frames(
 ) -> tuple[list[_Read], int | None, bool]:
     """Return the records, the announced status, and whether forged.
 
-    The records are those before the end record. Forged: something else was written. A last line that was cut short is
-    no record, and no forgery. ``parse`` returns the record of a line that begins with the opening, or None.
+    The records are those before the end record. Forged means that the pipe has other lines. A last line without its end
+    is neither a record nor a forgery. ``parse(line, opening)`` returns the record of a line, or None if the line does
+    not begin with the opening (the token and a blank) or is invalid.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")

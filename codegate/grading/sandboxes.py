@@ -64,7 +64,7 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Add this thread's runs to ``into``, not to outer blocks."""
+    """Add this thread's runs to ``into``, not to outer counts."""
     token = _counting.set(into)
     try:
         yield
@@ -84,7 +84,7 @@ def add_to_count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) ->
 class Once(Generic[_Key, _Value]):
     """Caches values by key; concurrent callers wait for one computation.
 
-    A failure reaches every caller that waits for it, and is not cached. Of more than ``most``, the last used are kept.
+    An error reaches every caller that waits for it, and is not cached. At most ``most`` values are kept: the last used.
     """
 
     def __init__(self, most: float = math.inf) -> None:
@@ -157,10 +157,10 @@ class Sandboxes:
         return self._recipe(environment.manifest)
 
     def python(self, environment: EnvironmentManifest) -> str:
-        """Return the minor version of the Python for agents.
+        """Return the minor version of the Python that runs agents.
 
-        It is beside the environment's own Python, so no recipe names it: it is that of the image, or of this machine
-        under bubblewrap. Raises as ``open``.
+        This Python is beside the environment's own, so no recipe names it: it is the image's, or this machine's under
+        bubblewrap. Raises as ``open``.
         """
         return self._pythons.get(manifest_key(environment), lambda: self._ask_python(environment))
 
@@ -200,7 +200,7 @@ class Sandboxes:
 
     @property
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return the assurance of each kind of environment so far."""
+        """Return the assurance of each checked kind of environment."""
         with self._checking:
             return tuple(self._assurances.values())
 
@@ -215,7 +215,7 @@ class Sandboxes:
         )
 
     def _obtain(self, environment: Environment) -> Built:
-        """Return a cached build, or build with its old versions."""
+        """Return the environment's build, from the cache if possible."""
         manifest = environment.manifest
         if manifest.base is None:
             tree = Tree()
@@ -245,7 +245,7 @@ class Sandboxes:
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
         """Return a sandbox for several uses.
 
-        Only for work that runs nothing untrusted. Raises as ``open``.
+        Use it only for work that runs no untrusted code. Raises as ``open``.
         """
         return self._pool.lease(self.prepare(environment), sandbox_limits(limits))
 
@@ -253,15 +253,15 @@ class Sandboxes:
     def open_for_agent(
         self, environment: EnvironmentManifest, packages: Sequence[Environment], seconds: float
     ) -> Iterator[tuple[Sandbox, str | None]]:
-        """Yield a fresh sandbox with an agent's packages; close it afterwards.
+        """Yield a sandbox with an agent's packages, and their digest.
 
-        With it comes a digest of all versions that were installed for the agent; None where nothing was. The ids of
-        ``packages`` are the names of their folders. An MCP server that cannot be installed is left out until this
-        object is closed.
+        The digest is of all installed versions; None if nothing was installed. The ids of ``packages`` are the names of
+        their folders. An MCP server that cannot be installed is left out until this object is closed. The sandbox is
+        closed afterwards.
 
         Raises:
             UsageError: the agent cannot be installed.
-            SandboxError: an index cannot be reached, or the sandbox not be started.
+            SandboxError: an index cannot be reached, or the sandbox cannot be started.
         """
         self.prepare(environment)  # the isolation is tested once, whatever is installed
         found = (
@@ -278,7 +278,7 @@ class Sandboxes:
             yield self._with_services(environment, sandbox), versions if installed else None
 
     def _install(self, environment: Environment) -> Built | None:
-        """Return the build of an agent's or server's packages; None if a server's fails."""
+        """Return a package's build; None if a server's build fails."""
         try:
             return self._obtain(environment)
         except BuildFailed as error:
@@ -303,11 +303,11 @@ def base_images(
 ) -> dict[str, str]:
     """Return the base images of environments, by version of Python.
 
-    Only of environments whose identity names no image. Images are named by content; those of earlier samples
+    Only environments whose identity names no image count. Images are named by their content; those of earlier samples
     (``wanted``) are used if available.
 
     Raises:
-        SandboxError: one is neither here nor to be had.
+        SandboxError: an image is neither on this machine nor can be pulled.
     """
     recipes = (recipe_of(environment) for environment in environments if environment.manifest.inputs is None)
     versions = sorted({recipe.python for recipe in recipes if recipe.image is None})

@@ -1,6 +1,7 @@
-"""Run tests that a model may see: public ones, those that it wrote, and the repository's full suite.
+"""Run tests whose output a model may see.
 
-They take part in no grade. The output may be shown, and no expectation on a service's calls is in the sandboxes.
+These are the public tests, the tests that the model wrote, and the repository's full suite. They take part in no grade,
+and no expectation on a service's calls is in their sandboxes.
 """
 
 import time
@@ -39,7 +40,7 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 
 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
-    """Run an answer's own tests with and without its ``patch``; return the counts.
+    """Run an answer's own tests with and without ``patch``; count.
 
     No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
 
@@ -65,10 +66,10 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
 
 
 def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
-    """Return the repository's tests that pass before and after the fix.
+    """Return the repository's tests that the fix leaves passing.
 
-    They pass in two runs with the reference fix and its tests, and in one of the base tree, in half of the time that an
-    answer gets. Fail-to-pass tests and quarantined ones are left out.
+    They pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run gets half of
+    the time that an answer gets. Fail-to-pass tests and quarantined ones are left out.
 
     Raises as ``run_tests``.
     """
@@ -87,7 +88,7 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
 def find_regressions(
     problem: Problem, base: Tree, patch: str, passing: frozenset[str], sandboxes: Sandboxes
 ) -> Regressions | None:
-    """Return which tests of the repository do not pass with ``patch``.
+    """Return the repository's tests that fail with ``patch``, or None.
 
     Only source files of the patch count. A test that a run does not report in its limits does not pass; none passes in
     a forged run. Tests of files that the runs have no time for are not compared. None: no test was compared.
@@ -114,7 +115,7 @@ def find_regressions(
 
 
 def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:
-    """Return the test files among ``paths`` that the problem's runner runs."""
+    """Return the test files that the problem's runner runs."""
     classifier = PathClassifier.of(base)
     return tuple(
         path
@@ -131,7 +132,10 @@ def _files_of(tests: Iterable[str]) -> tuple[str, ...]:
 def _run_batches(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> Iterator[tuple[tuple[str, ...], TestReport]]:
-    """Yield each batch's files and report; each batch gets the limits of the hidden tests."""
+    """Yield each batch's files and report.
+
+    Each batch gets the limits of the hidden tests.
+    """
     # A command that writes JUnit XML is a batch even without files.
     for batch in find_runner(problem.manifest.runner).batches(files) if files else ():
         yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)
@@ -142,7 +146,7 @@ def _run_shown_tests(
 ) -> TestReport:
     """Run test files of ``tree`` without the service's expectations.
 
-    They have this share of the time limit.
+    They have ``share`` of the problem's time limit.
     """
     # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
     service = problem.manifest.service

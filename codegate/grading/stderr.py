@@ -1,6 +1,6 @@
-"""Classify error output by its last telling line.
+"""Classify error output by its last line that matches.
 
-For people who sort many attempts. The failure class comes from what tests reported, never from this.
+This is for people who sort many attempts. The failure class comes from what tests reported, never from this.
 """
 
 import re
@@ -54,7 +54,10 @@ _SIGNS: Final[tuple[tuple[StderrClass, "re.Pattern[str]"], ...]] = (
 
 
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
-    """Return a failing run's class, by limits before its text."""
+    """Return the class of a failing run's output.
+
+    A limit that the run reached comes before its text.
+    """
     if memory_exceeded:
         return "memory"
     if timed_out:

@@ -15,7 +15,7 @@ from codegate.suite import Problem, RunnerName
 
 @dataclass(frozen=True)
 class TestSelection:
-    """Which test files to run, and how.
+    """The test files to run, and how to run them.
 
     Attributes:
         files: paths in the tree; each runs in a process of its own (of Go: the files of a package do), in this order.
@@ -62,7 +62,10 @@ class TestSelection:
 
 
 def test_selection(problem: Problem) -> TestSelection:
-    """Return the hidden tests' selection, under the problem's limits."""
+    """Return the selection of a problem's hidden tests.
+
+    It has the problem's limits.
+    """
     limits = problem.manifest.limits
     return TestSelection(
         files=problem.manifest.test_files,
@@ -80,9 +83,7 @@ def test_selection(problem: Problem) -> TestSelection:
 
 @dataclass(frozen=True)
 class CollectionError:
-    """A test file that could not be imported or collected.
-
-    Or a part of one.
+    """A test file, or part of one, that cannot load.
 
     Attributes:
         id: the file, or a node id in it.
@@ -102,18 +103,20 @@ class CollectionError:
 
 @dataclass(frozen=True)
 class TestReport:
-    """What a test run showed.
+    """The results of a test run.
 
     Attributes:
         results: by test id; only tests that were reported.
         crashes: by test id, the exception that failed it.
-        behaviour: what the code under test tried to do, as far as it was seen.
-        receipts: by test id, the tokens of the marks that it left.
-        unsteady: ids of repeated tests that passed only at times; their result is the worst.
-        complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
+        behaviour: what the code under test was seen to try.
+        receipts: by test id, the tokens of the marks that ran in it.
+        texts: by id of a failed test that has copies, how the runner describes the failure.
+        unsteady: ids of repeated tests of which only some repetitions passed; their result is the worst.
+        complete: every file was run to its end record and ended with the announced status, so that no result is
+            missing.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
         unprepared: why the tests did not run: a command before them failed; empty when none did.
-        output: the last part of the output, marked where it was cut; untrusted text.
+        output: the last part of the output, marked where it was truncated; untrusted text.
     """
 
     __test__ = False

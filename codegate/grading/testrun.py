@@ -1,7 +1,7 @@
 """Run test files in a sandbox, and report each test.
 
-Results come from the supervisor's channel; nothing is parsed from the tests' output. A test that was not reported to
-its end has not passed. Every file (of Go: every package) gets a sandbox of its own, because tests can write to the
+Results come from the supervisor's channel; nothing is parsed from the tests' output. A test counts as passed only if
+its report is complete. Every file (of Go: every package) gets a sandbox of its own, because tests can write to the
 environment too.
 """
 
@@ -101,7 +101,7 @@ def run_tests(
 def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
     """Run the hidden tests on ``tree``; return the report.
 
-    The tree has its sources as they are. Raises as ``run_tests``.
+    ``tree`` has the sources to test. Raises as ``run_tests``.
     """
     opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
     return run_tests(opened, tree.overlay(problem.hidden), selection)
@@ -113,7 +113,10 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
 
 
 def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
-    """Return the digests of the test files and conftests, which no run has reason to rewrite."""
+    """Return the digests of files that no run should rewrite.
+
+    These are the test files, and the conftest files above them.
+    """
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
@@ -122,7 +125,10 @@ def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
-    """Run the commands before the tests; report their time, a failure, and changes of watched files."""
+    """Run the commands before the tests; return the report.
+
+    It has their time, their failure, and changes of watched files.
+    """
     report = TestReport(results={})
     if not selection.before:
         return report
@@ -216,7 +222,10 @@ def _run_batch(
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return the report with results of the service's expectations in place of others of their ids."""
+    """Return the report with a result for each service expectation.
+
+    It replaces a test's result of the same id.
+    """
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():
         results[test] = TestResult(id=test, status="passed")

@@ -1,1 +1,1 @@
-"""Marks and copies that prove a test run's results."""
+"""Check by marks and changed copies that passes are earned."""

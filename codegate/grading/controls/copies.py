@@ -1,8 +1,8 @@
 """Write hidden tests with marks and copies, for one run.
 
-Marks stand behind statements. The copies of a test and the test itself have names that only this run has, in a random
-order: without the right answer, code under test cannot tell which of them is the real one. Afterwards their ids are
-mapped back.
+Marks are calls that are inserted after statements and that leave a token. The copies of a test and the test itself have
+names that only this run has, in a random order: without the right answer, code under test cannot tell which of them is
+the real one. Afterwards the ids of the run are mapped back.
 """
 
 import re
@@ -42,7 +42,7 @@ class Texts:
     units: Mapping[Key, Unit]
 
     def owners(self, test: str) -> list[Unit]:
-        """Return the units that a test id may belong to.
+        """Return the units that may declare a test id.
 
         There are several if classes may inherit tests, or if titles are not known before the run.
         """
@@ -62,10 +62,11 @@ class Texts:
 def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> Texts:
     """Return the test ``files`` of a tree with their units.
 
-    A file that is not in the language has no units. The author of a patch may know ``older`` versions of the files.
+    A file that is not in the runner's language has no units. The author of a patch may know ``older`` versions of the
+    files.
 
     Raises:
-        UnitsUnknown: the search for them failed.
+        UnitsUnknown: the search for units failed.
         SandboxError: this machine cannot search.
     """
     data, before = (
@@ -99,7 +100,7 @@ def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SiteFlip:
-    """A flip of a site: one of its other texts.
+    """A site with one of its other texts.
 
     ``ends`` is the statement at which the reference fix fails with it, -1 if unknown.
     """
@@ -110,7 +111,7 @@ class SiteFlip:
 
     @property
     def name(self) -> str:
-        """Return its name, stable for the same file."""
+        """Return a name that stays the same between runs."""
         return f"{self.site.name}.{self.number}"
 
 
@@ -119,7 +120,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test of a run; without flips, the real one."""
+    """A test with its flips; without any, the real one."""
 
     unit: Unit
     flips: Flips = ()
@@ -127,15 +128,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class Copies:
-    """Test files of one run, with marks and copies.
+    """The test files of one run, with marks and copies.
 
     Attributes:
         files: text of each file.
-        variants: the tests that have copies, and the copies, by the word in their name in this run.
+        variants: tests that have copies, and the copies, by the random word in their name.
         marks: by token, the statement, and the word of its test (its unit if that has no copies).
         mark: name of the driver's function in the texts.
-        texts: the files as they are written.
-        seconds: time limit of a test that has copies and of each copy, if the runner can set one.
+        texts: the unchanged files.
+        seconds: time limit of each copy and of each test that has copies, if the runner can set one.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -150,36 +151,39 @@ class Copies:
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
-        """Return settings for a driver, which do not say what each copy is."""
+        """Return settings for a driver, without each copy's role."""
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
-        """Return a run's output without the marks and words of copies."""
+        """Return a run's output without marks and random words."""
         if self.mark:
             made = rf" #!\[allow\([\w, ]+\)\] extern crate std as {self.mark};.*?(?={self.mark}!)"
             text = re.sub(rf'(?:{made})?(?:; |\n\s*| )?{self.mark}(?:\("\w+"\)|!\{{"\w+"\}})', "", text)
         return self._words.sub("", text)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:
-        """Return the random word in a copy's id, the id without it, and what stands before the test's name.
+        """Return the parts of a copy's id, or None.
 
-        None: it is the id of no copy.
+        They are the random word, the id without it, and what stands before the test's name.
         """
         found = self._words.search(test)
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
     def places(self, test: str) -> list[str | Key]:
-        """Return the words or units that a test marks."""
+        """Return the words or units whose marks a test runs."""
         found = self.variant(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return the statements whose marks the test ``test``, a word or unit, left."""
+        """Return the statements whose marks a word or unit left.
+
+        ``left`` are the tokens of its run.
+        """
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return the tokens that each test left, for runners that mix them up."""
+        """Return each test's tokens, for runners that mix them up."""
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
@@ -197,7 +201,7 @@ class Copies:
 
 
 def statements_of(left: Iterable[str]) -> frozenset[int]:
-    """Return the statements that left marks, in any copy."""
+    """Return the numbers of the statements that left marks."""
     numbers = (token.rpartition("_")[2] for token in left)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 
@@ -212,8 +216,8 @@ def make_copies(
 ) -> Copies:
     """Return files with marked ``units`` and ``copies`` of some.
 
-    ``copies`` has, by unit, the flips of each copy, and ``instead`` those of units that are changed themselves.
-    ``real`` is the position of the real test among its copies, from 0 (before all) to 1; None: random.
+    ``copies`` has, by unit, the flips of each copy, and ``instead`` the flips of units that are changed themselves.
+    ``real`` is the position of the real test among its copies, from 0 (before all) to 1 (behind all); None: random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}

@@ -1,7 +1,7 @@
 """Find flips of fail-to-pass tests that fail the reference fix.
 
-Controls are drawn from these. A test that does not pass in one run with its own copies keeps none, and neither do tests
-that fail in one run with the copies of others.
+Controls are drawn from these. A test that does not pass in one run with its own copies keeps no flip, and neither does
+a test that fails in one run with the copies of others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,10 +45,10 @@ _PLACES: Final = (0.0, 1.0, 0.5)
 
 
 def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
-    """Return the hidden tests that can be marked, with their units, cached.
+    """Return the markable hidden tests with their units, cached.
 
     Raises:
-        UnitsUnknown: the search for them failed.
+        UnitsUnknown: the search for units failed.
         SandboxError: this machine cannot search.
     """
     audit = problem.manifest.controls
@@ -62,10 +62,10 @@ def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
-    """Search for flips that the fix fails, and for files that bear no marks.
+    """Return the flips that fail the fix, and unmarkable files.
 
-    The problem's own audit does not count. ``unproven`` is a run of the marked tests on the base tree; None: it is made
-    here. Raises as ``run_tests``.
+    The controls that the problem already has do not count. ``unproven`` is a run of the marked tests on the base tree;
+    None: it is run here. Raises as ``run_tests``.
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
     try:
@@ -150,7 +150,7 @@ class _Search:
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
         """Begin with two runs without copies.
 
-        One with the fix (``real``) and one without it (``unproven``); ``unfit`` files are left out.
+        ``real`` ran with the fix and ``unproven`` without it; ``unfit`` files are left out.
         """
         self.real = real
         for test, passed in real.passed.items():
@@ -168,7 +168,7 @@ class _Search:
     def next(self) -> dict[Key, list[Flips]]:
         """Return the copies to try next.
 
-        These are other texts of sites that count, and further sites of tests that have none yet.
+        They have other texts of sites that count, and further sites of tests that have none yet.
         """
         copies: dict[Key, list[Flips]] = {}
         for key, tests in self.tests.items():
@@ -182,7 +182,10 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies with flips of the sites that count, each for different rows."""
+        """Return copies with all texts of the sites that count.
+
+        Sites of different rows are flipped in one copy.
+        """
         together: list[list[Site]] = []
         rows: list[set[str]] = []
         for site in self._counting_sites(key):
@@ -201,7 +204,7 @@ class _Search:
         return list(filter(None, copies))
 
     def _affordable(self, key: Key) -> int:
-        """Return how many sites of a unit one run has time for."""
+        """Return how many sites of a unit one run tries."""
         count = _SITES + 2 * len(self.tests[key]) + _WEAK
         seconds = sum(self._seconds(one) * (_SITES + 2 * len(tests) + _WEAK) for one, tests in self.tests.items())
         most = min(self.problem.manifest.limits.seconds / _SLOWNESS, _TURN_SECONDS)
@@ -215,7 +218,7 @@ class _Search:
         return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
 
     def _counting_sites(self, key: Key) -> list[Site]:
-        """Return the best sites of a unit or row."""
+        """Return a unit's best sites, or those of its rows."""
         # Sites of values come first, and flips that the fix fails where the unfixed code does, or later.
         found: dict[str, Site] = {}
         for test in self.tests[key]:
@@ -252,8 +255,8 @@ class _Search:
     def attempt(self, copies: Mapping[Key, Sequence[Flips]], place: float, *, alone: bool = False) -> None:
         """Run copies and record their failures.
 
-        If tests fail beside them, they are run in parts. ``alone``: each unit has one copy, and those whose tests fail
-        now keep none.
+        If real tests fail together with them, the copies are run in parts. ``alone``: each unit has one copy, and a
+        unit whose tests fail now keeps none.
         """
         copies = {key: flips for key, flips in copies.items() if key in self.tests and flips}
         if not copies or self.runs >= _MOST_RUNS:
@@ -293,7 +296,10 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Attempt two halves of copies that stopped a run; drop a single one."""
+        """Attempt two halves of copies that stopped a run.
+
+        A single copy is dropped.
+        """
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
             part: dict[Key, list[Flips]] = {}
@@ -302,7 +308,10 @@ class _Search:
             self.attempt(part, place)
 
     def _record_killed(self, test: str, folded: Folded) -> None:
-        """Record flips that failed a test; of several in a copy, one of a known site."""
+        """Record the flips that failed a test.
+
+        If a copy has several flips, only one of a known site counts.
+        """
         known = self.killed.setdefault(test, {})
         for copied in folded.copies.get(test, ()):
             own = [one for one in copied.flips if len(copied.flips) == 1 or one.site.name in known]
@@ -311,7 +320,10 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Flip the tests themselves, site by site, if none of their copies counts."""
+        """Flip tests whose copies do not count, in separate runs.
+
+        A test is changed itself then, at one site in each run.
+        """
         units = self.real.units if self.real else {}
         left = {
             key: test
@@ -331,7 +343,7 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the flips that the fix fails; ``unfit`` files have none."""
+        """Return the flips that fail the fix, outside ``unfit`` files."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._counting_sites(key)}
@@ -353,7 +365,10 @@ class _Search:
 
 
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return all sites in the order to try them, ``most`` strong ones and a few weak ones first."""
+    """Return all sites in the order to try them.
+
+    At most ``most`` strong ones and a few weak ones come first.
+    """
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]
     rest = [one for one in (*weak, *strong) if one not in first]

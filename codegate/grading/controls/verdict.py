@@ -30,10 +30,12 @@ _Usable = dict[str, list[SiteFlip]]
 
 @dataclass(frozen=True)
 class Copied:
-    """How a copy of a test ended.
+    """The result of a copy of a test.
 
-    ``passed`` are the statements that it passed; no result: it was not reported. ``cut``: it is a subtest that did not
-    begin, because its outer test failed before.
+    Attributes:
+        result: None if it was not reported.
+        passed: the statements that it passed.
+        cut: it is a subtest that did not begin, because its outer test failed before.
     """
 
     flips: Flips
@@ -66,7 +68,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     """Return a run mapped back to the tests' own ids.
 
     The first row of a copy is matched with the first row of the real test, and so on. Code under test can add tests of
-    any name, so a result that is not the real test's counts only if it is worse.
+    any name, so of several results with one id the worst counts.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
@@ -131,7 +133,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
-    """Return whether a test (such as a suite) failed only by copies inside it."""
+    """Return whether a test failed only by copies inside it."""
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.status in FAILED]
@@ -149,9 +151,9 @@ class Drawn:
     """The controls of one run.
 
     Attributes:
-        made: the texts.
+        made: the test files.
         flips: by fail-to-pass test, the names of flips that the reference fix fails.
-        strong: the tests whose flips are of values.
+        strong: the tests with a flip of a value that a patch cannot recognise.
     """
 
     made: Copies
@@ -186,9 +188,9 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
 
 
 def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn) -> Drawn:
-    """Draw a flip for each unit whose test has no copies, for a separate run.
+    """Draw a flip of each test without copies in ``beside``.
 
-    Copies were made of the tests that ``beside`` has flips of.
+    The tests themselves are changed, for a separate run.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
@@ -207,7 +209,10 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
 
 
 def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequence[Unit]) -> dict[Key, list[_Usable]]:
-    """Return, by unit, the manifest's flips of each site."""
+    """Return, by unit, the usable flips of its sites.
+
+    ``known`` are the manifest's flips, by test.
+    """
     entries: dict[str, list[tuple[str, int, str]]] = {}
     for test in problem.tests.FAIL_TO_PASS:
         for entry in known.get(test, ()):
@@ -228,16 +233,16 @@ def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequenc
 
 
 def survivors(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the flipped tests that passed, although they had to fail."""
+    """Return the flipped tests that passed and should have failed."""
     return list(filter(folded.report.passes, drawn.flips))
 
 
 def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_Usable]:
-    """Return the sites that are flipped in every copy, at most one for each test of a unit.
+    """Return the sites that every copy flips.
 
-    If some copy kept a site's real text, that text would be the most frequent one, which reveals it. So a test has no
-    copy if no further site reaches it alone, or if its site has only one other text, which would leave one copy to all
-    tests: such tests are flipped in a separate run.
+    If some copy kept a site's real text, that text would be the most frequent one, which reveals it. So there is at
+    most one site for each test of a unit. A test has no copy if no further site reaches it alone, or if its site has
+    only one other text, which would leave one copy to all tests: such tests are flipped in a separate run.
     """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
@@ -260,7 +265,7 @@ def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_
 
 
 def _common_flips(site: _Usable) -> list[SiteFlip]:
-    """Return the flips of a site with a text that fails all of its tests."""
+    """Return the flips that fail all tests of a site."""
     numbers = set.intersection(*({flip.number for flip in flips} for flips in site.values()))
     return [flip for flip in next(iter(site.values())) if flip.number in numbers]
 
@@ -274,7 +279,10 @@ def _is_strong(site: _Usable) -> bool:
 
 
 def most_copies(units: int) -> int:
-    """Return how many copies each of ``units`` tests has."""
+    """Return how many copies each of ``units`` tests has.
+
+    It is the least number by which a guess is right once in ``GUESSES`` times at most.
+    """
     most = 1
     while (most + 1) ** max(units, 1) < GUESSES:
         most += 1
@@ -290,7 +298,7 @@ def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
 def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
     """Return one test's flips in the form of a manifest.
 
-    ``SITE@STATEMENT``, with numbers if only some texts of the site count.
+    The form is ``SITE@STATEMENT``, with the texts' numbers behind a colon if only some texts of the site count.
     """
     found: dict[tuple[str, int], list[SiteFlip]] = {}
     for flip in flips:
@@ -314,7 +322,10 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 
 
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
-    """Return whether a copy failed no later than at the statement where the fix fails."""
+    """Return whether a copy failed early enough.
+
+    It has to fail at the latest at the statement where the fix fails.
+    """
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.status in FAILED
     return (failed or copied.cut) and not ends & copied.passed

@@ -1,9 +1,9 @@
-"""Programs that run inside sandboxes.
+"""Send programs into sandboxes and run them there.
 
-They are never imported: their text is sent there and run by an isolated interpreter (``-I -S -B``), so they use the
+The drivers are never imported: their text is sent and run by an isolated interpreter (``-I -S -B``), so they use the
 standard library only, in syntax that Python 3.8 knows. Standard input brings their settings, and argument 1 is the
-descriptor of the pipe that they answer over. Drivers that run tests are in the folders ``drivers`` of the languages. A
-driver may import names from others: these are sent together with it.
+descriptor of the pipe for their answers. Drivers that run tests are in the folders ``drivers`` of the languages. A
+driver may import names from others, whose text is sent together with its own.
 """
 
 import json
@@ -60,7 +60,10 @@ def _program(driver: str, package: str) -> str:
 
 
 def _with_imports(driver: str, package: str) -> dict[tuple[str, str], None]:
-    """Return package and name of a driver and all that it imports from, dependencies first."""
+    """Return a driver and its imports, dependencies first.
+
+    Each is a package and a name.
+    """
     found: dict[tuple[str, str], None] = {}
     for place, name in _IMPORT.findall(driver_source(driver, package)):
         found |= _with_imports(name, place)

@@ -1,4 +1,7 @@
-"""The pipe that a test driver reports over; ``records.py`` is its other end."""
+"""Write a test driver's records to its pipe.
+
+``records.py`` reads them.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,10 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return, by path, errors of scripts that compiled before; none is known without Node."""
+    """Return, by path, new compile errors of JavaScript and TypeScript.
+
+    A script counts only if it compiled before. Without Node there are no errors.
+    """
     node = shutil.which("node")
     known = [path for path, was_there in files.items() if was_there]
     paths = [os.path.join(side, path) for path in known for side in ("before", "after")]
@@ -69,7 +72,7 @@ def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]
 
 
 def findings(ruff: str, side: str) -> dict[str, int] | None:
-    """Return ruff's findings in a folder by rule; None if ruff gave no usable answer."""
+    """Return the number of ruff's findings by rule, or None."""
     if not os.path.isdir(side):
         return {}
     version = "py%d%d" % sys.version_info[:2]

@@ -1,7 +1,7 @@
 """Search a sandbox for the answer to its problem.
 
-It looks as code that a model has started could, with the base tree in the workspace. Standard input brings the search
-request (see ``_search_request`` in ``codegate.mining.proving.leak``). It answers with one JSON document.
+It can look at what code that a model has started can see, with the base tree in the workspace. Standard input brings
+the search request (see ``_search_request`` in ``codegate.mining.proving.leak``). It answers with one JSON document.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ def printable_path(text: str) -> str:
 def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], None]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the reachable regular files.
 
-    The system's own files are many: only those that ``wants`` takes by their paths, and parts of git repositories, are
-    yielded. If there are too many files, ``report`` gets a line, because files that are not searched may leak.
+    The system has too many files of its own: only those that ``wants`` accepts by folder and name, and parts of git
+    repositories, are yielded. If there are too many files, ``report`` gets a line, because files that are not searched
+    may leak.
     """
     count, folders = 0, ["/dev/shm", "/"]
     while folders:
@@ -114,7 +115,7 @@ def read_start(path: str, limit: int = 4 << 20) -> bytes:
 
 
 class LeakSearch:
-    """The findings so far."""
+    """The findings of a search."""
 
     def __init__(self, wanted: dict[str, Any], workspace: str) -> None:
         self.workspace = workspace + "/"
@@ -151,7 +152,10 @@ class LeakSearch:
             self.tell("%s %s" % (path, text))
 
     def wants(self, folder: str, name: str) -> bool:
-        """Return whether a system file's name makes it relevant: there are too many to read them all."""
+        """Return whether a system file's name makes it relevant.
+
+        There are too many system files to read all of them.
+        """
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
             return name in self.names or name.endswith(PACKED)
@@ -205,8 +209,8 @@ class LeakSearch:
     def has_release(self) -> bool:
         """Return whether an installed copy may have the fix.
 
-        It may, unless it has changed files that are all without it. A folder of changed files that lacks one of them is
-        of another time than the fix.
+        It may, unless it has changed files and all of them lack the fix. A copy that has a changed file's folder
+        without the file is of another time than the fix.
         """
         copies = [
             os.path.isfile(copy) and is_after(lines_of(read_start(copy)), added, removed)
@@ -225,14 +229,17 @@ class LeakSearch:
             self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether a git object holds the answer, or the index of a pack lists one."""
+        """Return whether a git object or pack has the answer.
+
+        A pack's index lists its objects.
+        """
         if path.endswith(".idx"):
             data = read_start(path, LARGEST_COMPILED)
             return any(bytes.fromhex(blob) in data for blob in self.blobs)
         return path[-41:].replace("/", "") in self.blobs
 
     def look_at(self, name: str, data: bytes, foreign: bool) -> None:
-        """Search a file that is not of the base tree."""
+        """Search a file outside of the base tree."""
         if len(data) in self.sizes and hashlib.sha256(data).hexdigest() in self.digests:
             self.note("hidden_files", 1, name, "is a hidden test")
         if name.endswith(".pyc"):
@@ -246,7 +253,10 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a base file for everything but lines, which were searched on the host."""
+        """Search a base file.
+
+        Its lines were searched on the host already, so only other traces count.
+        """
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):
                 self.look_at(name, data, True)
@@ -273,7 +283,7 @@ class LeakSearch:
 
 
 def is_editable(record: bytes) -> bool:
-    """Return whether a RECORD has a path file in place of the code.
+    """Return whether a RECORD lists path files, but no code.
 
     Tox installs an editable project from such a wheel. A release may have a path file too, beside its code.
     """
@@ -282,7 +292,7 @@ def is_editable(record: bytes) -> bool:
 
 
 def package_facts(path: str) -> "tuple[str, str]":
-    """Return name and version in a package.json; it may be installed under an alias."""
+    """Return name and version in a package.json, or two ""."""
     try:
         facts = json.loads(read_start(path))
         return str(facts["name"]), str(facts.get("version", ""))
@@ -291,7 +301,7 @@ def package_facts(path: str) -> "tuple[str, str]":
 
 
 def version_numbers(version: str) -> "tuple[int, ...]":
-    """Return the three numbers of a version, or none."""
+    """Return the three numbers of a version, or ()."""
     found = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
     return tuple(map(int, found.groups())) if found else ()
 
@@ -310,7 +320,7 @@ def network() -> list[str]:
 
 
 def main() -> None:
-    """Look everywhere and report."""
+    """Search all files and the network; send the findings."""
     wanted = json.load(sys.stdin)
     global SYSTEM
     SYSTEM += toolchains()

@@ -1,7 +1,7 @@
 """Recognise the answer to a problem in a file.
 
-As source, as a patch, packed, compiled, or by the names of its tests. ``leak_driver.py`` walks there and asks about
-each file. Files are parsed, and none is run: byte code is searched for names, archives are read with bounds.
+The answer may be there as source, as a patch, packed, compiled, or by the names of its tests. ``leak_driver.py`` finds
+the files. They are read, and none is run: byte code is searched for names, archives are read within bounds.
 """
 
 from __future__ import annotations
@@ -40,19 +40,22 @@ def lines_of(data: bytes) -> set[bytes]:
 
 
 def encoded_lines(lines: list[str]) -> set[bytes]:
-    """Return lines as bytes, as they are in files."""
+    """Return lines as the bytes that they are in files."""
     return {line.encode("utf-8", "replace") for line in lines}
 
 
 def squeezed(data: bytes) -> bytes:
-    """Return a text without blanks, quotes and backslashes, however it is wrapped or embedded."""
+    """Return a text without blanks, quotes and backslashes.
+
+    So it is the same however it is wrapped or embedded.
+    """
     if b"\\n" in data:
         data = data.replace(b"\\r", b"").replace(b"\\n", b"").replace(b"\\t", b"")
     return data.translate(None, b" \t\r\n\f\v'\"`\\")
 
 
 def patched(data: bytes) -> bytes:
-    """Return a patch's text after the change; other text as it is."""
+    """Return a patch's text after the change; other text unchanged."""
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]
@@ -60,9 +63,9 @@ def patched(data: bytes) -> bytes:
 
 
 def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
-    """Return whether a file may be as fixed.
+    """Return whether a file may have the fix.
 
-    Unless it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
+    It does not if it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
     """
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
@@ -70,11 +73,11 @@ def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
 class Unpacker:
     """Reads nested archives, within bounds.
 
-    Broken archives and those beyond the bounds are left out.
+    Broken archives and archives beyond the bounds are left out.
 
     Attributes:
         left: bytes that may still be unpacked.
-        unread: archives that the bounds kept closed.
+        unread: archives that the bounds left closed.
     """
 
     def __init__(self, suffixes: tuple[str, ...], stems: set[str]) -> None:
@@ -83,7 +86,11 @@ class Unpacker:
         self.unread: list[str] = []
 
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-        """Yield a file, or the members of an archive: ``every``, or those named like the answer."""
+        """Yield name and content of each text in a file.
+
+        A file that is no archive is one text. Of an archive, all members are read (``every``), or those whose names are
+        like the answer's.
+        """
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
             yield name, data[:LARGEST_TEXT]
@@ -169,7 +176,10 @@ def is_packed(data: bytes) -> bool:
 
 
 class Answer:
-    """What reveals the answer: the request that ``codegate.mining.proving.leak`` sends."""
+    """Recognises the answer in a file.
+
+    The request that ``codegate.mining.proving.leak`` sends has the lines and names to look for.
+    """
 
     def __init__(self, wanted: dict[str, Any]) -> None:
         self.fix = encoded_lines(wanted["fix_lines"])
@@ -189,7 +199,10 @@ class Answer:
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
-        """Return how a file outside of the base tree repeats the fix, with line count; 0 if it does not."""
+        """Return how many lines repeat the fix, and how.
+
+        The file is outside of the base tree. The number is 0 if it does not repeat the fix.
+        """
         lines = lines_of(patched(data))
         shared = len(lines & self.fix)
         if shared >= max(2, (len(self.fix) + 1) // 2):
@@ -213,7 +226,10 @@ class Answer:
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
-        """Return how many changed places a text has as fixed; 0 if these are fewer than half."""
+        """Return how many changed places a text has as fixed.
+
+        The number is 0 if these are fewer than half.
+        """
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
         after = squeezed(patched(data)) if self.runs and b"@@ -" in data else b""
@@ -227,7 +243,10 @@ class Answer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code repeats the fix or may do so, or ""; ``source``: its source is there too."""
+        """Return how byte code may repeat the fix, or "".
+
+        ``source``: its source is there too.
+        """
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)
@@ -244,7 +263,10 @@ class Answer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return how a compiled file names a changed file and most names that the fix adds, or ""."""
+        """Return how a compiled file reveals the fix, or "".
+
+        It names a changed file, and most names that the fix adds.
+        """
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
             own = os.path.basename(changed)
@@ -255,7 +277,10 @@ class Answer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return how a compiled file names a hidden test's file and a test that is new in it, or ""."""
+        """Return how a compiled file reveals a test, or "".
+
+        It names a hidden test's file, and a test that is new in it.
+        """
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
                 if name in data:
@@ -263,7 +288,10 @@ class Answer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return how a file names a new hidden test without defining one of that name, or ""."""
+        """Return how a file names a hidden test, or "".
+
+        The test is new in the hidden files. A file that defines a test of that name does not count.
+        """
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:
             return ""

@@ -1,7 +1,7 @@
-"""Check the workspace after a test process and its descendants.
+"""Report files that a test process and its descendants changed.
 
-Standard input brings paths and their SHA-256 in turn, NUL between them. It answers with the paths that have changed,
-a NUL behind each. Every run of tests pays for the imports: json alone takes half the time of the program.
+Standard input brings paths and their SHA-256 in turn, NUL between them. It answers with the paths that have changed, a
+NUL behind each. Every run of tests pays for the imports: json alone takes half the time of the program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LARGEST = 64 << 20
 
 
 def file_digest(path: bytes) -> bytes:
-    """Return the SHA-256 of a regular file; nothing if it is none (any more)."""
+    """Return a regular file's SHA-256; empty for anything else."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
@@ -28,7 +28,7 @@ def file_digest(path: bytes) -> bytes:
 
 
 def main() -> None:
-    """Report over the pipe."""
+    """Read the paths and send the changed ones."""
     given = sys.stdin.buffer.read().split(b"\0")
     os.chmod(".", 0o755)
     pairs = ((given[at], given[at + 1]) for at in range(0, len(given) - 1, 2))

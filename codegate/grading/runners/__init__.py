@@ -1,4 +1,4 @@
-"""Find the test runners of all languages by name."""
+"""Find a test runner by its name, in all languages."""
 
 from typing import cast
 
@@ -11,10 +11,10 @@ __all__ = ["Runner", "RunnerReport", "find_runner"]
 
 
 def find_runner(name: RunnerName) -> Runner:
-    """Return the runner called ``name``.
+    """Return the runner with a name.
 
     Raises:
-        UsageError: no language has it, or it cannot be loaded.
+        UsageError: no language has such a runner, or it cannot be loaded.
     """
     places = runner_places()
     if name not in places:

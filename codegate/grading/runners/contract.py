@@ -23,11 +23,11 @@ class RunnerReport:
         status: the exit status that the runner announced with its last record; None if that is missing.
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
-        forged: something else wrote to the records pipe.
-        receipts: by test id, the tokens of the marks that it left.
-        texts: by id of a failed test that has copies, how the runner shows the failure.
-        unsteady: ids of repeated tests that passed only at times; their result is the worst.
-        attempted: what the process tried to do, in parts; empty from runners that do not watch.
+        forged: something other than the driver wrote to the records pipe.
+        receipts: by test id, the tokens of the marks that ran in it.
+        texts: by id of a failed test that has copies, how the runner describes the failure.
+        unsteady: ids of repeated tests of which only some repetitions passed; their result is the worst.
+        attempted: the actions of the process, in parts; empty from runners that do not watch it.
     """
 
     results: Mapping[str, TestResult]
@@ -42,7 +42,7 @@ class RunnerReport:
 
 
 def grouped(files: tuple[str, ...], place: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
-    """Return the files in groups, one for each place."""
+    """Return the files in groups, one group for each place."""
     found: dict[str, list[str]] = {}
     for file in files:
         found.setdefault(place(file), []).append(file)
@@ -53,7 +53,10 @@ class Runner(Protocol):
     """Runs tests of one framework. Stateless."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """Return which ``files`` share a process; usually each is alone."""
+        """Return the groups of ``files`` that share a process.
+
+        Usually each file is alone.
+        """
         ...
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:

@@ -17,7 +17,7 @@ def first_failure(phases: Phases) -> Phase | None:
 
 
 def status_of(phases: Phases) -> TestStatus:
-    """Return a test's status: that of its first failed phase, if any."""
+    """Return a test's status; its first failed phase decides."""
     failing = first_failure(phases)
     if failing is not None:
         return "failed" if failing.when == "call" else "error"
@@ -31,13 +31,13 @@ def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
 
 
 def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
-    """Return whether only some repetitions passed."""
+    """Return whether some repetitions passed and others did not."""
     found = {status(phases) for phases in repetitions}
     return "passed" in found and len(found) > 1
 
 
 def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
-    """Return the result of a test of this ``status``."""
+    """Return the result of a test with this ``status``."""
     failing = first_failure(phases)
     crash = failing.crash if failing else None
     return TestResult(
@@ -65,8 +65,8 @@ def runner_report(
 ) -> RunnerReport:
     """Return a driver's report on ``files``.
 
-    ``receipts`` finds them in the phases of the tests. Several results of one id come from a test that was
-    ``repeated``, or else from several tests with the same title.
+    ``receipts`` finds the receipts of each test in the phases of all tests. Several results of one id come from a test
+    that was ``repeated``, or else from several tests with the same title.
     """
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
     return RunnerReport(
