@@ -1,8 +1,8 @@
-"""What a run means: comparability, the pinned baseline, the policy and the verdict.
+"""Decide whether a candidate is worse than the baseline.
 
-``CandidateSamples`` of the baseline and of a candidate go in, a ``Verdict`` comes out, without random numbers. What one
-command needs is in its module: ``baseline`` (files), ``pinning``, ``drift``, ``history``, ``trend``, ``power`` (with a
-seed). ``statistics`` is pure.
+``compare`` takes the ``CandidateSamples`` of the baseline and of a candidate and returns a ``Verdict``, without random
+numbers. What one command needs is in its module: ``baseline`` (files), ``pinning``, ``drift``, ``history``, ``trend``,
+``power`` (with a seed). ``statistics`` is pure.
 """
 
 from codegate.gating.baseline import Baseline, Lock, Transport, load_lock, load_pinned

@@ -1,7 +1,8 @@
-"""The pinned baseline: ``baseline.json`` holds the pinned samples, ``codegate.lock`` names the file.
+"""The files of the pinned baseline: ``baseline.json`` and ``codegate.lock``.
 
-Both are untrusted input: capped in size, strictly typed, and refused unless their digests agree. A missing or broken
-baseline is an error with a remedy, never "nothing to compare, so pass".
+The first holds the samples, the second names the first and its digests. Both are untrusted input: capped in size,
+strictly typed, and refused unless their digests agree. A missing or broken baseline is an error with a remedy, never
+"nothing to compare, so pass".
 """
 
 import json
@@ -39,7 +40,10 @@ _REPIN = "Pin it again with `codegate baseline pin RUN`, or restore the file fro
 
 
 def utc_time(text: str) -> str:
-    """Return an ISO 8601 time with a zone as UTC to the second; raises ValueError for any other text."""
+    """Return an ISO 8601 time as UTC, to the second.
+
+    Raises ValueError for any other text and for a time without a zone.
+    """
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
@@ -54,7 +58,10 @@ Moment = Annotated[str, AfterValidator(utc_time)]
 
 
 class PooledRun(Strict):
-    """A run in the baseline: when its last sample was made, and how many samples of it each problem has."""
+    """A run whose samples are in the baseline.
+
+    ``finished`` is the time of its last sample; ``samples`` is how many each problem has.
+    """
 
     id: _RunId
     finished: Moment
@@ -62,14 +69,14 @@ class PooledRun(Strict):
 
 
 class Pinning(Strict):
-    """One entry of a baseline's provenance.
+    """One change of a baseline: who, when and why.
 
     Attributes:
         action: ``pin``, ``refresh`` (samples pooled), ``replace`` (samples replaced) or ``reset`` (another model).
         who: the git user, or the GitHub account that started the workflow; None when neither is known.
         runs: ids of the runs that were added.
         predecessor: digest of the baseline that was pinned before, if any.
-        drift: p of the test that new and stored samples have the same rates; None where none was made.
+        drift: p of the test that new and stored samples have the same rates; None if no test was made.
     """
 
     action: Literal["pin", "refresh", "replace", "reset"]
@@ -113,15 +120,18 @@ class Baseline(Strict):
         return CandidateSpec.model_validate(value, strict=False)
 
     def computed_digest(self) -> str:
-        """Return the digest of the content."""
+        """Return the SHA-256 of all fields except ``digest``."""
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"digest"}))
 
     def sealed(self) -> "Baseline":
-        """Return the baseline with the digest of its content."""
+        """Return a copy whose ``digest`` matches its content."""
         return self.model_copy(update={"digest": self.computed_digest()})
 
     def age(self, now: datetime | None = None) -> "Age":
-        """Return the age of the newest samples, with which a refresh compared the older ones."""
+        """Return the age of the newest samples.
+
+        Older samples do not count: a refresh compared them with the newest.
+        """
         newest = max(datetime.fromisoformat(run.finished) for run in self.runs)
         days = ((now or datetime.now(UTC)) - newest).days
         if days < -1:  # clocks of two machines may differ by a little
@@ -131,16 +141,17 @@ class Baseline(Strict):
 
 @dataclass(frozen=True)
 class Age:
-    """Whole days since a baseline's newest samples; None when they are dated in the future.
+    """The age of a baseline's newest samples, in whole days.
 
-    ``state`` is ``old`` from ``WARN_DAYS`` on and ``expired`` from ``EXPIRE_DAYS`` on.
+    ``days`` is None if they are dated in the future. ``state`` is ``old`` from ``WARN_DAYS`` on and ``expired`` from
+    ``EXPIRE_DAYS`` on.
     """
 
     days: int | None
     state: Literal["fresh", "old", "expired", "future"]
 
     def words(self) -> str:
-        """Return a warning about its age, or "" if it is fresh."""
+        """Return a warning for people; "" while fresh."""
         match self.state:
             case "old":
                 return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
@@ -153,7 +164,7 @@ class Age:
 
 
 class Transport(Strict):
-    """Where else to download a pinned baseline, verified by the lock.
+    """Where to download a pinned baseline; the lock verifies it.
 
     Either an ``artifact`` that a run of ``workflow`` uploaded, or the file ``asset`` of a ``release`` (a tag).
     """
@@ -173,8 +184,8 @@ class Lock(Strict):
         baseline: path of the baseline file, relative to the lock's folder.
         sha256: SHA-256 of the baseline file's bytes.
         digest: the baseline's own digest.
-        transport: where else to download it; None: nowhere.
-        environments: SHA-256 of each archive of a built environment that may be taken, by the environment's key.
+        transport: where to download it if the file is not here; None: nowhere.
+        environments: SHA-256 of each archive of a built environment that may be used, by the environment's key.
     """
 
     lock_schema: Literal["codegate.lock/1"] = Field(default="codegate.lock/1", alias="schema")
@@ -191,12 +202,18 @@ _FileT = TypeVar("_FileT", bound=BaseModel)
 
 
 def samples_each(samples: CandidateSamples) -> int:
-    """Return k, the most samples that any problem has; in a complete baseline every problem has as many."""
+    """Return the most samples that any problem has.
+
+    In a complete baseline every problem has that many.
+    """
     return max((len(entries) for entries in samples.samples.values()), default=0)
 
 
 def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
-    """Return one line for each sample that is missing or lost; a complete run has 0..k-1 of every problem."""
+    """Return one line for each missing or lost sample.
+
+    A complete run has the samples 0 to k-1 of every problem.
+    """
     width = samples_each(samples)
     lines: list[str] = []
     for problem in sorted(samples.problem_digests):
@@ -220,7 +237,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read and verify a baseline file; raise UsageError if anything is wrong with it."""
+    """Return a baseline from its file, verified; raises UsageError."""
     return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
 
 
@@ -230,7 +247,10 @@ def write_lock(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a lock that pins the baseline at ``baseline_path``, below the lock's folder, and return it."""
+    """Write a lock that pins ``baseline_path``, and return it.
+
+    Raises UsageError unless the baseline is valid and below the lock's folder.
+    """
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
     try:
@@ -254,12 +274,18 @@ def write_lock(
 
 
 def load_lock(lock_path: Path) -> Lock:
-    """Read ``codegate.lock``; raise UsageError if it is missing, broken or leads elsewhere."""
+    """Return the lock in ``codegate.lock``.
+
+    Raises UsageError if the file is missing or broken, or names a baseline outside its folder.
+    """
     return parse_lock(_read(lock_path, MAX_LOCK_BYTES, "lock"), lock_path)
 
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
-    """Return the lock in ``data``; errors, as of ``load_lock``, name its ``place``."""
+    """Return the lock in ``data``; raises like ``load_lock``.
+
+    Errors name ``place`` as the file.
+    """
     lock = parsed(f"lock {place}", data, Lock, _REPIN)
     if not is_plain_path(lock.baseline):
         raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
@@ -267,14 +293,20 @@ def parse_lock(data: bytes, place: Path | str) -> Lock:
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Return the baseline that ``lock_path`` pins; raises UsageError unless it is that one, byte for byte."""
+    """Return the baseline that the lock at ``lock_path`` pins.
+
+    Raises UsageError unless the file has exactly the pinned bytes.
+    """
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
     return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
 
 
 def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
-    """Return the baseline in ``data`` if it is the one that ``lock`` pins; else raises UsageError."""
+    """Return the baseline in ``data`` if ``lock`` pins it.
+
+    Raises UsageError otherwise; its text names ``lock_place`` and ``place``.
+    """
     if sha256(data) != lock.sha256:
         raise UsageError(
             f"baseline {place} is not the one that {lock_place} pins: its sha256 is {sha256(data)[:16]}..., "
@@ -309,7 +341,7 @@ def _verified(path: Path | str, data: bytes) -> Baseline:
 
 
 def encoded(file: Baseline | Lock) -> bytes:
-    """Return the file's bytes; raise UnicodeEncodeError for a lone surrogate."""
+    """Return the file's bytes; raises UnicodeEncodeError for a lone surrogate."""
     value = file.model_dump(mode="json", by_alias=True)
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -322,7 +354,10 @@ def _read(path: Path, limit: int, what: str) -> bytes:
 
 
 def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
-    """Return the strict JSON in ``data`` as ``model``; raises UsageError with ``remedy``, naming ``place``."""
+    """Return the strict JSON in ``data`` as a ``model``.
+
+    Raises UsageError that names ``place`` and ends with ``remedy``.
+    """
     try:
         parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)
@@ -335,7 +370,7 @@ def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> 
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return the place and kind of the first error, as one short line."""
+    """Return place and kind of the first error."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "top level"
     return shown(f"{place[:200]}: {first['msg'][:200]}")

@@ -1,8 +1,9 @@
-"""Cohorts: the problems that carry one tag. They are described, they warn, and a critical floor gates.
+"""Cohorts: the compared problems that carry one tag.
 
-Among many small groups one is always down: with four cohorts of 15 problems "any cohort lost 5 points" alarms on an
-equal model in more than half of the runs. So a drop warns only after Holm's adjustment and never gates; a floor is
-an absolute demand, and gates in the tier ``critical`` when the candidate is below it beyond chance.
+A cohort is described in reports, may warn, and gates only through a critical floor. Among many small groups one is
+always down: with four cohorts of 15 problems "any cohort lost 5 points" alarms on an equal model in more than half of
+the runs. So a drop warns only after Holm's adjustment and never gates; a floor is an absolute demand, and gates in the
+tier ``critical`` when the candidate is below it beyond chance.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,10 +26,11 @@ ALL: Final = "all"
 def cohorts(
     pairs: Mapping[str, Pair], tags: Mapping[str, tuple[str, ...]], policy: GatePolicy, level: float
 ) -> tuple[Cohort, ...]:
-    """Return every tag that some, but not all, compared problems carry, and every tag with a floor; sorted by tag.
+    """Return the cohorts to report, sorted by tag.
 
-    ``level`` is shared by the critical floors (Bonferroni). The interval of a rate is the exact one for n problems, so
-    that repeated samples do not narrow it.
+    These are all tags that some, but not all, compared problems carry, and all tags that have a floor. The critical
+    floors share ``level`` (Bonferroni). The interval of a rate is the exact one for n problems, so repeated samples do
+    not narrow it.
     """
     members: dict[str, list[str]] = {}
     for problem in pairs:
@@ -68,23 +70,26 @@ def cohorts(
 
 
 def below_floor(cohort: Cohort) -> bool:
-    """Return whether the candidate is below the cohort's floor beyond chance."""
+    """Return whether the candidate is below the floor beyond chance."""
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 
 def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
-    """Return the critical cohorts whose floor the candidate is below beyond chance."""
+    """Return the critical cohorts below their floor beyond chance."""
     return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
 
 
 def problems_of(cohort: Cohort) -> str:
-    """Return which problems a cohort is, in words."""
+    """Return a phrase that names the cohort's problems."""
     counted = count_of(cohort.problems, "problem")
     return f"all {counted}" if cohort.tag == ALL else f"the {counted} tagged {cohort.tag!r}"
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the candidate's rate on a cohort with a floor, and its interval at the level of the floor."""
+    """Return the candidate's rate on a cohort as text.
+
+    With a floor, the rate is followed by its interval at the level of the floor.
+    """
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
     low, high = (beside(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))
@@ -92,16 +97,19 @@ def solved_words(cohort: Cohort) -> str:
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
-    """Return tags with a floor that no problem carries, each with a suggestion as the end of a sentence."""
+    """Return the tags with a floor that no problem carries.
+
+    Each has the end of a sentence: a similar tag as suggestion, or a full stop.
+    """
     unseen = sorted(policy.cohorts.keys() - {*carried, ALL})
     close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}
     return {tag: f"; did you mean {found[0]!r}?" if found else "." for tag, found in close.items()}
 
 
 def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
-    """Return a sentence for each cohort that dropped (Holm-adjusted) or is below its floor.
+    """Return warnings for cohorts that dropped or miss their floor.
 
-    ``regressed``: all problems together did; that a cohort did too is no news then.
+    A drop counts after Holm's adjustment, and only if the verdict on all problems is not ``regressed`` already.
     """
     sentences = []
     for cohort in found:

@@ -1,4 +1,4 @@
-"""Differences between baseline and candidate, and which of them forbid a comparison."""
+"""Find differences that forbid a comparison with the baseline."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,13 +44,13 @@ _MODEL: Final = frozenset({"provider", "model", "base_url"})
 
 @dataclass(frozen=True)
 class Differences:
-    """How two sides differ.
+    """The differences between baseline and candidate.
 
     Attributes:
         mismatches: differences that forbid a comparison.
-        changes: differences that do not, shown with the verdict.
+        changes: differences that are allowed and shown with the verdict.
         controlled: problems that differ only by the controls that a validation has added since.
-        unproved: places that would be allowed to differ if the suite were proved there; the baseline's first.
+        unproved: places that could differ if the suite were proved to grade the same there; the baseline's first.
     """
 
     mismatches: tuple[Mismatch, ...]
@@ -60,11 +60,12 @@ class Differences:
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
-    """Return how the two sides differ, sorted by field; problems are ``problem <id>``, and the model is not listed.
+    """Return the differences between the two sides, sorted by field.
 
-    Conditions and problems must be equal; places may differ where the suite was proved to grade the same in both.
-    Settings may differ if ``compared`` is ``candidate``, and only those that name the model if it is ``model``. An
-    agent whose harness was not recorded read what each problem's commit held, and is compared with no other.
+    A problem is the field ``problem <id>``; the model is not listed. Conditions and problems must be equal; places may
+    differ if the suite was proved to grade the same in both. Settings may differ if ``compared`` is ``candidate``, and
+    only those that name the model if it is ``model``. An agent whose harness was not recorded read what each problem's
+    commit held, and is compared with no other.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
@@ -95,14 +96,17 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
 
 def _parts_that_differ(harness: Mismatch) -> Mismatch:
-    """Return both sides of a harness, without files that are equal."""
+    """Return the mismatch without the files that are equal."""
     sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
     old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
     return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
 
 
 def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    """Return differences of system prompt and tools; () if one side is unknown."""
+    """Return the differences of an agent's system prompt and tools.
+
+    There are none if one side is unknown.
+    """
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
     tools = [
@@ -118,7 +122,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning if different models answered under the same name and address."""
+    """Return a warning if the name serves another model now."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
@@ -131,7 +135,7 @@ def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) ->
 def condition_differences(
     there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
 ) -> Differences:
-    """Return how conditions differ, except between ``proved`` places."""
+    """Return how the conditions differ; ``proved`` places may."""
     unequal = tuple(
         one
         for one in _unequal(there, here)
@@ -162,7 +166,10 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without problems quarantined on one, and those problems."""
+    """Return both sides without problems that one side quarantined.
+
+    The third value lists these problems.
+    """
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -177,9 +184,10 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without problems that differ, and those problems.
+    """Return both sides without the problems that are not identical.
 
-    The suite's own digest is then no condition: any change of a problem changes it.
+    The third value lists these problems. The suite's own digest is no condition any more: any change of a problem
+    changes it.
     """
     old, new = baseline.problem_digests, candidate.problem_digests
     gone: dict[str, str] = {}
@@ -197,12 +205,15 @@ def without_changed(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without the problems in ``gone``, which has the reasons."""
+    """Return the samples without the problems in ``gone``.
+
+    ``gone`` gives the reason for each.
+    """
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 
 def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
-    """Return whether the baseline holds each graded answer of the candidate."""
+    """Return whether the baseline holds every graded candidate answer."""
     stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
     answers = [
         (problem, sample.answer)
@@ -225,7 +236,7 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Raise UsageError if samples of ``side`` contradict each other."""
+    """Raise UsageError if the samples contradict each other."""
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

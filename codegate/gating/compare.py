@@ -1,4 +1,4 @@
-"""Compare two sets of samples under a policy: the verdict with its evidence."""
+"""Compare a candidate with the baseline and return the verdict."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -64,7 +64,10 @@ _POPULATION_LEVEL: Final = 0.7
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Both sides without the problems in ``left_out``, and the terms that they are judged by."""
+    """Both sides to compare, and the terms of the comparison.
+
+    The problems in ``left_out`` are on neither side.
+    """
 
     baseline: CandidateSamples
     candidate: CandidateSamples
@@ -77,12 +80,11 @@ class _Comparison:
         return {**self.baseline.tags, **self.candidate.tags}
 
     def unseen(self) -> dict[str, str]:
-        """Return the tags with a floor that no problem carries, each with a suggestion."""
         carried = {tag for name in self.baseline.problem_digests for tag in self.tags.get(name, ())}
         return unseen_floors(carried, self.terms.policy)
 
     def verdict(self, kind: VerdictKind, reason: str, **evidence: Any) -> Verdict:
-        """Return the verdict; ``evidence`` are further fields of it."""
+        """Return the verdict; ``evidence`` are its other fields."""
         terms = self.terms
         return Verdict(
             kind=kind,
@@ -114,16 +116,20 @@ def compare(
     candidates: int = 1,
     confirming: bool = False,
 ) -> Verdict:
-    """Decide whether the candidate is as good as the baseline on the same problems.
+    """Return whether the candidate is as good as the baseline.
 
-    Samples that infrastructure faults took count on neither side; a problem without a graded sample on one side is
-    left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or the
-    candidate is better) wins over a regression. A critical cohort below its floor beyond chance, and a problem that
-    must pass and never did, are regressions whatever the rest shows.
+    Samples lost to infrastructure faults do not count. A problem without a graded sample on one side is left out of
+    both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or the candidate is
+    better) has priority over a regression. A critical cohort below its floor beyond chance, and a ``must_pass`` problem
+    that was never solved, are regressions whatever the rest shows.
 
-    ``looks`` are samples per problem at each planned look, None for a fixed number; ``candidates`` are gated together
-    and share the level of a regression (Bonferroni); ``confirming``: ``baseline`` includes fresh samples, made because
-    a regression was seen.
+    Args:
+        baseline: samples of the pinned candidate.
+        candidate: samples of the candidate under test.
+        policy: thresholds of the gate.
+        looks: samples per problem at each planned look; None for a fixed number.
+        candidates: how many candidates are gated together; they share the level of a regression (Bonferroni).
+        confirming: ``baseline`` includes fresh samples, made because a regression was seen.
     """
     if candidates < 1:
         raise ValueError(f"at least one candidate is gated, not {candidates}")
@@ -164,7 +170,7 @@ def compare(
 
 
 def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str, Any]) -> Verdict:
-    """Return the verdict on samples that can be compared, with copied answers counted once."""
+    """Return the verdict on comparable samples; copied answers count once."""
     terms, policy = sides.terms, sides.terms.policy
     baseline, candidate = without_copies(sides.baseline), without_copies(sides.candidate)
     warnings = [*served_otherwise(sides.baseline, sides.candidate)]
@@ -236,7 +242,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
 
 
 def _blocked(sides: _Comparison) -> str | None:
-    """Return why no samples could lead to a pass, and the remedy, or None."""
+    """Return why a pass is impossible, and the remedy."""
     policy, compared = sides.terms.policy, sides.baseline.problem_digests
     if not compared:
         return "There are no problems to compare."
@@ -255,7 +261,7 @@ def _blocked(sides: _Comparison) -> str | None:
 
 
 def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
-    """Raise UsageError if the policy names a problem that neither side knows."""
+    """Raise UsageError for a ``must_pass`` problem that no side knows."""
     known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
     if unknown := sorted(set(policy.must_pass) - known):
         raise UsageError(
@@ -273,7 +279,10 @@ def _demands(
     *,
     pending: bool,
 ) -> tuple[Decision, str] | None:
-    """Return the decision by floors and must_pass, or None if they change nothing."""
+    """Return the decision by floors and ``must_pass``.
+
+    None if they do not change ``decision``.
+    """
     policy = sides.terms.policy
     if broken := broken_floors(groups):
         worst = broken[0]
@@ -305,7 +314,7 @@ def _demands(
 
 
 def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
-    """Return the test for problems like these, at its own level."""
+    """Return what the comparison shows about bugs like these."""
     pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
     units = clusters_of(list(matched.pairs), sources)
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)

@@ -1,4 +1,4 @@
-"""Confirm a regression with fresh samples of the pinned model, made now.
+"""Confirm a regression with fresh samples of the pinned model.
 
 All gates on one stored baseline share its sampling error, and a later fault of the environment, the provider or a time
 limit counts against the candidate. Fresh samples reduce the first and reveal the second. They are made only after a
@@ -26,13 +26,14 @@ def confirm(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Return the verdict after comparing with fresh samples too; arguments as ``compare``.
+    """Return the verdict, with a regression checked against fresh samples.
 
-    Where fresh and stored samples differ (exact stratified test, two-sided p below 1 %), the candidate is compared with
-    the fresh samples alone, otherwise with both pooled. The regression stands if that comparison finds it again: on the
-    suite at the full alpha, with a measured drop of at least three quarters of the margin, and of half of it against
-    the fresh samples alone; else the verdict is inconclusive. A floor or a problem that must pass counts only where the
-    pinned model still meets it. Any other verdict is returned unchanged.
+    Arguments are those of ``compare``. If fresh and stored samples differ (exact stratified test, two-sided p below 1
+    %), the candidate is compared with the fresh samples alone, otherwise with both pooled. The regression is confirmed
+    if that comparison finds it again: on the suite at the full alpha, with a measured drop of at least three quarters
+    of the margin, and of half of it against the fresh samples alone; else the verdict is inconclusive. A floor or a
+    ``must_pass`` problem counts only if the pinned model still meets it. Any verdict but a regression is returned
+    unchanged.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":
@@ -62,7 +63,10 @@ def confirm(
 
 
 def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
-    """Return a sentence if the drop against the fresh samples is too small, or None."""
+    """Return a phrase if fresh samples alone do not regress.
+
+    None if the measured drop against them is large enough, or if a floor or ``must_pass`` decided.
+    """
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or demanded:
         return None
@@ -74,7 +78,7 @@ def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdic
 
 
 def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
-    """Return how fresh and stored samples differ, copies counted once."""
+    """Return how fresh and stored samples differ; copies count once."""
     left, right, _ = without_changed(*without_quarantined(stored, fresh)[:2])
     before, after = counts_of(left), counts_of(right)
     change = change_between(before, after)
@@ -91,14 +95,20 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return the baseline with the fresh samples after its own, for the problems that the baseline has."""
+    """Return the baseline with the fresh samples added.
+
+    Problems that only ``fresh`` has stay out.
+    """
     samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
     both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
     return stored.model_copy(update=both).renumbered()
 
 
 def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
-    """Return the policy without rules that the pinned model breaks now, and a warning for each."""
+    """Return the policy without demands that the pinned model misses.
+
+    The second value has a warning for each.
+    """
     warnings: list[str] = []
     unsolved = set(own.must_pass_failed)
     if unsolved:

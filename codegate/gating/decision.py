@@ -1,4 +1,4 @@
-"""Decide by the counts of one look. Pure, so that ``plan`` can simulate it."""
+"""Decide one look from its counts alone; ``plan`` simulates it."""
 
 import math
 from collections import Counter
@@ -32,10 +32,10 @@ NEAR: Final = 1e-9
 
 @dataclass(frozen=True)
 class Terms:
-    """What was fixed before the first look, and how far the run is.
+    """The terms of one look.
 
-    ``looks`` are samples per problem at each planned look, ``samples`` those so far; ``candidates`` share the error of
-    a regression, and ``confirming`` means that the baseline's samples were renewed because one was seen.
+    ``looks`` are samples per problem at each planned look, ``samples`` those made so far. ``candidates`` share the
+    error of a regression. ``confirming``: fresh samples of the baseline were added because a regression was seen.
     """
 
     policy: GatePolicy
@@ -51,22 +51,22 @@ class Terms:
 
     @property
     def pending(self) -> bool:
-        """Return whether a look is left."""
+        """Return whether another look is planned."""
         return self.samples < self.looks[-1]
 
     @cached_property
     def level(self) -> float:
-        """Return the one-sided level of ruling out a drop of the margin."""
+        """Return the one-sided level of ``p_noninferior``."""
         return level(self.looks, self.samples, self.policy.alpha)
 
     @cached_property
     def level_regressed(self) -> float:
-        """Return the one-sided level of a regression."""
+        """Return the one-sided level of ``p_regression``."""
         return self.policy.alpha if self.confirming else self.level / self.candidates
 
     @property
     def reach(self) -> float:
-        """Return the least measured drop that is a regression, in 0..1."""
+        """Return the smallest measured drop that counts as regressed."""
         return self.policy.margin * (CONFIRMED_REACH if self.confirming else REACH)
 
     @property
@@ -78,10 +78,10 @@ class Terms:
 
 
 def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
-    """Compare the counts by the test that fits their samples.
+    """Compare the counts by the test that suits them.
 
-    If most problems have a single baseline sample (copies count once), sampling noise cannot be separated from
-    the differences between problems. Then the test for bugs like these decides: it counts both as noise.
+    If most problems have a single baseline sample (copies count once), sampling noise cannot be separated from the
+    differences between problems. Then the test for bugs like these decides: it counts both as noise.
     """
     test = suite_test if mean([pair.baseline_n for pair in pairs]) >= 2 else population_test
     return test(pairs, margin=terms.policy.margin, level=terms.level, level_regressed=terms.level_regressed)
@@ -96,7 +96,7 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
     """Return the decision of one look.
 
     A pass comes first: a drop that is real but smaller than the margin is tolerated. A candidate that is shown to be
-    better passes even where the baseline solves so little that no drop could show.
+    better passes even if the baseline solves so little that no drop could show.
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"
@@ -110,16 +110,17 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
 
 
 def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
-    """Return whether the baseline solves enough for a drop of the margin to show."""
+    """Return whether the baseline's rate could drop by the margin."""
     return found.baseline_rate > policy.margin
 
 
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
-    """Return about the smallest drop on these problems that ends as regressed in 4 of 5 runs of all looks.
+    """Return the smallest drop that most runs call regressed.
 
-    The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a
-    candidate that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None
-    without repeated baseline samples, and where not even the loss of everything would show.
+    It is approximate, for these problems, and for 4 of 5 runs that take all looks. The measured drop varies with
+    sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a candidate that lost the drop m in equal
+    shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None without repeated baseline samples, and if
+    not even the loss of everything would show.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if within is None:
@@ -154,9 +155,10 @@ _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is sh
 
 
 def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[VerdictKind, str] | None:
-    """Return the verdict if too few graded samples are left to decide, or None.
+    """Return the verdict if too few samples are graded.
 
-    The next look repeats lost samples; it is ``infrastructure`` when none is left, or most problems have no sample.
+    The next look samples lost ones again. The verdict is ``infrastructure`` after the last look, and before it if most
+    problems have no sample.
     """
     problems = list(baseline.problem_digests)
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
@@ -176,7 +178,7 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
 
 
 def too_thin(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
-    """Return a reason if too many ``problems`` lack half of their samples, or None."""
+    """Return a reason if many problems lack half their samples."""
     planned = max((len(entries) for entries in samples.samples.values()), default=0)
     thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
     if thin <= max(1, int(TOLERATED_PROBLEMS * len(problems))):
@@ -199,7 +201,7 @@ def survives_losses(
 ) -> bool:
     """Return whether a pass holds with losses counted as failures.
 
-    Problems without a graded sample always count, single samples as in ``with_losses``.
+    Problems without a graded sample always count as failed, single samples as in ``with_losses``.
     """
     pairs = with_losses(candidate, matched.pairs)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
@@ -210,19 +212,19 @@ def survives_losses(
 
 
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
-    """Return the counts with lost samples as failures; a pass must hold with them too.
+    """Return the counts with lost samples as failures.
 
-    Counted is every sample of which a fault took an answer that may have caused it, because such answers are not lost
-    at random: also where it was asked for again and has a grade. Where many samples are lost, all of them count.
+    A sample counts as lost if any of its tries ended in a fault that the answer may have caused, even if a later try
+    has a grade: such answers are not lost at random. If many samples are lost, those with other faults count too.
     """
     every = _share_lost(candidate, pairs) > _MANY
     return _with_failures(candidate, pairs, every=every)
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
-    """Return a warning with the verdict if losses count as failures, or None.
+    """Return a warning if many candidate samples are lost.
 
-    Losses are taken to be random; answers that a limit of the configuration cut would have failed.
+    It names the verdict with these counted as failures.
     """
     share = _share_lost(candidate, matched.pairs)
     if share <= _WARN_ABOVE:
@@ -235,13 +237,13 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) ->
 
 
 def lost_words(candidate: CandidateSamples) -> str:
-    """Return the number of lost answers by fault, in brackets, if any."""
+    """Return the lost answers by fault, in brackets."""
     lost = sum((Counter(sample.lost) for entries in candidate.samples.values() for sample in entries), Counter[str]())
     return f" ({', '.join(f'{name} {count}' for name, count in sorted(lost.items()))})" if lost else ""
 
 
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
-    """Return which limits to raise for the failures ``cut``, or "" if unknown."""
+    """Return which limits to raise for the failures ``cut``."""
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 
@@ -251,11 +253,10 @@ def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return the counts with samples that lost an answer as failed.
+    """Return the counts with samples that lost answers as failed.
 
-    With ``every``, samples without a grade count as failed, too.
-
-    That is its first try, whatever a later one showed: a mean over tries until a grade would favour those that fail.
+    Its first try counts, whatever a later one showed: counting tries until a grade would favour those that fail. With
+    ``every``, samples without a grade count as failed too.
     """
 
     def held(name: str, pair: Pair) -> Pair:
@@ -276,9 +277,9 @@ def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
 def judge_limits(
     candidate: CandidateSamples, kind: VerdictKind, reason: str, again: Callable[[CandidateSamples], VerdictKind]
 ) -> tuple[VerdictKind, str]:
-    """Return verdict and reason: inconclusive where cut answers decide it.
+    """Return verdict and reason; inconclusive if truncated answers decide it.
 
-    It does where ``again``, the verdict on samples in which these answers have passed, is another one.
+    They decide it if ``again``, the verdict on samples in which they passed, is another one.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_cut, samples)))
@@ -296,13 +297,13 @@ def judge_limits(
 
 
 def _cut(sample: Sample) -> str | None:
-    """Return the failure class or fault of a sample's cut answer, if any."""
+    """Return the failure class or fault of a truncated answer."""
     causes = [*sample.lost, *([sample.failure] if sample.passed is not None and sample.failure else [])]
     return next((cause for cause in causes if cause in CUT), None)
 
 
 def _cut_passed(candidate: CandidateSamples) -> CandidateSamples:
-    """Return the samples, with those whose answer a limit cut counted as passed."""
+    """Return the samples with each truncated answer counted as passed."""
 
     def passed(sample: Sample) -> Sample:
         return sample if _cut(sample) is None else Sample(index=sample.index, passed=True)

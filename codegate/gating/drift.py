@@ -1,4 +1,4 @@
-"""By how much the samples of two occasions, or of two baselines, differ on the same problems."""
+"""Compare the samples of two occasions, or of two baselines."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,11 @@ Counts = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Change:
-    """How the samples of two occasions differ on the ``n`` problems of both, in 0..1: the second minus the first.
+    """How the pass rate changed between two sets of samples.
 
-    ``interval`` is at 95 %, None below two problems; ``p`` the two-sided exact p of "no problem's rate changed",
-    ``p_drop`` the one-sided one of "no problem's rate fell", where 0.5 stands for everything from there up.
+    It is the second minus the first, in 0..1, on the ``n`` problems of both. ``interval`` is at 95 %, None below two
+    problems; ``p`` is the two-sided exact p of "no problem's rate changed", ``p_drop`` the one-sided p of "no problem's
+    rate fell", where 0.5 stands for any value from there up.
     """
 
     n: int
@@ -48,12 +49,12 @@ class Change:
 
 
 def interval_words(interval: tuple[float, float]) -> str:
-    """Return a 95 % interval of a difference as text, in percentage points."""
+    """Return a 95 % interval as text, in percentage points."""
     return f"95% interval {interval[0] * 100:+.1f}..{interval[1] * 100:+.1f}"
 
 
 def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
-    """Return passes and graded samples of every problem, copies counted once."""
+    """Return passes and graded samples by problem; copies count once."""
     independent = without_copies(samples).samples
     return {problem: tally(independent.get(problem, ())) for problem in sorted(samples.problem_digests)}
 
@@ -64,9 +65,10 @@ def pass_rate(counts: Counts) -> Estimate:
 
 
 def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, float] | None:
-    """Return the 95 % t interval of the mean of ``values`` in -1..1; None below two values or without any spread.
+    """Return the 95 % t interval of a mean difference.
 
-    ``floor`` is the least variance of a value, where sampling alone makes some.
+    The differences are in -1..1. None below two values or without any spread. ``floor`` is the least variance of a
+    value, because sampling alone makes some.
     """
     n = len(values)
     if n < 2:
@@ -80,7 +82,10 @@ def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, f
 
 
 def change_between(before: Counts, after: Counts) -> Change | None:
-    """Return the change on the problems that both occasions have; None without any."""
+    """Return the change on the problems that both sides have.
+
+    None if they share no problem.
+    """
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
         return None
@@ -104,7 +109,7 @@ def change_between(before: Counts, after: Counts) -> Change | None:
 
 @dataclass(frozen=True)
 class ProblemRates:
-    """Passes and samples of one problem in both baselines."""
+    """Passes and samples of one problem in two baselines."""
 
     problem: str
     before: tuple[int, int]
@@ -120,8 +125,8 @@ class ProblemRates:
 class BaselineDifference:
     """What changed from one baseline to another.
 
-    ``conditions`` are those and the settings that differ; ``problems`` and ``change`` are of the problems that are the
-    same in both, the largest drop first, and ``altered`` are in both, but not the same.
+    ``conditions`` are the conditions and settings that differ. ``problems`` and ``change`` are of the problems that are
+    identical in both, the largest drop first; ``altered`` problems are in both, but not identical.
     """
 
     models: tuple[str, str]
@@ -134,7 +139,7 @@ class BaselineDifference:
 
 
 def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:
-    """Return what changed; rates are compared on problems with equal digests only."""
+    """Return what changed; only identical problems' rates are compared."""
     old, new = before.samples.problem_digests, after.samples.problem_digests
     shared = [problem for problem in sorted(old.keys() & new.keys()) if old[problem] == new[problem]]
     left, right = counts_of(before.samples), counts_of(after.samples)

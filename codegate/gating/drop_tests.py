@@ -1,8 +1,10 @@
-"""The gate's test: did the pass rate fall on *these* problems? And the one for bugs like these. No randomness.
+"""The gate's tests for a drop of the pass rate.
 
-The problems are fixed and sampling is the only noise, so the difference of the mean pass rates is stratified by
-problem. The variance of each problem is shrunk towards what the null hypothesis predicts for it, so it is never 0:
-equal samples do not prove an equal rate. docs/statistics.md has the simulations that chose the constants.
+``suite_test`` asks whether the rate fell on *these* problems, ``population_test`` whether it fell on bugs like these.
+Neither uses random numbers. For the first the problems are fixed and sampling is the only noise, so the difference of
+the mean pass rates is stratified by problem. The variance of each problem is shrunk towards what the null hypothesis
+predicts for it, so it is never 0: equal samples do not prove an equal rate. docs/statistics.md has the simulations that
+chose the constants.
 """
 
 import functools
@@ -85,18 +87,21 @@ def _stored_variance(passed: int, n: int) -> float:
 
 @functools.lru_cache(maxsize=65_536)
 def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
-    """Return the variance of the candidate's rate if it keeps the share ``kept``."""
+    """Return the candidate rate's variance under the null hypothesis.
+
+    ``kept`` is the share of the baseline's rate that the candidate keeps under it.
+    """
     k = pair.candidate_n
     rate = (pair.candidate_passed + prior * kept * _shrunk(pair.baseline_passed, pair.baseline_n)) / (k + prior)
     return rate * (1.0 - rate) / k / (1.0 - k / (k + prior) ** 2)
 
 
 def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
-    """Return, for each pair, the variance that its difference has from sampling alone.
+    """Return each pair's variance of the difference from sampling alone.
 
     It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments: m is the mean rate of
-    all cells (problem and side), and the mean within a cell of p(1-p), m(1-m)s/(s+1), is ``within_variance``. Where
-    every cell has a single sample the two sources of noise cannot be separated, and the variances are 0.
+    all cells (problem and side), and the mean within a cell of p(1-p), m(1-m)s/(s+1), is ``within_variance``. If every
+    cell has a single sample the two sources of noise cannot be separated, and the variances are 0.
     """
     cells = [(p.baseline_passed, p.baseline_n) for p in pairs]
     cells += [(p.candidate_passed, p.candidate_n) for p in pairs]
@@ -121,7 +126,10 @@ def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Unit:
-    """Mean rates of one problem or of the problems of one cluster, and the sampling variance of their difference."""
+    """Mean rates of one problem or of one cluster's problems.
+
+    ``floor`` is the sampling variance of their difference.
+    """
 
     baseline_rate: float
     candidate_rate: float
@@ -166,14 +174,14 @@ def population_test(
     level_regressed: float = 0.05,
     clusters: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare candidate and baseline on problems that stand for others like them.
+    """Compare candidate and baseline as samples of a larger population.
 
-    p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean of ``sampling_variances``);
-    p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance constrained by its null
-    hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the variance would be if the
-    drop were the margin and the problems lost were lost by half. With v alone a drop equal to the margin
-    would pass in up to 13 % of cases instead of 5 %, because after a drop the differences are skewed and their mean
-    and variance move together. Nor is it ever below ``_chance_of_no_loss``.
+    p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean of ``sampling_variances``); p_noninferior =
+    T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance constrained by its null hypothesis, v0 = max(v,
+    mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the variance would be if the drop were the margin and the
+    problems lost were lost by half. With v alone a drop equal to the margin would pass in up to 13 % of cases instead
+    of 5 %, because after a drop the differences are skewed and their mean and variance move together. p_noninferior is
+    never below ``_chance_of_no_loss``.
 
     Args:
         pairs: one entry per problem, each with at least one sample on both sides.
@@ -229,10 +237,11 @@ def population_test(
 
 
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
-    """Return the chance that a drop of the margin shows no more than the net loss that was seen.
+    """Return the chance of so small a net loss.
 
-    A drop that kills problems outright kills each with the chance margin/rate, so n problems lose no more than
-    -difference with P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between integers.
+    If the true drop is the margin and breaks problems altogether, each breaks with the chance margin/rate, so n
+    problems lose no more than -difference with P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between
+    integers.
     """
     if rate <= margin:
         return 1.0

@@ -1,8 +1,9 @@
-"""Estimates: a value, its 95 % interval and its n. Pure, no randomness.
+"""Estimate rates, means and quantiles, each with interval and n.
 
-The unit is the problem. Attempts at one problem resemble each other, so repeated samples never narrow an interval:
-a share of attempts, tests or tokens has the interval of as many independent units as there are problems, or fewer
-where some problems weigh more than others. That is never too narrow and, with one sample per problem, exact.
+Pure, without random numbers. The unit is the problem: attempts at one problem resemble each other, so repeated samples
+never narrow an interval. A share of attempts, tests or tokens has the interval of as many independent units as there
+are problems, or fewer if some problems weigh more than others. That is never too narrow and, with one sample per
+problem, exact.
 """
 
 import math
@@ -20,12 +21,12 @@ Z95: Final = 1.959963984540054
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its n and its two-sided 95 % interval.
+    """A value with its n and its 95 % interval.
 
     Attributes:
         n: how many of ``of`` the value comes from; 0 is unknown.
         value: None when nothing is known.
-        low: None when there is no lower end to name, as with one problem.
+        low: None when the lower end is unknown, as with one problem.
         high: likewise; None beside a known ``low`` is an end that the data do not bound.
         of: what ``n`` counts.
     """
@@ -53,7 +54,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """Candidate minus baseline, with its 95 % interval; all None when a side is unknown."""
+    """Candidate minus baseline, with its 95 % interval.
+
+    All are None when a side is unknown.
+    """
 
     n: int = 0
     value: float | None = None
@@ -62,10 +66,11 @@ class Difference:
 
 
 def mean_share(rates: Iterable[float]) -> Estimate:
-    """Return the mean of one rate per problem (0..1) with Wilson's interval (1927, JASA 22:209) for n problems.
+    """Return the mean rate over problems, with Wilson's interval.
 
-    The variance of values in 0..1 with mean m is at most m(1 - m) (Bhatia and Davis 2000), which is Wilson's: with one
-    sample per problem the interval is his, with several it errs on the wide side.
+    ``rates`` has one rate per problem, in 0..1. The variance of values in 0..1 with mean m is at most m(1 - m) (Bhatia
+    and Davis 2000), which is Wilson's (1927, JASA 22:209): with one sample per problem the interval is his, with
+    several it errs on the wide side.
     """
     return share(((rate, 1) for rate in rates), of="problems")
 
@@ -87,10 +92,11 @@ def share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
 
 
 def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> Difference:
-    """Return mean(candidate) - mean(baseline) of one rate per problem on each side, problems paired.
+    """Return mean(candidate) - mean(baseline), with Newcombe's interval.
 
-    The interval is Newcombe's for independent shares (1998, Stat. Med. 17:873, method 10): it ignores the pairing, so
-    it errs on the wide side, but it does not vanish where no problem differs. The gate has a sharper test.
+    Each side has one rate per problem, in the same order. The interval is the one for independent shares (1998, Stat.
+    Med. 17:873, method 10): it ignores the pairing, so it errs on the wide side, but it does not vanish if no problem
+    differs. The gate has a sharper test.
     """
     n = len(candidate)
     if n == 0 or len(baseline) != n:
@@ -102,7 +108,7 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
 
 
 def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
-    """Return the mean of the problems' means, with Student's interval from their spread."""
+    """Return the mean of the problems' means, with Student's interval."""
     known = [group for group in groups if group]
     means = [math.fsum(group) / len(group) for group in known]
     n = sum(map(len, known))
@@ -116,10 +122,10 @@ def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
 
 
 def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
-    """Return sum(a) / sum(b) of one (a, b) per problem, with Fieller's interval.
+    """Return sum(a) / sum(b), with Fieller's interval.
 
-    Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. Where mean(b)
-    may be 0, the interval is unbounded; where it is 0, the ratio is unknown.
+    ``pairs`` has one (a, b) per problem. Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a -
+    R b) / problems. If mean(b) may be 0, the interval is unbounded; if it is 0, the ratio is unknown.
     """
     problems = len(pairs)
     top, bottom = math.fsum(a for a, _ in pairs), math.fsum(b for _, b in pairs)
@@ -143,27 +149,28 @@ def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
 
 
 def pass_at_k(n: int, passed: int, k: int) -> float:
-    """Return the unbiased estimate of "at least one of k samples passes": 1 - C(n - c, k) / C(n, k).
+    """Return the estimated chance that any of k samples passes.
 
-    Chen and others 2021, "Evaluating Large Language Models Trained on Code", section 2.1.
+    1 - C(n - c, k) / C(n, k) with c ``passed`` of ``n`` samples, unbiased: Chen and others 2021, "Evaluating Large
+    Language Models Trained on Code", section 2.1.
     """
     return 1.0 - math.comb(n - passed, k) / math.comb(n, k)
 
 
 def pass_hat_k(n: int, passed: int, k: int) -> float:
-    """Return the unbiased estimate of "all of k samples pass": C(c, k) / C(n, k).
+    """Return the estimated chance that all of k samples pass.
 
-    Yao and others 2024, "tau-bench", section 4 (pass^k). Arguments as of ``pass_at_k``.
+    C(c, k) / C(n, k), arguments as for ``pass_at_k``, unbiased: Yao and others 2024, "tau-bench", section 4 (pass^k).
     """
     return math.comb(passed, k) / math.comb(n, k)
 
 
 def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:
-    """Return a quantile of all values by nearest rank, with its interval.
+    """Return a quantile of all values, with its interval.
 
-    With one value per problem the ends are the order statistics whose ranks the binomial distribution gives at 2.5 %
-    on each side (Thompson 1936; Conover 1999, 3.2). With several the same levels are used for as many problems. An end
-    is None where so few problems do not bound it: the upper end of the P95 takes 72.
+    The value is the one of nearest rank. With one value per problem the ends are the order statistics whose ranks the
+    binomial distribution gives at 2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several the same levels
+    are used for as many problems. An end is None if so few problems do not bound it: the upper end of the P95 takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)
@@ -178,7 +185,10 @@ def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: s
 
 
 def quantile_ranks(n: int, level: float) -> tuple[int | None, int | None]:
-    """Return the ranks, from 1, of the order statistics of n values that bound a quantile at 2.5 % on each side."""
+    """Return the ranks, from 1, that bound a quantile.
+
+    They are of the ``n`` sorted values; each end is at 2.5 %.
+    """
     odds = math.log(level) - math.log1p(-level)
     term = n * math.log1p(-level)  # log P(B = 0)
     below, above, cumulated = None, None, 0.0

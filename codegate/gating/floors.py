@@ -1,4 +1,4 @@
-"""The absolute demands of a policy, without a baseline: critical floors, and problems that must pass."""
+"""Decide by critical floors and ``must_pass`` alone, without a baseline."""
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import (
@@ -21,11 +21,12 @@ from codegate.wording import count_of, few
 
 
 def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
-    """Decide whether the candidate meets the absolute demands of the policy, on the samples that it has.
+    """Return whether the candidate meets the policy's absolute demands.
 
-    ``regressed``: below a critical floor beyond chance, or a problem that must pass never did. ``pass``: every measured
-    rate reaches its floor, problems without a graded sample counted as failed, and lost samples as in ``with_losses``.
-    ``inconclusive``: below a floor, which may be chance. ``candidates`` share the error of the first.
+    ``regressed``: below a critical floor beyond chance, or a ``must_pass`` problem was never solved. ``pass``: every
+    measured rate reaches its floor, with problems without a graded sample counted as failed, and lost samples as in
+    ``with_losses``. ``inconclusive``: below a floor, which may be chance. ``candidates`` is how many candidates share
+    the error.
 
     Raises:
         UsageError: the samples contradict themselves, or the policy demands nothing that this suite has.

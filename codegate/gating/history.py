@@ -1,7 +1,7 @@
-"""``history.jsonl``: one line for each candidate of each finished run, for trends and the nightly watch.
+"""``history.jsonl``: the results of finished runs, one candidate a line.
 
-Append-only, one writer at a time, idempotent: no run is added twice. It is untrusted input. An incomplete last line is
-ignored.
+Trends and the nightly watch read it. It is append-only, one process writes at a time, and no run is added twice. It is
+untrusted input. An incomplete last line is ignored.
 """
 
 import fcntl
@@ -43,9 +43,9 @@ class HistoryEntry(Strict):
         conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
         proved: places in which the suite was proved to grade the same.
         samples: the most samples that any problem has.
-        counts: passes and counted samples by problem; ``pass_rate`` is their mean rate, in 0..1.
+        counts: passes and graded samples by problem; ``pass_rate`` is their mean rate, in 0..1.
         lost: samples lost to infrastructure faults.
-        cost: US dollars that the model calls cost; None where it is not known.
+        cost: US dollars that the model calls cost; None if unknown.
     """
 
     history_schema: Literal["codegate.history/1"] = Field(default="codegate.history/1", alias="schema")
@@ -79,7 +79,7 @@ class HistoryEntry(Strict):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return (run, candidate): at most one entry each."""
+        """Return (run, candidate), which at most one entry has."""
         return (self.run, self.candidate)
 
     def line(self) -> bytes:
@@ -89,7 +89,10 @@ class HistoryEntry(Strict):
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Return a candidate's entry; raise UsageError if its run is unfinished or undated."""
+    """Return the history's entry for a candidate.
+
+    Raises UsageError if its run is unfinished or has no valid time.
+    """
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
     if not entries or any(sample.failure == "not run" for sample in entries):
@@ -119,14 +122,20 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
 
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
-    """Return the entries, oldest run first; raise UsageError if the file is unusable."""
+    """Return the entries, oldest run first.
+
+    Raises UsageError if the file is missing or broken.
+    """
     if not os.path.lexists(path):
         raise UsageError(f"{path} does not exist.", "`codegate history append RUN` writes it.")
     return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Append the new entries and return them; raises as ``read_history``, and if locked."""
+    """Append the new entries and return them.
+
+    Raises UsageError if the file is broken or locked, or has another entry for the same run and candidate.
+    """
     with _locked(path):
         _repair_last_line(path)
         known = {entry.key: entry for entry in _lines(path)}
@@ -148,7 +157,10 @@ def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[History
 
 
 def _lines(path: Path) -> Iterator[HistoryEntry]:
-    """Yield each entry once; a merge of two branches may have duplicated lines."""
+    """Yield each entry once.
+
+    A merge of two branches may have duplicated lines.
+    """
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:
@@ -177,7 +189,7 @@ def _entry(line: bytes, place: str) -> HistoryEntry:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Create the file if it is missing, and lock it against other processes."""
+    """Lock the file against other processes; create it if missing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -202,7 +214,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _repair_last_line(path: Path) -> None:
-    """End the last line if it is an entry, else remove it."""
+    """Complete the last line if possible; else remove it."""
     with open_regular(path, MAX_HISTORY_BYTES) as file:
         data = file.read()
     if not data or data.endswith(b"\n"):

@@ -1,7 +1,7 @@
-"""How people did on a history's problems: their table is read, and the counts are kept.
+"""How people solved the problems of a history.
 
-The counts are in a file beside the history; names are not kept. They are shown on the dashboard only: no gate reads
-them.
+Their table is read from a CSV file; the counts go to a file beside the history, without names. They are shown on the
+dashboard only: no gate reads them.
 """
 
 import csv
@@ -27,7 +27,10 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class People(Strict):
-    """How many people tried; ``counts`` are (passes, tries) by problem."""
+    """How many people tried the problems, and their results.
+
+    ``counts`` are (passes, tries) by problem.
+    """
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
     people: int = Field(ge=1, le=1_000_000)
@@ -37,21 +40,27 @@ class People(Strict):
     ]
 
     def words(self) -> str:
-        """Return their number as text: ``3 people``."""
+        """Return the number of people as text: ``3 people``."""
         return "one person" if self.people == 1 else f"{self.people:,} people"
 
     def rate_on(self, problems: Collection[str]) -> Estimate:
-        """Return their pass rate on those of ``problems`` that they tried."""
+        """Return the people's pass rate on ``problems``.
+
+        Problems that nobody tried do not count.
+        """
         return pass_rate({name: counts for name, counts in self.counts.items() if name in problems})
 
 
 def people_path(history: Path) -> Path:
-    """Return the file that goes with a history: ``history.people.json``."""
+    """Return the path of a history's file: ``history.people.json``."""
     return history.with_suffix(".people.json")
 
 
 def read_people(history: Path) -> People | None:
-    """Return what people did, or None; raise UsageError if the file is broken."""
+    """Return the people's counts beside a history, if any.
+
+    Raises UsageError if the file is broken.
+    """
     path = people_path(history)
     if not os.path.lexists(path):
         return None
@@ -59,7 +68,10 @@ def read_people(history: Path) -> People | None:
 
 
 def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
-    """Write what people did, from the CSV file ``source``, beside ``history``."""
+    """Write the counts of the CSV file ``source`` beside ``history``.
+
+    Raises UsageError for a table that is broken, or names a problem that is not in ``problems``.
+    """
     reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
     counts: dict[str, tuple[int, int]] = {}
     tries: set[tuple[str, str]] = set()

@@ -1,7 +1,7 @@
-"""Pin, refresh and reset a baseline. Each pools all of the runs it is given.
+"""Pin, refresh and reset a baseline, from all runs given.
 
-A choice among runs would bias the baseline: pinning the best of five single-sample runs turns 5 % of false alarms
-into 20 %.
+A choice among runs would bias the baseline: pinning the best of five single-sample runs turns 5 % of false alarms into
+20 %.
 """
 
 from collections.abc import Sequence
@@ -36,14 +36,17 @@ _PREFIX: Final = 12  # digits of a digest that name it
 
 
 class DriftShown(CodegateError):
-    """New samples of the pinned model differ from the stored ones by more than chance."""
+    """The pinned model's new samples differ beyond chance."""
 
     exit_code = ExitCode.INCONCLUSIVE
 
 
 @dataclass(frozen=True)
 class RunSamples:
-    """The samples of one candidate in one finished run, gated at ``looks`` meanwhile."""
+    """The samples of one candidate in one finished run.
+
+    ``looks`` is how many looks the run planned: 1 unless it was gated.
+    """
 
     run: str
     finished: str
@@ -56,7 +59,10 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who acts, on which commit and when; None: unknown, or for ``at`` now."""
+    """Who pins, on which commit and when.
+
+    None is unknown; for ``at`` it is now.
+    """
 
     who: str | None = None
     commit: str | None = None
@@ -64,10 +70,10 @@ class Origin:
 
 
 def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
-    """Return the samples of all ``parts`` as one, renumbered from 0 for every problem.
+    """Return the samples of all ``parts`` as one set, renumbered.
 
-    A problem that some run has in quarantine leaves all of them. Raises UsageError for no run, one given twice, an
-    incomplete or sequential one, or runs of other candidates, models or conditions.
+    A problem that one run has in quarantine is left out. Raises UsageError for no run, a run given twice, an incomplete
+    run or one with several looks, and runs of different candidates, models or conditions.
     """
     if not parts:
         raise UsageError("no run was given.", "Name the folder of one run or more.")
@@ -94,10 +100,10 @@ def pin(
     min_samples: int = MIN_SAMPLES,
     replaced: Lock | None = None,
 ) -> Baseline:
-    """Freeze the samples of all ``parts`` together as a baseline.
+    """Return a baseline of the samples of all ``parts``.
 
-    ``min_samples`` are per problem, and ``replaced`` is the lock that the new one takes the place of. Raises UsageError
-    as ``pool``, for too few samples, and where another model is pinned.
+    ``min_samples`` are per problem; ``replaced`` is the lock that the new baseline replaces. Raises UsageError as
+    ``pool`` does, for too few samples, and if ``replaced`` pins another model.
     """
     samples = pool(parts)
     if replaced is not None and replaced.model != samples.model:
@@ -118,9 +124,10 @@ def reset(
     origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
 ) -> Baseline:
-    """Pin another model than the lock does, on purpose.
+    """Return a baseline of another model than the pinned one.
 
-    ``old`` is what is expected to be pinned: the model, or at least the first 12 digits of the baseline's digest.
+    ``old`` names what the caller expects to be pinned: the model, or at least the first 12 digits of the baseline's
+    digest. Raises UsageError if something else is pinned, and as ``pin`` does.
     """
     by_digest = len(old) >= _PREFIX and lock.digest.startswith(old)
     if old != lock.model and not by_digest:
@@ -149,7 +156,10 @@ def refresh(
     origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Change]:
-    """Add new samples of the pinned model under the same conditions to the baseline, or replace the stored ones.
+    """Return the refreshed baseline and the change of its model.
+
+    The new samples must have been made under the same conditions. With ``replace`` they replace the stored ones,
+    otherwise they are added.
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
@@ -193,9 +203,9 @@ def _frozen(
     drift: float | None = None,
     reason: str = "",
 ) -> Baseline:
-    """Return the baseline of ``samples``, with ``action`` as its last event.
+    """Return the baseline of ``samples``, with ``action`` as last event.
 
-    Of ``before``, if that is a baseline, the provenance is kept, and its runs unless they are replaced.
+    If ``before`` is a baseline, its provenance is kept, and its runs unless they are replaced.
     """
     each = samples_each(samples)
     if each < min_samples:
@@ -246,7 +256,10 @@ def _pooled_run(part: RunSamples) -> PooledRun:
 
 
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
-    """Return both sides' samples, left before right, on the problems that neither has in quarantine."""
+    """Return the samples of both sides, left before right.
+
+    Problems that one side has in quarantine are left out.
+    """
     left, right, _ = without_quarantined(left, right)
     if differing := differences(left, right, "model").mismatches:
         named = [

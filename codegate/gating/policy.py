@@ -1,8 +1,8 @@
-"""The looks of a gated run, and the level of each.
+"""The policy of a gate, and each look's error level.
 
-A test that is repeated on growing data at its full level errs more often than that level (Armitage, McPherson
-and Rowe 1969, JRSS A 132:235). The looks therefore share the error: a look that has more samples may spend more of it
-(spending alpha t^2; Lan and DeMets 1983, Biometrika 70:659). docs/statistics.md has the simulations behind the table.
+A test that is repeated on growing data at its full level errs more often than that level (Armitage, McPherson and Rowe
+1969, JRSS A 132:235). The looks therefore share the error: a look that has more samples may spend more of it (spending
+alpha t^2; Lan and DeMets 1983, Biometrika 70:659). docs/statistics.md has the simulations behind the table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,11 @@ _SINGLE: Final = 0.04
 
 
 def level(looks: Sequence[int], samples: int, alpha: float) -> float:
-    """Return the one-sided level of a look, for an error of ``alpha`` over all planned looks.
+    """Return the one-sided level of a look.
 
-    Calibrated at ``alpha`` = .05 and scaled in proportion for others. ``looks`` are samples per problem at each planned
-    look, one entry for a run of a fixed size; raises ValueError where they were never calibrated.
+    All planned looks together err with ``alpha``. Calibrated at ``alpha`` = .05 and scaled in proportion for others.
+    ``looks`` are samples per problem at each planned look, one entry for a run of a fixed size; raises ValueError for
+    looks that were never calibrated.
     """
     if len(looks) == 1:
         return alpha * (_SINGLE / 0.05)
@@ -39,7 +40,7 @@ def level(looks: Sequence[int], samples: int, alpha: float) -> float:
 
 
 def look_number(looks: Sequence[int], samples: int) -> int:
-    """Return which planned look ``samples`` per problem make, from 1."""
+    """Return the number of the look at ``samples``, from 1."""
     return max(sum(planned <= samples for planned in looks), 1)
 
 
@@ -49,7 +50,7 @@ Compared = Literal["candidate", "model"]
 
 
 class CohortPolicy(Strict):
-    """The pass rate that the problems with one tag, or all of them, must reach."""
+    """The pass rate required of one tag's problems, or all."""
 
     model_config = ConfigDict(strict=True)
 
@@ -66,7 +67,7 @@ class CohortPolicy(Strict):
 
 
 class GatePolicy(Strict):
-    """Thresholds of the gate. Every value has a default; unknown keys and wrong types are refused."""
+    """Thresholds of the gate; every value has a default."""
 
     model_config = ConfigDict(strict=True)
 
@@ -154,12 +155,12 @@ class GatePolicy(Strict):
 
     @property
     def stands_alone(self) -> bool:
-        """Return whether it gates without a baseline: it has a critical floor."""
+        """Return whether critical floors let it decide without a baseline."""
         return any(rule.tier == "critical" for rule in self.cohorts.values())
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Return the samples per problem after which a run compares."""
+        """Return the samples per problem at each planned look."""
         return LOOKS if self.max_samples == LOOKS[-1] else (1,)
 
     @model_validator(mode="before")

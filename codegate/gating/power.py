@@ -1,8 +1,8 @@
-"""The power of a gate before any model call: the gate itself, on simulated candidates.
+"""Forecast a gate's verdicts by simulation, before any model call.
 
 The true pass rates of the problems are drawn from what the baseline shows about them (a beta-binomial posterior), or
-from a typical suite; candidates are drawn from those rates, and each simulated gate decides by the same rule as a
-real one, look by look. Seeded: the same baseline gives the same forecast.
+from a typical suite; candidates are drawn from those rates, and each simulated gate decides by the same rule as a real
+one, look by look. Seeded: the same baseline gives the same forecast.
 """
 
 import random
@@ -35,11 +35,11 @@ _SEED: Final = 20261123
 
 @dataclass(frozen=True)
 class RateModel:
-    """Distribution of the problems' true pass rates: Beta(m s, (1-m) s) with m ``rate`` and s ``strength``.
+    """The distribution of the problems' true pass rates.
 
-    A small strength means that most problems are nearly always or nearly never solved. ``clusters`` has the pull
-    request of each problem, ``counts`` passes and samples of its baseline; before there is one, ``samples`` are to be
-    made.
+    It is Beta(m s, (1-m) s) with m ``rate`` and s ``strength``; a small strength means that most problems are nearly
+    always or nearly never solved. ``clusters`` has the pull request of each problem, ``counts`` passes and samples of
+    its baseline; before there is a baseline, ``samples`` is its planned size per problem.
     """
 
     rate: float
@@ -55,17 +55,20 @@ class RateModel:
 
     @property
     def units(self) -> int:
-        """Return the number of pull requests that the problems come from."""
+        """Return the number of pull requests behind the problems."""
         return len(set(self.clusters))
 
     def draw(self, random_: random.Random, passed: int = 0, failed: int = 0) -> float:
-        """Draw a true pass rate for one problem, given its baseline counts."""
+        """Draw a problem's true pass rate, given its baseline counts."""
         a, b = self.rate * self.strength + passed, (1.0 - self.rate) * self.strength + failed
         return 1.0 if b <= 0.0 else 0.0 if a <= 0.0 else random_.betavariate(a, b)
 
 
 def baseline_model(baseline: CandidateSamples) -> RateModel:
-    """Return a baseline's rate model; raise ValueError if it has no graded sample."""
+    """Return a baseline's rate model.
+
+    Raises ValueError if it has no graded sample.
+    """
     samples = without_copies(baseline).samples
     counts = {name: found for name, entries in sorted(samples.items()) if (found := tally(entries))[1]}
     if not counts:
@@ -74,7 +77,10 @@ def baseline_model(baseline: CandidateSamples) -> RateModel:
 
 
 def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> RateModel:
-    """Return the rate model of passes x of k samples on each problem: s from the mean of p(1-p), m (1-m) s / (s+1)."""
+    """Return the rate model that fits the counts.
+
+    ``counts`` has passes and samples of each problem; s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
+    """
     rate = mean([passed / n for passed, n in counts])
     within, total = within_variance(counts), rate * (1.0 - rate)
     strength = _TYPICAL_STRENGTH
@@ -84,13 +90,19 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 
 
 def typical_model(clusters: Sequence[str]) -> RateModel:
-    """Return the rate model of a suite without a baseline, by its problems' pull requests."""
+    """Return the rate model for a suite without a baseline.
+
+    ``clusters`` has the pull request of each problem.
+    """
     return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """How gates of one kind end: shares of the verdicts, and the mean samples per problem of one candidate."""
+    """The shares of verdicts of simulated gates.
+
+    ``samples`` is the mean number of samples per problem that one candidate takes.
+    """
 
     passed: float
     regressed: float
@@ -106,14 +118,17 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Simulate gates of a candidate that lost ``drop`` on all problems; return how they end."""
+    """Return how gates end if the candidate lost ``drop``.
+
+    The drop is of the mean pass rate over all problems, in 0..1.
+    """
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
 
 
 def _count(model: RateModel) -> int:
-    """Return how many gates are simulated."""
+    """Return how many gates to simulate."""
     return max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
 
 
@@ -160,10 +175,10 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
 
 @dataclass(frozen=True)
 class PowerStatement:
-    """Expected verdicts of a gate; drops and shares are in 0..1.
+    """The expected verdicts of a gate.
 
-    ``detectable_drop`` ends as regressed in 4 of 5 gates, None where none does. ``equal`` lost nothing on these
-    problems and ``worse`` the margin.
+    Drops and shares are in 0..1. ``detectable_drop`` is called regressed in 4 of 5 gates, None if no drop is. ``equal``
+    is the forecast for a candidate that lost nothing on these problems, ``worse`` for one that lost the margin.
     """
 
     problems: int
@@ -177,12 +192,15 @@ class PowerStatement:
 
     @property
     def expected_samples(self) -> tuple[int, int]:
-        """Return the fewest expected and the most possible samples of one candidate on all problems."""
+        """Return the fewest expected and the most possible samples.
+
+        They are of one candidate on all problems.
+        """
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
     def found_words(self) -> str:
-        """Return a phrase on the drop that gates find."""
+        """Return a phrase on the smallest drop that gates find."""
         if self.detectable_drop is None:
             return (
                 "no drop, however large, is found in 4 of 5 gates: "
@@ -208,7 +226,7 @@ class PowerStatement:
 def power_statement(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> PowerStatement:
-    """Return what to expect of a gate; arguments as for ``forecast``."""
+    """Return the expected verdicts; arguments as for ``forecast``."""
     planned = looks or policy.looks
 
     def case(drop: float = 0.0) -> Forecast:
@@ -229,7 +247,10 @@ def power_statement(
 def least_drop(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> float | None:
-    """Return the smallest drop on these problems, in steps of .005, that ends as regressed in 4 of 5 gates."""
+    """Return the smallest drop found in 4 of 5 gates.
+
+    It is in steps of .005; None if no drop is.
+    """
     steps = range(1, int(model.rate * 200) + 1)
 
     def found(step: int) -> bool:
@@ -252,13 +273,13 @@ LEAST_SAMPLES: Final = 4
 
 @dataclass(frozen=True)
 class Calibration:
-    """The gate's verdicts on random splits.
+    """The gate's verdicts on random splits of one model's samples.
 
     Attributes:
-        left_out: problems with fewer than four independent samples; ``problems`` are the others.
+        problems: problems with at least four independent samples; ``left_out`` have fewer.
         half: samples per problem on each side, the least and the most of any problem.
-        alarms: splits in which one half was called regressed; ``passes`` passed, the others were inconclusive.
-        share: alarms / splits, with its 95 % interval ``low`` to ``high``; ``alpha`` is promised at most.
+        alarms: splits in which one half was called regressed; ``passes`` passed, the rest was inconclusive.
+        share: alarms / splits, with its 95 % interval ``low`` to ``high``; ``alpha`` is the promised maximum.
         noise: mean over problems of p(1-p): the variance of one sample.
         run_noise: standard deviation of a run's pass rate with one sample per problem, from sampling alone.
         detectable_drop: smallest drop that a gate with all of these samples as its baseline finds in 4 of 5 cases.
@@ -281,15 +302,15 @@ class Calibration:
 
     @property
     def kept(self) -> bool:
-        """Return whether the alarms are as rare as promised, up to chance."""
+        """Return whether alarms are as rare as promised, within chance."""
         return self.low <= self.alpha
 
 
 def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
-    """Return the gate's verdicts on random halves of one model's samples; equal seeds give equal splits.
+    """Return the gate's verdicts on random halves of the samples.
 
-    Floors and ``must_pass`` are left out: alpha does not cover them. Raises UsageError where fewer than two problems
-    have four independent samples.
+    Equal seeds give equal splits. Floors and ``must_pass`` are left out: alpha does not cover them. Raises UsageError
+    if fewer than two problems have four independent samples.
     """
     usable = {
         problem: counted(entries)

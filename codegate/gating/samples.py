@@ -1,4 +1,4 @@
-"""What the gate compares: a candidate's samples per problem, passed, failed or not counted."""
+"""The samples of a candidate: passed, failed or not graded."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,11 @@ from codegate.strict import Strict
 
 
 class Sample(Strict):
-    """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason.
+    """One attempt, reduced to what the gate needs.
 
-    ``answer`` is a digest of the whole answer, which shows copies; None if the answer was not kept. ``lost`` counts the
-    tries of this sample that ended in a fault which the answer may have caused, by fault; its own counts too.
+    ``passed`` is None if infrastructure failed: the sample does not count, and ``failure`` says why. ``answer`` is a
+    digest of the whole answer, which shows copies; None if the answer was not kept. ``lost`` counts, by fault, the
+    tries of this sample, its last included, that ended in a fault which the answer may have caused.
     """
 
     index: int = Field(ge=0)
@@ -28,7 +29,7 @@ class Sample(Strict):
 
 
 class CandidateSamples(Strict):
-    """All samples of one candidate on a suite, with what they must have in common to be comparable.
+    """All samples of one candidate on a suite.
 
     Attributes:
         conditions: what must be equal on both sides: the suite's digest, the grader, the sandbox.
@@ -36,10 +37,10 @@ class CandidateSamples(Strict):
         settings: what is under test, by field: model, provider, sampling, prompt, solver.
         excluded: why the other problems of the suite were not run.
         clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
-        plain: by problem id its digest without controls, where it has any; it is known of a run only.
+        plain: digests without controls by problem id, for problems with controls; known for a run only.
         packages: digests of the versions that were installed for its agent, one for each set of them.
-        agent_prompt: digests of its agent's system prompt and of each tool, by part; {} where they are unknown.
-        limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
+        agent_prompt: digests of its agent's system prompt and of each tool, by part; {} if they are unknown.
+        limits: by failure class or fault, which limit of the candidate to raise; known for a run only.
     """
 
     candidate: str
@@ -60,7 +61,7 @@ class CandidateSamples(Strict):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return conditions and settings; samples are pooled only if all are equal."""
+        """Return conditions and settings; only samples with equal ones pool."""
         return {**self.conditions, **self.settings}
 
     def renumbered(self) -> "CandidateSamples":
@@ -77,9 +78,10 @@ _BEYOND_CHANCE: Final = 0.01
 
 @dataclass(frozen=True)
 class Matched:
-    """The problems with counted samples on both sides, by id, and the others with reasons.
+    """The problems with graded samples on both sides, by id.
 
-    ``failures`` is the most frequent failure class of the candidate on each problem.
+    ``excluded`` are the other problems with reasons, ``failures`` the candidate's most frequent failure class by
+    problem.
     """
 
     pairs: dict[str, Pair]
@@ -98,7 +100,7 @@ def tally(samples: Sequence[Sample]) -> tuple[int, int]:
 
 
 def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
-    """Pair the counts of problems graded on both sides; list the others with reasons."""
+    """Pair both sides' counts by problem; exclude problems without both."""
     pairs: dict[str, Pair] = {}
     failures: dict[str, str | None] = {}
     excluded: list[Exclusion] = []
@@ -124,7 +126,10 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 
 
 def copied(samples: CandidateSamples) -> tuple[int, int]:
-    """Return how many problems have only equal answers, of how many with several."""
+    """Return how many problems repeat one answer, of how many.
+
+    Only problems with several graded samples, all with known answers, are looked at.
+    """
     several = [
         {sample.answer for sample in entries}
         for entries in map(counted, samples.samples.values())
@@ -134,11 +139,10 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
 
 
 def without_copies(samples: CandidateSamples) -> CandidateSamples:
-    """Return the samples without copies, if most problems have only equal answers.
+    """Return the samples without copies, if most problems repeat answers.
 
     A model at temperature 0, or behind a cache, repeats one answer: its samples are not independent, and counting each
-    would overstate the evidence. A few equal answers are kept: a problem may be easy. Of copies the first graded one
-    stays.
+    would overstate the evidence. A few equal answers are kept: a problem may be easy. The first graded copy stays.
     """
     same, several = copied(samples)
     if 2 * same <= several:
@@ -154,12 +158,15 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
 
 def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
-    """Return the cluster of each problem; one without a source is a cluster of its own."""
+    """Return the cluster of each problem.
+
+    A problem without a source is a cluster of its own.
+    """
     return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Return whether ``passed`` of ``n`` is fewer than the other side's samples explain.
+    """Return whether ``passed`` is below what the other side explains.
 
     The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
     puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.

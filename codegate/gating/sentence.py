@@ -1,4 +1,4 @@
-"""The sentences of a verdict, with enough digits not to contradict the decision."""
+"""The sentences of a verdict, rounded to agree with it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ def reason_of(
     *,
     pending: bool = False,
 ) -> str:
-    """Return the reason of a verdict: by how much, how sure, and what to do.
+    """Return the verdict's reason: how much, how sure, what next.
 
     ``detectable`` is the smallest drop that such a run finds in 4 of 5 cases; ``conclusion``, the end of a sentence, is
-    what decided instead of the test. ``pending``: more samples follow where this is inconclusive.
+    given if something else than the test decided. ``pending``: more samples follow if this is inconclusive.
     """
     what = conclusion or _conclusion(kind, found, pairs, terms, pending=pending)
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
@@ -51,7 +51,7 @@ def _figures(found: Comparison, terms: Terms) -> str:
 
 
 def _difference(found: Comparison, margin: float, which: str) -> str:
-    """Return the difference and its interval, which ``which`` names."""
+    """Return the difference and its interval, with ``which`` as name."""
     text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
         return text
@@ -86,7 +86,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
 
 
 def _against(p: float, level: float) -> str:
-    """Return a p value, with the level that it does not reach."""
+    """Return a p value, with the level that it misses."""
     needed = "" if p < level else f", needed < {f'{level:.2g}'.removeprefix('0')}"
     return probability(p, level) + needed
 
@@ -102,7 +102,10 @@ def _advice(terms: Terms, *, pending: bool) -> str:
 
 
 def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
-    """Return the sentence about bugs like these; ``few``: too few for one."""
+    """Return the sentence about bugs like these.
+
+    ``few``: the problems are too few for a finding.
+    """
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
     if few or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
@@ -123,7 +126,7 @@ def _points(share: float) -> str:
 
 
 def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
-    """Format ``value`` with as many digits as it takes to stay on its side of ``limit``."""
+    """Return ``value``, rounded without crossing ``limit``."""
     for places in range(digits, digits + 4):
         shown = f"{value:{sign}.{places}f}"
         if (float(shown) < limit) == (value < limit) and (float(shown) > limit) == (value > limit):
@@ -167,7 +170,7 @@ def mismatch_reason(found: Differences) -> str:
 
 
 def controls_words(problems: tuple[str, ...]) -> str:
-    """Return cause and remedy for controls that a validation added."""
+    """Return what to do about controls that a validation added."""
     return (
         f"`codegate validate` has added controls to {few(problems)} since the baseline was pinned. Controls can "
         "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "
@@ -176,7 +179,7 @@ def controls_words(problems: tuple[str, ...]) -> str:
 
 
 def _proof(unproved: Sequence[Mapping[str, str]]) -> str:
-    """Return the commands that prove that a suite grades the same in these places."""
+    """Return the commands that prove equal grading in these places."""
     if not unproved:
         return ""
     commands = " and ".join(f"`{_command(place)}`" for place in unproved)

@@ -1,4 +1,4 @@
-"""Common parts of the gate's tests: counts per problem, and a comparison's result.
+"""Counts per problem, and statistics that the gate's tests share.
 
 Sums are taken with ``math.fsum``, so the order of the problems cannot change a single bit of the answer.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 
 class Pair(NamedTuple):
-    """Counts of one problem: passes and samples of the baseline and of the candidate; both sides have samples."""
+    """Passes and samples of a problem; neither side is empty."""
 
     baseline_passed: int
     baseline_n: int
@@ -21,12 +21,12 @@ class Pair(NamedTuple):
 
     @property
     def baseline_rate(self) -> float:
-        """Return the share of the baseline's samples that passed, in 0..1."""
+        """Return the baseline's pass rate, in 0..1."""
         return self.baseline_passed / self.baseline_n
 
     @property
     def candidate_rate(self) -> float:
-        """Return the share of the candidate's samples that passed, in 0..1."""
+        """Return the candidate's pass rate, in 0..1."""
         return self.candidate_passed / self.candidate_n
 
     @property
@@ -37,12 +37,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a paired comparison shows about ``n`` units: problems, or the pull requests that they come from.
+    """The result of a paired comparison of ``n`` units.
 
-    All in units of pass rate (0..1). The p-values are one-sided, of "there is no drop", "the drop is the margin or
-    more" and "there is no gain". The interval's upper end is below 0 exactly when ``p_regression`` is below its level,
-    its lower end above -margin exactly when ``p_noninferior`` is, or when the baseline solves less than the margin. All
-    four are None below two units.
+    A unit is a problem or a pull request. Rates and differences are in 0..1. The p-values are one-sided, of "there is
+    no drop", "the drop is the margin or more" and "there is no gain". The interval's upper end is below 0 exactly when
+    ``p_regression`` is below its level, its lower end above -margin exactly when ``p_noninferior`` is, or when the
+    baseline solves less than the margin. All four are None below two units.
     """
 
     n: int
@@ -56,14 +56,15 @@ class Comparison:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean, with a sum that does not depend on the order."""
+    """Return the mean; the order of ``values`` cannot change it."""
     return math.fsum(values) / len(values)
 
 
 def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
-    """Return the mean of p(1-p) over problems: the variance of one sample, unbiased, from repeated samples.
+    """Return the mean of p(1-p) over problems with repeated samples.
 
-    The mean of x(k-x)/(k(k-1)) over the cells (passes x of k samples) with k >= 2; None where there is no such cell.
+    It is the variance of one sample, unbiased: the mean of x(k-x)/(k(k-1)) over the cells (passes x of k samples) with
+    k >= 2; None without such a cell.
     """
     repeated = [(x, k) for x, k in cells if k >= 2]
     return mean([x * (k - x) / (k * (k - 1)) for x, k in repeated]) if repeated else None
@@ -72,10 +73,11 @@ def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
 def consistent(
     low: float, high: float, *, difference: float, dropped: bool, ruled_out: bool, margin: float, rate: float
 ) -> tuple[float, float]:
-    """Return the interval with its ends on the side of 0 and of -margin that the tests decided.
+    """Return the interval with its ends where the tests decided.
 
-    The ends already are there up to rounding, except where a bound on the p-value decided, not the test itself. They
-    stay within what is possible: a baseline of ``rate`` cannot lose more than that, nor gain more than the rest.
+    An end is on the side of 0 or of -margin that the test decided. It already is up to rounding, except if a bound on
+    the p-value decided, not the test itself. Both stay within what is possible: a baseline of ``rate`` cannot lose more
+    than that, nor gain more than the rest.
     """
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
@@ -83,7 +85,10 @@ def consistent(
 
 
 def beta_binomial_cdf(passed: int, n: int, a: float, b: float) -> float:
-    """Return P(X <= passed) for X passes in ``n`` samples whose rate is Beta(a, b); each term by log-gamma."""
+    """Return P(X <= passed) for X passes in ``n`` samples.
+
+    Their rate is Beta(a, b); each term is computed by log-gamma.
+    """
 
     def log_beta(x: float, y: float) -> float:
         return math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)
@@ -94,9 +99,10 @@ def beta_binomial_cdf(passed: int, n: int, a: float, b: float) -> float:
 
 
 def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's score interval of ``passed`` of ``n`` > 0 trials (Wilson 1927, JASA 22:209).
+    """Return Wilson's score interval of ``passed`` of ``n`` trials.
 
-    A sum of per-problem rates may be fractional; ``z`` is the standard normal quantile, such as 1.96.
+    Wilson 1927, JASA 22:209; ``n`` > 0. A sum of per-problem rates may be fractional; ``z`` is the standard normal
+    quantile, such as 1.96.
     """
     if not n > 0 or not 0 <= passed <= n:
         raise ValueError(f"a rate needs 0 <= passed <= n and n > 0, not {passed} of {n}")
@@ -107,10 +113,11 @@ def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
 
 
 def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]:
-    """Return the exact interval of a binomial rate, each end one-sided at ``level`` (Clopper and Pearson 1934).
+    """Return the exact interval of a binomial rate.
 
-    The upper end is the rate at which so few passes have the chance ``level``; it is above a true rate in at most that
-    share of cases, also for a few trials. A sum of per-problem rates may be fractional.
+    Each end is one-sided at ``level`` (Clopper and Pearson 1934): the upper end is the rate at which so few passes have
+    the chance ``level``; it is above a true rate in at most that share of cases, also for a few trials. A sum of
+    per-problem rates may be fractional.
     """
 
     def highest(passed: float) -> float:
@@ -128,7 +135,10 @@ def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]
 
 
 def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: float) -> tuple[float, float]:
-    """Return the interval of the difference of two unpaired rates (Newcombe 1998, Stat. Med. 17:873, method 10)."""
+    """Return the interval of the difference of two unpaired rates.
+
+    Newcombe 1998, Stat. Med. 17:873, method 10.
+    """
     low, high = wilson(passed, n, z)
     other_low, other_high = wilson(other_passed, other_n, z)
     rate, other = passed / n, other_passed / other_n
@@ -139,9 +149,10 @@ def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: fl
 
 
 def mcnemar(lost: int, gained: int) -> float:
-    """Return the one-sided exact p of "no drop" from discordant pairs: P(X >= lost), X ~ Bin(lost + gained, 1/2).
+    """Return the one-sided exact p of "no drop".
 
-    McNemar 1947, Psychometrika 12:153, in its exact form. 1 without discordant pairs.
+    P(X >= lost), X ~ Bin(lost + gained, 1/2), from discordant pairs; 1 without any. McNemar 1947, Psychometrika 12:153,
+    in its exact form.
     """
     n = lost + gained
     return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
@@ -152,7 +163,7 @@ Table = tuple[int, int, int, int]
 
 
 def stratified(tables: Sequence[Table]) -> float:
-    """Return the two-sided exact p of "both sides have the same rate on every problem".
+    """Return the two-sided exact p of "no problem's rate differs".
 
     Given each problem's total, the first side's passes are hypergeometric; their sum over the problems is convolved
     (Cochran 1954; Mantel and Haenszel 1959, without the normal approximation). Twice the smaller tail, at most 1.
@@ -182,7 +193,10 @@ Named = TypeVar("Named", bound=Hashable)
 
 
 def holm(p_values: Mapping[Named, float]) -> dict[Named, float]:
-    """Return the p-values adjusted for their number, by Holm's step-down rule (Holm 1979, Scand. J. Stat. 6:65)."""
+    """Return the p-values adjusted for their number.
+
+    Holm's step-down rule (Holm 1979, Scand. J. Stat. 6:65).
+    """
     adjusted: dict[Named, float] = {}
     highest = 0.0
     for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
@@ -197,7 +211,10 @@ _TINY = 1e-300
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of the incomplete beta function, NIST DLMF 8.17.22, by Lentz's method."""
+    """Return the continued fraction of the incomplete beta function.
+
+    NIST DLMF 8.17.22, by Lentz's method.
+    """
     c = 1.0
     d = 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)
@@ -219,7 +236,10 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
 
 
 def _incomplete_beta(x: float, complement: float, a: float, b: float) -> float:
-    """Return I_x(a, b), regularised (DLMF 8.17.2); ``complement`` is 1 - x, which loses its digits near x = 1."""
+    """Return I_x(a, b), regularised (DLMF 8.17.2).
+
+    ``complement`` is 1 - x, which loses its digits near x = 1.
+    """
     if x <= 0.0:
         return 0.0
     if complement <= 0.0:
@@ -232,9 +252,9 @@ def _incomplete_beta(x: float, complement: float, a: float, b: float) -> float:
 
 
 def sf(t: float, df: float) -> float:
-    """Return P(T > t) for Student's t with ``df`` > 0 degrees of freedom.
+    """Return P(T > t) for Student's t.
 
-    P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1 with 26.5.2).
+    P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1 with 26.5.2); ``df`` > 0.
     """
     if not df > 0 or math.isnan(t):
         raise ValueError(f"Student's t needs df > 0 and a number, not df={df}, t={t}")
@@ -247,13 +267,16 @@ def sf(t: float, df: float) -> float:
 
 
 def cdf(t: float, df: float) -> float:
-    """Return P(T <= t) for Student's t with ``df`` degrees of freedom."""
+    """Return P(T <= t) for Student's t."""
     return sf(-t, df)
 
 
 @functools.lru_cache(maxsize=256)
 def quantile(p: float, df: float) -> float:
-    """Return the t with P(T <= t) = p, p strictly between 0 and 1, by bisection to the last bits."""
+    """Return the t with P(T <= t) = p.
+
+    ``p`` is strictly between 0 and 1; bisection to the last bits.
+    """
     if not 0.0 < p < 1.0:
         raise ValueError(f"a quantile needs a probability strictly between 0 and 1, not {p}")
     tail = min(p, 1.0 - p)

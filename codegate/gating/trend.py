@@ -1,8 +1,8 @@
-"""Trends of a history, and the nightly watch for changes of the pinned model.
+"""Trends of a history, and the nightly watch.
 
-The nights' samples are compared with the stored ones by the exact stratified test of "no problem's rate fell". Seven
-nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop of ten points is paged
-after three or four nights. Two nights in a row below 0.05 warn.
+The watch compares each night's samples of the pinned model with the stored ones, by the exact stratified test of "no
+problem's rate fell". Seven nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop
+of ten points is paged after three or four nights. Two nights in a row below 0.05 warn.
 """
 
 import math
@@ -46,7 +46,10 @@ AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "st
 
 @dataclass(frozen=True)
 class Slope:
-    """Change of the pass rate per 30 days, by least squares over ``n`` runs, with its 95 % interval."""
+    """The change of the pass rate per 30 days.
+
+    Fitted by least squares over ``n`` runs, with its 95 % interval.
+    """
 
     value: float
     low: float
@@ -54,14 +57,14 @@ class Slope:
     n: int
 
     def words(self) -> str:
-        """Return the trend as text."""
+        """Return the slope as text, with its interval and n."""
         interval = interval_words((self.low, self.high))
         return f"{self.value * 100:+.1f} pp per {DAYS} days ({interval}, n={count_of(self.n, 'run')})"
 
 
 @dataclass(frozen=True)
 class Series:
-    """The runs of one candidate under the same conditions, the oldest first."""
+    """One candidate's runs under the same conditions, oldest first."""
 
     candidate: str
     label: str
@@ -71,13 +74,13 @@ class Series:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Return the models that answered, in the order in which they first did."""
+        """Return the models that answered, in order of first use."""
         return tuple(dict.fromkeys(entry.model for entry in self.entries))
 
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """The pooled pass rate of one model on one version of the suite."""
+    """One model's pooled pass rate on one suite version."""
 
     model: str
     suite: str
@@ -89,7 +92,7 @@ class MatrixCell:
 
 
 def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:
-    """Return the series of a history, one for each candidate and conditions."""
+    """Return a history's series, one per candidate and conditions."""
     found: dict[tuple[str, str], list[HistoryEntry]] = defaultdict(list)
     for entry in entries:
         found[entry.candidate, entry.conditions_digest].append(entry)
@@ -100,7 +103,7 @@ def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:
 
 
 def matrix_of(entries: Sequence[HistoryEntry]) -> tuple[MatrixCell, ...]:
-    """Return the pooled pass rate of each model on each version of the suite, sorted by both."""
+    """Return each model's pooled rate on each suite version."""
     found: dict[tuple[str, str], list[HistoryEntry]] = defaultdict(list)
     for entry in entries:
         found[entry.model, entry.suite_digest].append(entry)
@@ -119,7 +122,7 @@ def matrix_of(entries: Sequence[HistoryEntry]) -> tuple[MatrixCell, ...]:
 
 
 def pooled_counts(entries: Sequence[HistoryEntry]) -> dict[str, tuple[int, int]]:
-    """Return passes and counted samples by problem over all ``entries``."""
+    """Return passes and graded samples by problem, summed over ``entries``."""
     pooled: dict[str, tuple[int, int]] = {}
     for entry in entries:
         for problem, (passed, n) in entry.counts.items():
@@ -129,9 +132,10 @@ def pooled_counts(entries: Sequence[HistoryEntry]) -> dict[str, tuple[int, int]]
 
 
 def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
-    """Return the least-squares slope of the pass rate over time; None below three runs or without any time between.
+    """Return the least-squares slope of the pass rate over time.
 
-    The residual variance is at least the sampling variance of a run's rate: three runs in line by chance prove little.
+    None below three runs, or if all have the same time. The residual variance is at least the sampling variance of a
+    run's rate: three runs in line by chance prove little.
     """
     points = [
         (datetime.fromisoformat(entry.at).timestamp() / _SECONDS, entry.pass_rate)
@@ -156,7 +160,10 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
 
 
 def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> int | None:
-    """Return how many whole days ago the newest run finished, None without a run; a future one was 0 days ago."""
+    """Return how many whole days ago the newest run finished.
+
+    None without a run; 0 for a time in the future.
+    """
     if not entries:
         return None
     newest = max(datetime.fromisoformat(entry.at) for entry in entries)
@@ -165,7 +172,10 @@ def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> 
 
 @dataclass(frozen=True)
 class Alarm:
-    """One alarm. ``page``: act now, ``warn``: act soon. ``text`` is one sentence for people."""
+    """An alarm, with one sentence for people.
+
+    ``page``: act now, ``warn``: act soon.
+    """
 
     kind: AlarmKind
     level: Literal["page", "warn"]
@@ -174,7 +184,10 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Night:
-    """The runs of one UTC day, against the stored samples: ``alone``, and as ``window`` with up to seven ``nights``."""
+    """The runs of one UTC day against the stored samples.
+
+    ``alone`` compares this day's runs, ``window`` those of ``nights`` days up to it, at most seven.
+    """
 
     date: str
     runs: tuple[str, ...]
@@ -185,7 +198,10 @@ class Night:
 
 @dataclass(frozen=True)
 class Watch:
-    """The last nights, the runs that were left out with reasons, and the alarms, gravest first."""
+    """The last nights, with excluded runs and alarms.
+
+    ``left_out`` has each run's reason.
+    """
 
     nights: tuple[Night, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -193,12 +209,15 @@ class Watch:
 
     @property
     def pages(self) -> bool:
-        """Return whether an alarm pages."""
+        """Return whether any alarm has the level ``page``."""
         return any(alarm.level == "page" for alarm in self.alarms)
 
 
 def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
-    """Compare runs of the pinned candidate since the pinning with the pinned samples; ``entries``: oldest first."""
+    """Compare the pinned candidate's later runs with the pinned samples.
+
+    ``entries`` has the oldest first.
+    """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
@@ -227,7 +246,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
 
 
 def _lost_too_many(entry: HistoryEntry) -> str:
-    """Return why a run has too few samples left to compare, or ""."""
+    """Return why too few samples are left, or ""."""
     made = entry.samples * len(entry.counts)
     enough = entry.lost < made and entry.lost <= max(1, TOLERATED_LOSSES * made)
     return "" if enough else f"{entry.lost} of {made} samples were lost to infrastructure faults"
@@ -280,7 +299,10 @@ def _drop_words(change: Change) -> str:
 def history_alarms(
     entries: Sequence[HistoryEntry], now: datetime | None = None, stale_days: int = STALE_DAYS
 ) -> tuple[Alarm, ...]:
-    """Return the alarms of a history without a baseline, oldest entry first."""
+    """Return the alarms that need no baseline.
+
+    ``entries`` has the oldest first.
+    """
     alarms = []
     for series in series_of(entries):
         before, last = series.entries[-2:] if len(series.entries) > 1 else (series.entries[-1],) * 2

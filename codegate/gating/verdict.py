@@ -1,4 +1,4 @@
-"""Verdict of a comparison, with its evidence."""
+"""The verdict of a comparison, with its evidence."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -22,9 +22,10 @@ EXIT_CODES: dict[VerdictKind, ExitCode] = {
 
 
 class Flip(Strict):
-    """A problem whose pass rate differs between baseline and candidate (rates in 0..1, with their n).
+    """A problem whose pass rate differs between the two sides.
 
-    ``beyond_chance``: an equal candidate would do so in fewer than 1 of 100 runs. Other single flips are noise.
+    Rates are in 0..1, with their n. ``beyond_chance``: an equal candidate would do so in fewer than 1 of 100 runs.
+    Other single flips are noise.
     """
 
     problem: str
@@ -37,7 +38,7 @@ class Flip(Strict):
 
 
 class Exclusion(Strict):
-    """A problem left out of both sides, and why."""
+    """A problem left out on both sides, and why."""
 
     problem: str
     side: Literal["baseline", "candidate", "both"]
@@ -53,11 +54,12 @@ class Mismatch(Strict):
 
 
 class Cohort(Strict):
-    """The problems that carry one tag: described, and gating only through a floor of the critical tier.
+    """The problems that carry one tag, with their rates.
 
-    ``p_regression`` is the one-sided p of "no drop", None below five problems, and ``p_holm`` the same adjusted for the
-    number of cohorts. ``lower`` and ``upper`` are the exact interval of the candidate's rate at level ``confidence``,
-    whose upper end is held against ``floor``. Without a baseline, what is of it is None.
+    It gates only through a floor of the critical tier. ``p_regression`` is the one-sided p of "no drop", None below
+    five problems; ``p_holm`` is adjusted for the number of cohorts. ``lower`` and ``upper`` are the exact interval of
+    the candidate's rate at level ``confidence``; ``upper`` is compared with ``floor``. Without a baseline, its values
+    are None.
     """
 
     tag: str
@@ -74,10 +76,9 @@ class Cohort(Strict):
 
 
 class Drift(Strict):
-    """Fresh samples of the baseline against its stored ones on the same problems.
+    """Fresh samples of the pinned model against the stored ones.
 
-    ``p`` is of the two-sided exact stratified test; ``drifted``: the stored baseline no longer describes the model
-    here.
+    ``p`` is of the two-sided exact stratified test; ``drifted``: the stored baseline no longer describes the model.
     """
 
     problems: int
@@ -89,10 +90,11 @@ class Drift(Strict):
 
 
 class PopulationFinding(Strict):
-    """What a comparison shows about bugs like these, of which the suite is a random sample; it decides nothing.
+    """What a comparison shows about bugs like these.
 
-    ``units`` are pull requests, or the problems where each has its own. ``difference`` is that of the mean over units,
-    with its paired ``interval``, each end one-sided at ``level``; None below two units.
+    The suite is taken as a random sample of them; the finding decides nothing. ``units`` are pull requests, or the
+    problems if each has its own. ``difference`` is of the mean over units, with its paired ``interval``, each end
+    one-sided at ``level``; None below two units.
     """
 
     units: int
@@ -109,19 +111,19 @@ class Verdict(Strict):
 
     Attributes:
         reason: for people, with n and uncertainty.
-        baseline_label: None where absolute demands alone decided.
-        population: what it shows about problems like these.
+        baseline_label: None if absolute demands alone decided.
+        population: what the comparison shows about bugs like these.
         baseline_samples: mean samples per problem of the baseline, whose luck is in the verdict.
         advisory: too few problems, or baseline samples, for a pass.
         interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
         p_regression: one-sided p of "no drop"; small means a drop.
         p_noninferior: one-sided p of "the drop is at least the margin"; small means it is not.
         alpha: one-sided error over all looks and candidates, from the policy.
-        looks: planned looks; ``look``: taken ones.
-        samples: samples per problem that the look has; ``max_samples``: that the last planned one has.
+        looks: planned looks; ``look``: the number of this one, from 1.
+        samples: samples per problem at this look; ``max_samples``: at the last planned one.
         candidates: how many candidates the run gates together.
         level: one-sided level that ``p_noninferior`` was judged by; ``level_regressed`` the one of ``p_regression``.
-        detectable_drop: smallest drop that ends as regressed in about 4 of 5 such runs; None where it is not known.
+        detectable_drop: smallest drop that ends as regressed in about 4 of 5 such runs; None if unknown.
         futile: further looks cannot settle the question.
         confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
         mismatches: fields that must be equal and are not; ``changes``: fields that may differ and do.
@@ -177,5 +179,8 @@ class Verdict(Strict):
 
 
 def worst_first(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Return the verdicts from the worst to the best, infrastructure first; equal ones keep their order."""
+    """Return the verdicts from worst to best, infrastructure first.
+
+    Equal kinds keep their order.
+    """
     return tuple(sorted(verdicts, key=lambda verdict: _WORST.index(verdict.kind)))
